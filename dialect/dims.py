@@ -1,0 +1,270 @@
+"""Symbolic sizes: integers, symbols, and the sums, products and quotients of them that shapes are made of.
+
+A dim is a Python int when it is known, else an `Expr`. An `Expr` is kept as a canonical polynomial with integer
+coefficients over atoms, so that two spellings of one size (`2*s0 + s0` and `3*s0`) are equal as Python values. Atoms are
+symbols (`s0`) and the quotients, remainders and maxima that no polynomial can say.
+
+Every symbol stands for a size of at least `Symbol.low` (2 unless told): sizes 0 and 1 are always static, because
+broadcasting treats them differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Mapping, Union
+
+Dim = Union[int, "Expr"]
+
+
+@dataclass(frozen=True, order=True)
+class Symbol:
+    """A size known only at run time. Where it comes from: `s<n>` an argument's dim, `u<n>` a size the program computes."""
+
+    name: str
+    low: int = 2
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Call:
+    """A non-polynomial atom: floordiv, mod or max of dims."""
+
+    fn: str
+    args: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"{self.fn}({', '.join(str(a) for a in self.args)})"
+
+
+Atom = Union[Symbol, Call]
+Monomial = tuple[tuple[str, Atom, int], ...]  # (sort key, atom, power), sorted
+
+
+def _evaluate_call(fn: str, args: tuple[int, ...]) -> int:
+    if fn == "floordiv":
+        return args[0] // args[1]
+    if fn == "mod":
+        return args[0] % args[1]
+    if fn == "max":
+        return max(args)
+    if fn == "min":
+        return min(args)
+    raise ValueError(f"unknown size function {fn}")
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A canonical polynomial: {monomial: coefficient}, no zero coefficients, at least one atom. Build it with operators."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __add__(self, other: Dim) -> Dim:
+        sums: dict[Monomial, int] = dict(self.terms)
+        for mono, coef in _terms(other):
+            sums[mono] = sums.get(mono, 0) + coef
+        return _make(sums)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + (-1 * other)
+
+    def __rsub__(self, other: int) -> Dim:
+        return (-1 * self) + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        product: dict[Monomial, int] = {}
+        for m1, c1 in self.terms:
+            for m2, c2 in _terms(other):
+                mono = _times(m1, m2)
+                product[mono] = product.get(mono, 0) + c1 * c2
+        return _make(product)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return floordiv(self, other)
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return floordiv(other, self)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return mod(self, other)
+
+    def symbols(self) -> frozenset[Symbol]:
+        found: set[Symbol] = set()
+        for mono, _ in self.terms:
+            for _, atom, _ in mono:
+                if isinstance(atom, Symbol):
+                    found.add(atom)
+                else:
+                    for arg in atom.args:
+                        found |= symbols(arg)
+        return frozenset(found)
+
+    def lower_bound(self) -> int | None:
+        """The least value, given each symbol's `low`; None when a negative term or an opaque atom hides it."""
+        total = 0
+        for mono, coef in self.terms:
+            least = 1
+            for _, atom, power in mono:
+                if not isinstance(atom, Symbol):
+                    return None
+                least *= atom.low**power
+            if coef < 0:
+                if mono:
+                    return None
+                least = 1
+            total += coef * least
+        return total
+
+    def __str__(self) -> str:
+        parts = []
+        for mono, coef in self.terms:
+            factors = [str(atom) if power == 1 else f"{atom}^{power}" for _, atom, power in mono]
+            if coef != 1 or not factors:
+                factors.insert(0, str(coef))
+            parts.append("*".join(factors))
+        return " + ".join(parts)
+
+    __repr__ = __str__
+
+
+def _terms(dim: Dim) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(dim, Expr):
+        return dim.terms
+    return (((), dim),) if dim else ()
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    powers: dict[Atom, int] = {}
+    for _, atom, power in (*a, *b):
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted((str(atom), atom, power) for atom, power in powers.items()))
+
+
+def _make(terms: Mapping[Monomial, int]) -> Dim:
+    kept = {mono: coef for mono, coef in terms.items() if coef}
+    if not kept:
+        return 0
+    if list(kept) == [()]:
+        return kept[()]
+    # constants last, so that text reads `s0 + 1`
+    return Expr(tuple(sorted(kept.items(), key=lambda t: (not t[0], [key for key, _, _ in t[0]], t[1]))))
+
+
+def atom(a: Atom) -> Expr:
+    return Expr(((((str(a), a, 1),), 1),))
+
+
+def symbol(name: str, low: int = 2) -> Expr:
+    return atom(Symbol(name, low))
+
+
+def symbols(dim: Dim) -> frozenset[Symbol]:
+    return dim.symbols() if isinstance(dim, Expr) else frozenset()
+
+
+def _exact_quotient(a: Expr, b: Dim) -> Dim | None:
+    """a / b when b is one term that divides every term of a, else None."""
+    divisor = _terms(b)
+    if len(divisor) != 1:
+        return 1 if a == b else None
+    (dmono, dcoef), *_ = divisor
+    out: dict[Monomial, int] = {}
+    for mono, coef in a.terms:
+        if coef % dcoef:
+            return None
+        powers = {atom_: power for _, atom_, power in mono}
+        for _, atom_, power in dmono:
+            powers[atom_] = powers.get(atom_, 0) - power
+            if powers[atom_] < 0:
+                return None
+        out[tuple(sorted((str(k), k, p) for k, p in powers.items() if p))] = coef // dcoef
+    return _make(out)
+
+
+def floordiv(a: Dim, b: Dim) -> Dim:
+    """a // b, simplified when b divides a term by term. Raises ZeroDivisionError for a static zero divisor."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if b == 1:
+        return a
+    if isinstance(a, Expr):
+        exact = _exact_quotient(a, b)
+        if exact is not None:
+            return exact
+    return atom(Call("floordiv", (a, b)))
+
+
+def mod(a: Dim, b: Dim) -> Dim:
+    """a % b, simplified when b divides a term by term."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    if isinstance(a, Expr) and _exact_quotient(a, b) is not None:
+        return 0
+    return atom(Call("mod", (a, b)))
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    """max(a, b), decided when the bounds allow."""
+    return _extreme("max", a, b)
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    """min(a, b), decided when the bounds allow."""
+    return _extreme("min", a, b)
+
+
+def _extreme(fn: str, a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b) if fn == "max" else min(a, b)
+    if at_least(a - b, 0):
+        return a if fn == "max" else b
+    if at_least(b - a, 0):
+        return b if fn == "max" else a
+    return atom(Call(fn, tuple(sorted((a, b), key=str))))
+
+
+def at_least(dim: Dim, bound: int) -> bool:
+    """Whether dim >= bound for all values of its symbols, as far as bounds can prove it."""
+    if isinstance(dim, int):
+        return dim >= bound
+    low = dim.lower_bound()
+    return low is not None and low >= bound
+
+
+def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
+    """`dim` with symbols replaced by name; symbols not named stay."""
+    if not isinstance(dim, Expr):
+        return dim
+    total: Dim = 0
+    for mono, coef in dim.terms:
+        term: Dim = coef
+        for _, atom_, power in mono:
+            if isinstance(atom_, Symbol):
+                factor: Dim = values.get(atom_.name, atom(atom_))
+            else:
+                args = tuple(substitute(a, values) for a in atom_.args)
+                factor = _CALLS[atom_.fn](*args)
+            for _ in range(power):
+                term = term * factor
+        total = total + term
+    return total
+
+
+_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {"floordiv": floordiv, "mod": mod, "max": maximum, "min": minimum}
+
+
+def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
+    """The number that `dim` is for these sizes. Raises KeyError for a symbol without a value."""
+    result = substitute(dim, values)
+    if isinstance(result, Expr):
+        missing = sorted(s.name for s in result.symbols())
+        raise KeyError(f"no value for {', '.join(missing)}")
+    return result

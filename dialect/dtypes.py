@@ -1,0 +1,72 @@
+"""The element types that programs may use, with their NumPy, MLIR and torch spellings.
+
+Free of MLIR: the runtime reads this module when it dispatches a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import ml_dtypes
+import numpy as np
+
+
+class Category(IntEnum):
+    """torch's promotion categories, in their order: a higher one wins."""
+
+    BOOL = 0
+    INT = 1
+    FLOAT = 2
+
+
+@dataclass(frozen=True)
+class DType:
+    """One element type. `name` is what MLIR's builtin types call it without sign; `mlir` is torch's spelling."""
+
+    name: str  # f32, i64, u8, bool: how docs, events and #tierup.profiled spell it
+    mlir: str  # f32, si64, ui8, i1: how !torch.vtensor spells it
+    numpy: np.dtype
+    category: Category
+    code: int  # torch's ScalarType number, as in `torch.constant.int 6` for a dtype argument
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    @property
+    def is_float(self) -> bool:
+        return self.category is Category.FLOAT
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _row(name: str, mlir: str, numpy: object, category: Category, code: int) -> DType:
+    return DType(name, mlir, np.dtype(numpy), category, code)
+
+
+u8 = _row("u8", "ui8", np.uint8, Category.INT, 0)
+i8 = _row("i8", "si8", np.int8, Category.INT, 1)
+i16 = _row("i16", "si16", np.int16, Category.INT, 2)
+i32 = _row("i32", "si32", np.int32, Category.INT, 3)
+i64 = _row("i64", "si64", np.int64, Category.INT, 4)
+f16 = _row("f16", "f16", np.float16, Category.FLOAT, 5)
+f32 = _row("f32", "f32", np.float32, Category.FLOAT, 6)
+f64 = _row("f64", "f64", np.float64, Category.FLOAT, 7)
+bool_ = _row("bool", "i1", np.bool_, Category.BOOL, 11)
+bf16 = _row("bf16", "bf16", ml_dtypes.bfloat16, Category.FLOAT, 15)
+
+ALL: tuple[DType, ...] = (bool_, u8, i8, i16, i32, i64, f16, bf16, f32, f64)
+FLOATS = tuple(d for d in ALL if d.is_float)
+INTS = tuple(d for d in ALL if d.category is Category.INT)
+
+BY_NAME = {d.name: d for d in ALL}
+BY_MLIR = {d.mlir: d for d in ALL}
+BY_CODE = {d.code: d for d in ALL}
+_BY_NUMPY = {d.numpy: d for d in ALL}
+
+
+def from_numpy(dtype: object) -> DType | None:
+    """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, complex, >f4, ...)."""
+    return _BY_NUMPY.get(np.dtype(dtype))
