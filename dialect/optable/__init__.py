@@ -1,0 +1,30 @@
+"""The op table: one row per op, gathered from the families. `lookup("aten.add.Tensor")` gives a row or None."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from tierup.dialect.optable.core import Op
+
+FAMILIES = (
+    "pointwise", "comparison", "casts", "factories", "scalars",
+    "reductions", "normalisation", "products", "views", "movement", "indexing", "inplace",
+)  # fmt: skip
+
+
+@cache
+def table() -> dict[str, Op]:
+    """Every row by name. Raises ValueError when two families claim one op."""
+    rows: dict[str, Op] = {}
+    for family in FAMILIES:
+        for op in import_module(f"tierup.dialect.optable.{family}").ROWS:
+            if op.name in rows:
+                raise ValueError(f"two rows for {op.name}, the second in {family}")
+            rows[op.name] = op
+    return rows
+
+
+def lookup(name: str) -> Op | None:
+    """The row of an op named with or without the `torch.` prefix; None when no part of tierup knows it."""
+    return table().get(name.removeprefix("torch."))

@@ -1,0 +1,156 @@
+"""The shape of a row of the op table, and what shape rules may ask for.
+
+One row says everything about one torch op: how tier 0 computes it, which type its results have, what it reads and writes,
+whether it has native code and within which bound it agrees with a float64 oracle. The interpreter, inference, the passes,
+lowering, tests and docs read rows; none of them has a list of ops of its own.
+
+Free of MLIR: rows name ops as `aten.add.Tensor` (MLIR spells it `torch.aten.add.Tensor`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tierup.dialect.dims import Dim, Expr, symbol
+from tierup.dialect.values import Shape, Tensor, Value
+
+
+class Kind(Enum):
+    """How an op uses its tensors: what grouping, lowering and tests treat alike."""
+
+    POINTWISE = "pointwise"  # one element out per broadcast element in
+    REDUCTION = "reduction"
+    NORMALISATION = "normalisation"  # softmax, layer_norm: reductions and pointwise work over the same rows
+    PRODUCT = "product"  # mm and its kin
+    VIEW = "view"  # the result shares its operand's memory
+    MOVEMENT = "movement"  # cat, gather, pad: elements move, values don't change
+    FACTORY = "factory"
+    SCALAR = "scalar"  # ints, floats, bools, lists, tuples: no tensor made
+    OTHER = "other"
+
+
+class Aliasing(Enum):
+    """What the (first) result is to operand 0."""
+
+    FRESH = "fresh"
+    VIEW = "view"  # always shares memory
+    MAY_VIEW = "may view"  # reshape, contiguous, to: shares memory when it can
+    SELF = "self"  # in-place: writes operand 0 and returns it
+
+
+class Promotion(Enum):
+    """Whose dtype rules an op follows (DESIGN: MLIR and PyTorch programs torch's, @tierup.jit code NumPy's)."""
+
+    TORCH = "torch"
+    NUMPY = "numpy"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a native float result may be from tier 0's: `ulp` units in the last place of the result's dtype, plus
+    `per_element` * sqrt(reduced length) for reductions."""
+
+    ulp: float = 4.0
+    per_element: float = 0.0
+
+
+EXACT = Tolerance(0.0)
+
+InferRule = Callable[["Infer", Sequence[Value]], "Value | tuple[Value, ...]"]
+
+
+@dataclass(frozen=True)
+class Op:
+    """One op of the torch dialect. See the module docstring for who reads it."""
+
+    name: str
+    kind: Kind
+    kernel: str  # tier 0, torch's semantics: "module.function" under tierup.dialect.kernels
+    infer: InferRule
+    results: int = 1
+    aliasing: Aliasing = Aliasing.FRESH
+    numpy: str | None = None  # tier 0 under NumPy's promotion: a function of kernels.numpy_semantics with the same operands; None: same as kernel
+    functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
+    native: bool = True  # whether lowering has it (for dtypes in native_dtypes)
+    native_dtypes: tuple[str, ...] | None = None  # None: every dtype of programs
+    random: bool = False
+    tolerance: Tolerance = Tolerance()
+    raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
+    note: str = ""  # one line for the docs: the edge that surprises
+
+    @property
+    def writes(self) -> bool:
+        return self.aliasing is Aliasing.SELF
+
+
+class ShapeError(ValueError):
+    """The operands' types fit no run of this op. Carries the message tier 0's kernel would raise."""
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Two sizes that the program needs equal; at least one is symbolic."""
+
+    left: Dim
+    right: Dim
+
+
+class Infer:
+    """What a rule may ask and must report while the types of one program are inferred.
+
+    One instance serves a whole program. `promotion` is set to the current op's before its rule runs.
+    """
+
+    def __init__(self) -> None:
+        self.promotion = Promotion.TORCH
+        self.ties: list[Tie] = []
+        self._fresh = 0
+
+    def fresh(self, low: int = 0) -> Expr:
+        """A size that only the run will tell (`nonzero`, a loop that concatenates)."""
+        self._fresh += 1
+        return symbol(f"u{self._fresh - 1}", low)
+
+    def equal(self, a: Dim, b: Dim, what: str) -> Dim:
+        """Require a == b: checked now when both are known, else recorded as a tie that a guard must hold. Returns the better known one."""
+        if a == b:
+            return a
+        if isinstance(a, int) and isinstance(b, int):
+            raise ShapeError(f"{what}: {a} and {b} differ")
+        self.ties.append(Tie(a, b))
+        return a if isinstance(a, int) else b if isinstance(b, int) else a
+
+    def broadcast(self, shapes: Iterable[Shape | None], what: str = "operands do not broadcast") -> Shape | None:
+        """The broadcast of shapes under NumPy's and torch's common rule; None when a rank is unknown. Symbols stand for sizes of at least 2."""
+        known = list(shapes)
+        if any(s is None for s in known):
+            return None
+        rank = max((len(s) for s in known if s is not None), default=0)
+        out: list[Dim] = [1] * rank
+        for shape in known:
+            assert shape is not None
+            for i, dim in enumerate(shape, start=rank - len(shape)):
+                if out[i] == 1:
+                    out[i] = dim
+                elif dim != 1:
+                    out[i] = self.equal(out[i], dim, f"{what} {' and '.join(map(format_shape, known))}")
+        return tuple(out)
+
+
+def format_shape(shape: Shape | None) -> str:
+    return "(unknown)" if shape is None else "(" + ", ".join(str(d) for d in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def normalise_dim(dim: int, rank: int) -> int:
+    """A dimension counted from the front. Raises IndexError like torch: a rank-0 tensor accepts -1 and 0."""
+    bound = max(rank, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+    return dim % bound
+
+
+def like(tensor: Tensor, **changes: object) -> Tensor:
+    """`tensor` with fields replaced."""
+    return Tensor(**{"dtype": tensor.dtype, "shape": tensor.shape, **changes})  # type: ignore[arg-type]  # fields by name

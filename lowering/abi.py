@@ -1,0 +1,131 @@
+"""The one ABI of native functions: what a caller passes, what comes back, and the metadata that says so.
+
+    int32 kernel(const Argument *arguments, Result *results)
+
+It returns 0 when done, `EXIT_BASE + n` when it left at exit site n, `ERROR_BASE + n` when error site n saw a value that the
+program cannot take (an index out of range, a zero divisor). It writes to fresh result buffers only, never to an argument,
+so that a caller may always throw the results away and run tier 0 instead, which raises the user's exception or goes on.
+What the program writes to an argument comes back as a result of kind ARGUMENT: the caller copies it over when the status
+is 0.
+
+Free of MLIR and LLVM, and picklable: a cached artifact needs no compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tierup.dialect.dims import Dim
+
+DONE = 0
+EXIT_BASE = 1
+ERROR_BASE = 1 << 16
+
+
+class Argument(ctypes.Structure):
+    """One flat argument. Array: address of element 0, sizes and strides (bytes, int64[rank]). Scalar: its 8 bytes
+    (int64, float64 bits, bool as 0 or 1) in `data`, the other two null."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.c_void_p), ("strides", ctypes.c_void_p)]
+
+
+class Result(ctypes.Structure):
+    """One flat result slot.
+
+    BUFFER, ARGUMENT: the caller sets `data` to a fresh C-contiguous buffer (64-byte alignment is not promised) and `dims`
+    to its int64 sizes. ALLOCATED: the kernel sets `data` to memory from malloc that the caller must free, and fills the
+    caller's `dims`. SCALAR: the kernel stores the 8 bytes in `data`.
+    """
+
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.c_void_p)]
+
+
+class ArgumentKind(Enum):
+    ARRAY = "array"
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+
+
+class Layout(Enum):
+    """The stride classes that code is generated for."""
+
+    CONTIGUOUS = "contiguous"  # C order; code may assume it
+    STRIDED = "strided"  # any strides; code reads them
+
+
+@dataclass(frozen=True)
+class ArgumentSpec:
+    """What a kernel was compiled for, argument by argument. The guards of a version hold exactly this.
+
+    `sizes`: an int is compiled in; a string is a symbol: any size of at least 2, equal wherever the same name stands.
+    """
+
+    kind: ArgumentKind
+    dtype: str = ""  # DType.name, arrays only
+    sizes: tuple[int | str, ...] = ()
+    layout: Layout = Layout.CONTIGUOUS
+    value: int | float | bool | None = None  # scalars only: compiled in when not None
+
+
+class ResultKind(Enum):
+    BUFFER = "buffer"  # a fresh array of sizes known from the arguments
+    ALLOCATED = "allocated"  # a fresh array whose sizes the kernel found at run time
+    ARGUMENT = "argument"  # new contents for argument `argument`: copied over it when done; no result for the user
+    ALIAS = "alias"  # the user gets argument `argument` itself
+    VIEW = "view"  # the user gets a view of argument `argument`, described by offset and strides
+    SCALAR = "scalar"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class ResultSpec:
+    """One result, in the order of the program's results; write-backs (ARGUMENT) come after them."""
+
+    kind: ResultKind
+    dtype: str = ""  # DType.name; for SCALAR: int, float or bool
+    sizes: tuple[Dim, ...] = ()  # ints and expressions over the argument symbols; ALLOCATED: only its length counts
+    argument: int = -1  # ARGUMENT, ALIAS, VIEW
+    offset: Dim = 0  # VIEW: elements from the argument's element 0
+    strides: tuple[Dim, ...] = ()  # VIEW: in elements
+
+
+@dataclass(frozen=True)
+class ErrorSite:
+    """A place in the program whose check failed: for explain(); the exception itself comes from tier 0."""
+
+    op: str
+    location: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that a compile depends on. Equal requests give equal artifacts.
+
+    `ir` is the text of a module that keeps the `specialized` contract; `entry` names its public function.
+    """
+
+    ir: str
+    entry: str
+    arguments: tuple[ArgumentSpec, ...]
+    level: int = 2  # LLVM optimisation: 1 compiles fast, 2 is full
+    fast_math: bool = False  # contraction across the user's operations: off unless an option asks
+    threads: int = 1
+    target: str = ""  # "" is the host; else "triple:cpu:features"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compile's result: a relocatable object and what a caller must know about it."""
+
+    object: bytes
+    symbol: str  # the kernel, of the type in the module docstring
+    arguments: tuple[ArgumentSpec, ...]
+    results: tuple[ResultSpec, ...]
+    error_sites: tuple[ErrorSite, ...] = ()
+    externals: tuple[str, ...] = ()  # library symbols the object calls: cblas_sgemm, ...
+    work: int = 0  # a rough count of operations; 0 when sizes are symbolic
+    stages: dict[str, str] = field(default_factory=dict)  # text of linalg, llvm, asm when asked for
+    timings_ms: dict[str, float] = field(default_factory=dict)
