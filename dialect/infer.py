@@ -1,0 +1,267 @@
+"""Type inference over a function: every value's dtype and sizes from its arguments', by the rows of the op table.
+
+Sizes may be symbols. Branches join; a loop is iterated until the carried types stand still, sizes that change from one
+iteration to the next becoming `u<n>`: known at run time only. Nothing is written into the IR here: see
+transforms/infer_types.py for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tierup.dialect import dtypes, optable, torch_types
+from tierup.dialect.dims import Dim
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
+from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+
+PROMOTION = "tierup.promotion"
+_MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
+
+
+class InferenceError(Exception):
+    """An op that raises for every value of these types. `op` is where; the message is what tier 0 would raise with."""
+
+    def __init__(self, op: ir.Operation, message: str) -> None:
+        super().__init__(message)
+        self.op = op
+
+
+@dataclass
+class Inference:
+    """The result: what is known of each SSA value, and the sizes that must be equal for it to hold."""
+
+    values: dict[ir.Value, Value] = field(default_factory=dict)
+    ties: list[Tie] = field(default_factory=list)
+    results: tuple[Value, ...] = ()
+
+    def __getitem__(self, value: ir.Value) -> Value:
+        return self.values[value]
+
+
+def infer_function(func: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation] | None = None) -> Inference:
+    """Infer all values of `func` when it is called with `arguments`. `functions`: callees by name.
+
+    Raises InferenceError when an op cannot run on such operands.
+    """
+    walker = _Walker(functions or {})
+    walker.out.results = walker.function(func, arguments)
+    walker.out.ties = walker.ctx.ties
+    return walker.out
+
+
+class _Walker:
+    def __init__(self, functions: Mapping[str, ir.Operation]) -> None:
+        self.ctx = Infer()
+        self.out = Inference()
+        self.functions = functions
+        self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
+
+    def function(self, func: ir.Operation, arguments: Sequence[Value]) -> tuple[Value, ...]:
+        block = func.regions[0].blocks[0]
+        for argument, value in zip(block.arguments, arguments, strict=True):
+            self.out.values[argument] = value
+        return self.block(block)
+
+    def block(self, block: ir.Block) -> tuple[Value, ...]:
+        """Run a block; the terminator's operands are its value."""
+        for view in block.operations:
+            op = view.operation
+            operands = [self.out.values[v] for v in op.operands]
+            handler = _STRUCTURE.get(op.name)
+            if handler is not None:
+                results = handler(self, op, operands)
+            elif op.name in _TERMINATORS:
+                return tuple(operands)
+            else:
+                results = self.row(op, operands)
+            for result, value in zip(op.results, results, strict=True):
+                self.out.values[result] = value
+        return ()
+
+    def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+        row = optable.lookup(op.name)
+        if row is None:
+            return tuple(torch_types.value_of(r.type) for r in op.results)
+        self.ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        try:
+            results = row.infer(self.ctx, operands)
+        except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+            raise InferenceError(op, str(e)) from e
+        if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
+            return (results,)  # type: ignore[return-value]  # one result: the value itself
+        return tuple(results) if isinstance(results, tuple) else (results,)
+
+    def join_at(self, site: ir.Value, a: Value, b: Value) -> Value:
+        """join, where sizes that differ become one run-time size per (value, dim), the same in every round."""
+        if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape is not None and b.shape is not None and a.rank == b.rank:
+            sizes = tuple(da if da == db else self._site_size(site, i) for i, (da, db) in enumerate(zip(a.shape, b.shape, strict=True)))
+            return Tensor(a.dtype if a.dtype == b.dtype else None, sizes)
+        return join(a, b)
+
+    def _site_size(self, site: ir.Value, dim: int) -> Dim:
+        if (site, dim) not in self.loop_sizes:
+            self.loop_sizes[site, dim] = self.ctx.fresh()
+        return self.loop_sizes[site, dim]
+
+
+def join(a: Value, b: Value) -> Value:
+    """What holds of both values."""
+    if a == b:
+        return a
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(a.dtype if a.dtype == b.dtype else None, a.shape if a.shape == b.shape else None)
+    if isinstance(a, List) and isinstance(b, List):
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            return List(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        return List(None, _element(a, b))
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if type(a) is type(b):
+        return type(a)()  # type: ignore[call-arg]  # a scalar of unknown value
+    if isinstance(a, (Int, Float, Number)) and isinstance(b, (Int, Float, Number)):
+        return Number()
+    return Opaque()
+
+
+def _element(*lists: List) -> Value | None:
+    parts = [p for x in lists for p in (x.items if x.items is not None else (x.element,)) if p is not None]
+    if not parts:
+        return None
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = join(joined, part)
+    return joined
+
+
+# --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
+
+
+def _constant(kind: type, read):  # noqa: ANN001, ANN202 - a table of one-liners
+    return lambda walker, op, operands: (kind(read(op.attributes["value"])),)
+
+
+def _literal(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    return (torch_types.value_of(op.results[0].type),)
+
+
+def _identity(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    return tuple(operands[: len(op.results)])
+
+
+def _declared(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """Results that are exactly what their types say, no more."""
+    return tuple(torch_types.value_of(r.type) for r in op.results)
+
+
+def refine(value: Value, type_: ir.Type) -> Value:
+    """`value`, with what a (guarded) type adds to it."""
+    if not isinstance(value, Tensor) or not torch_types.is_tensor(type_):
+        return value
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    shape = value.shape
+    if shape is None and sizes is not None and all(d is not None for d in sizes):
+        shape = tuple(d for d in sizes if d is not None)
+    elif shape is not None and sizes is not None and len(shape) == len(sizes):
+        shape = tuple(known if isinstance(known, int) else size if size is not None else known for known, size in zip(shape, sizes, strict=True))
+    return Tensor(value.dtype or dtype, shape)
+
+
+def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    values = [refine(v, r.type) for v, r in zip(operands, op.results, strict=False)]
+    return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
+
+
+def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    arms = [walker.block(region.blocks[0]) for region in op.regions]
+    condition = operands[0]
+    if isinstance(condition, Bool) and condition.value is not None:
+        return arms[0 if condition.value else 1]
+    return tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, *arms, strict=True))
+
+
+def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    body = op.regions[0].blocks[0]
+    trip, condition, carried = operands[0], operands[1], tuple(operands[2:])
+    runs_once = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value == 1
+    for _ in range(_MAX_LOOP_ROUNDS):
+        walker.out.values[body.arguments[0]] = Int(0) if runs_once else Int()
+        for argument, value in zip(list(body.arguments)[1:], carried, strict=True):
+            walker.out.values[argument] = value
+        ties = len(walker.ctx.ties)
+        after = walker.block(body)[1:]
+        joined = tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, carried, after, strict=True))
+        if joined == carried or runs_once:
+            break
+        del walker.ctx.ties[ties:]  # found with types that the next round replaces
+        carried = joined
+    else:
+        raise InferenceError(op, f"the types that this loop carries did not settle in {_MAX_LOOP_ROUNDS} rounds")
+    never_skipped = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value >= 1 and condition == Bool(True)
+    return after if runs_once and never_skipped else joined
+
+
+def _call(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    callee = walker.functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+    return _declared(walker, op, operands) if callee is None else walker.function(callee, operands)
+
+
+def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """fusion_group, fallback: a body isolated from above whose arguments are the operands."""
+    block = op.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, operands, strict=True):
+        walker.out.values[argument] = refine(value, argument.type)
+    return walker.block(block)
+
+
+_TERMINATORS = {"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"}
+
+_STRUCTURE = {
+    "torch.constant.int": _constant(Int, lambda a: ir.IntegerAttr(a).value),
+    "torch.constant.float": _constant(Float, lambda a: ir.FloatAttr(a).value),
+    "torch.constant.bool": _constant(Bool, lambda a: ir.BoolAttr(a).value),
+    "torch.constant.str": _constant(Str, lambda a: ir.StringAttr(a).value),
+    "torch.constant.none": lambda walker, op, operands: (NoneValue(),),
+    "torch.constant.device": lambda walker, op, operands: (Opaque(),),
+    "torch.constant.number": _declared,
+    "torch.vtensor.literal": _literal,
+    "torch.tensor.literal": _literal,
+    "torch.symbolic_int": _declared,
+    "torch.bind_symbolic_shape": lambda walker, op, operands: (),
+    "torch.copy.to_tensor": _identity,
+    "torch.copy.to_vtensor": _identity,
+    "torch.derefine": _identity,
+    "torch.tensor_static_info_cast": _refining,
+    "torch.prim.unchecked_cast": _refining,
+    "torch.overwrite.tensor.contents": lambda walker, op, operands: (),
+    "torch.prim.If": _if,
+    "torch.prim.Loop": _loop,
+    "func.call": _call,
+    "tierup.profile": _identity,
+    "tierup.count_run": lambda walker, op, operands: (),
+    "tierup.guard": _refining,
+    "tierup.bailout": _refining,
+    "tierup.check": _refining,
+    "tierup.fusion_group": _region,
+    "tierup.fallback": _region,
+}
+
+
+def value_of_python(value: object) -> Value:
+    """The abstract value of a run-time argument: an array's dtype and static sizes, a scalar's kind and value."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return Tensor(dtypes.from_numpy(value.dtype), tuple(value.shape))
+    if isinstance(value, bool):
+        return Bool(value)
+    if isinstance(value, int):
+        return Int(value)
+    if isinstance(value, float):
+        return Float(value)
+    if value is None:
+        return NoneValue()
+    if isinstance(value, (list, tuple)):
+        return List(tuple(value_of_python(v) for v in value))
+    return Opaque()
