@@ -1,0 +1,57 @@
+"""The one list of reasons: why something was not compiled, why a call missed, why a version was left or dropped.
+
+Each is a constant with a sentence for people. Events, `explain()`, reports and tests name reasons from here and no others.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """`name` is for programs, `value` is the sentence for people."""
+
+    # why a call ran in tier 0
+    PROFILING = "first calls run in tier 0, which records types and sizes"
+    OPTIMIZE_OFF = "the option optimize is off"
+    PROFILE_OFF = "the option profile is off, so there is nothing to bet on"
+    NOT_SEEN_BEFORE = "these argument types were not seen before; a version is compiled when they come again"
+    DEPTH_EXHAUSTED = "the fusion strategy allows no further version"
+    COMPILING = "a version is being compiled in the background"
+    ARGUMENT_UNSUPPORTED = "an argument is of a kind that native code does not take"
+    ERROR_SITE = "a check in native code failed; tier 0 took the call over to raise the exception"
+
+    # why a guard did not hold
+    WRONG_TYPE = "the argument is not a plain numpy.ndarray or Python scalar of the expected kind"
+    WRONG_DTYPE = "the dtype differs"
+    WRONG_RANK = "the rank differs"
+    WRONG_SIZE = "a size differs"
+    UNEQUAL_SIZES = "two sizes that the program needs equal differ"
+    SMALL_SIZE = "a symbolic size is 0 or 1, which broadcast differently"
+    WRONG_LAYOUT = "the strides differ from those compiled for"
+    MISALIGNED = "the array is misaligned or not in native byte order"
+    READ_ONLY = "the program writes this argument, but it is read-only"
+    OVERLAP = "the program writes an argument that overlaps another in memory"
+    WRONG_VALUE = "a scalar whose value was bet on has another value"
+    CONSTANT_CHANGED = "a global that was compiled in as a constant now holds another object"
+
+    # why a program, or a part of it, has no native code
+    NO_LOWERING = "the op has no native code; it runs in tier 0 between native regions"
+    DTYPE_NOT_NATIVE = "the op has no native code for this dtype"
+    TYPE_UNKNOWN = "the type or rank of a value is not known, so no code can be made for it"
+    MUTATION = "a write to an array could not be turned into a value"
+    VIEW_RESULT = "a result is a view whose strides are not known when compiling"
+    PROGRAM_RAISES = "the program raises for these types; tier 0 raises the exception"
+    GROUP_TOO_SMALL = "too few ops to be worth a native region"
+    COMPILE_FAILED = "the compiler failed; a reproducer was written where TIERUP_DUMP_DIR says"
+    PYTHON_ENTRY = "the option entry is 'python'"
+    ENTRY_UNAVAILABLE = "the native entry failed its self-probe on this interpreter"
+
+    # what became of versions
+    GENERALISED = "a size that varied became symbolic"
+    EVICTED = "the bound on versions was reached; the least used one was dropped"
+    SITE_GIVEN_UP = "this bet was lost before and is not made again"
+
+    @property
+    def sentence(self) -> str:
+        return self.value

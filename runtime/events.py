@@ -1,0 +1,88 @@
+"""One public stream of what happened: profiled, compiled, missed, generalised, ...
+
+    with tierup.events.subscribe(print): f(x)
+
+Hits are not events: they cost nothing and are counted (`stats()`). Every function also keeps its last events for `explain()`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tierup.dialect.reasons import Reason
+
+
+class EventKind(Enum):
+    PROFILED = "profiled"
+    COMPILED = "compiled"
+    MISS = "miss"
+    FALLBACK = "fallback"
+    ERROR_EXIT = "error exit"
+    GENERALISED = "generalised"
+    EVICTED = "evicted"
+    GAVE_UP = "gave up"
+    SPLIT = "split"
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to which function, and why.
+
+    `guard`, `expected`, `actual`: the guard that did not hold. `action`: what tierup did about it. `line`: the user's line.
+    `milliseconds`: how long the action took.
+    """
+
+    kind: EventKind
+    function: str
+    call: int
+    reason: Reason | None = None
+    guard: str = ""
+    expected: str = ""
+    actual: str = ""
+    line: str = ""
+    action: str = ""
+    milliseconds: float = 0.0
+    time: float = field(default_factory=time.time)
+
+    def __str__(self) -> str:
+        parts = [f"call {self.call}: {self.function}: {self.kind.value}"]
+        if self.guard:
+            parts.append(f"{self.guard} expected {self.expected}, got {self.actual}")
+        if self.reason:
+            parts.append(self.reason.sentence)
+        if self.line:
+            parts.append(f"at {self.line}")
+        if self.action:
+            parts.append(f"-> {self.action}" + (f" in {self.milliseconds:.1f} ms" if self.milliseconds else ""))
+        return "; ".join(parts)
+
+
+Listener = Callable[[Event], object]
+_listeners: tuple[Listener, ...] = ()
+_lock = threading.Lock()
+
+
+def emit(event: Event) -> None:
+    """Tell every listener, in order of subscription. A listener's exception reaches the caller: it is the user's code."""
+    for listener in _listeners:
+        listener(event)
+
+
+@contextmanager
+def subscribe(listener: Listener) -> Iterator[Listener]:
+    """Call `listener(event)` for each event of any function while the block runs, from the thread where it happens."""
+    global _listeners
+    with _lock:
+        _listeners = (*_listeners, listener)
+    try:
+        yield listener
+    finally:
+        with _lock:
+            remaining = list(_listeners)
+            remaining.remove(listener)
+            _listeners = tuple(remaining)

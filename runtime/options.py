@@ -1,0 +1,128 @@
+"""The options: one table of name, type, default and meaning. Settable per function and by a context manager.
+
+    with tierup.options(num_profiled_runs=2):      # for this thread (and tasks started in it), while the block runs
+        f(x)
+    f = tierup.jit(fn, max_versions=4)              # for one function: wins over the context manager
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+Strategy = tuple[tuple[str, int], ...]
+
+
+def _choice(default: str, choices: tuple[str, ...], meaning: str) -> Any:
+    return field(default=default, metadata={"choices": choices, "meaning": meaning})
+
+
+def _count(default: int, least: int, meaning: str) -> Any:
+    return field(default=default, metadata={"least": least, "meaning": meaning})
+
+
+def _flag(default: bool, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Options:
+    """All options with their defaults. `table()` lists them with their meaning."""
+
+    optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
+    profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
+    num_profiled_runs: int = _count(1, 0, "calls that are recorded before the first version is compiled; 0: bet on the first call's own types")
+    fusion_strategy: Strategy = field(
+        default=(("static", 2), ("dynamic", 10)),
+        metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]'},
+    )
+    bailout_depth: int = _count(20, 0, "a cap on the sum of fusion_strategy's counts; 0: never compile")
+    max_versions: int = _count(16, 1, "versions kept per function; beyond it the least used is dropped")
+    speculate: str = _choice("versioned", ("versioned",), "how a lost bet is left: versioned regions with a fallback each")
+    compile: str = _choice("blocking", ("blocking",), "where compiling happens: in the call that needs it")
+    entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
+    executor: str = _choice("profiling", ("profiling",), "the life cycle: profile, specialise, guard")
+    backend: str = _choice("cpu", ("cpu",), "what code is made for")
+    threads: int = _count(1, 1, "threads of native code (matrix products)")
+    level: int = _count(2, 0, "LLVM's optimisation level, 0 to 3")
+    strict: bool = _flag(False, "True: a program that cannot be compiled whole is an error, not a split")
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, _checked(f.name, f.metadata, f.default, getattr(self, f.name)))
+
+    def kind_of_version(self, index: int) -> str | None:
+        """"static" or "dynamic" for the index-th version of a function, None when the strategy allows no more."""
+        if index >= self.bailout_depth:
+            return None
+        for kind, count in self.fusion_strategy:
+            if index < count:
+                return kind
+            index -= count
+        return None
+
+
+def _checked(name: str, metadata: Mapping[str, Any], default: object, value: object) -> object:
+    if name == "fusion_strategy":
+        return _strategy(value)
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise TypeError(f"option {name}: expected True or False, got {value!r}")
+    elif isinstance(default, int):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"option {name}: expected a whole number, got {value!r}")
+        if value < metadata["least"]:
+            raise ValueError(f"option {name}: expected at least {metadata['least']}, got {value}")
+    elif value not in metadata["choices"]:
+        raise ValueError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
+    return value
+
+
+def _strategy(value: object) -> Strategy:
+    try:
+        pairs = tuple((str(kind).lower(), int(count)) for kind, count in value)  # type: ignore[attr-defined]  # the except says it
+    except (TypeError, ValueError):
+        raise TypeError(f'option fusion_strategy: expected a list like [("static", 2), ("dynamic", 10)], got {value!r}') from None
+    for kind, count in pairs:
+        if kind not in ("static", "dynamic") or count < 0:
+            raise ValueError(f'option fusion_strategy: expected ("static", n) or ("dynamic", n) with n >= 0, got {(kind, count)!r}')
+    return pairs
+
+
+_current: contextvars.ContextVar[Options] = contextvars.ContextVar("tierup_options", default=Options())
+
+
+def current(overrides: Mapping[str, Any] | None = None) -> Options:
+    """The options in force here, with a function's own on top."""
+    options = _current.get()
+    return replace(options, **overrides) if overrides else options
+
+
+def check_names(names: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that is no option, saying which is close."""
+    import difflib  # here: only on the way to an error message or a set-up call
+
+    known = [f.name for f in fields(Options)]
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            raise TypeError(f"unknown option {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; options are {', '.join(known)}"))
+
+
+@contextmanager
+def options(**changes: Any) -> Iterator[Options]:
+    """Set options while a `with` block runs, in this thread. Raises TypeError or ValueError for a wrong name or value."""
+    check_names(changes)
+    token = _current.set(replace(_current.get(), **changes))
+    try:
+        yield _current.get()
+    finally:
+        _current.reset(token)
+
+
+def table() -> list[tuple[str, object, str]]:
+    """(name, default, meaning) of every option."""
+    return [(f.name, f.default, f.metadata["meaning"]) for f in fields(Options)]
