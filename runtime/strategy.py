@@ -1,0 +1,109 @@
+"""Which bet to make next: static sizes first, then, dim by dim, symbols for the sizes that varied.
+
+The log keeps what calls looked like and which bets were made, both bounded. `propose` answers a miss:
+
+* a signature that came back gets a static version, while the fusion strategy has static ones left;
+* once sizes have varied and static versions are used up, or two calls in a row brought sizes never seen, the sizes
+  that varied become symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
+* a bet that was made before is never made again (the speculation log).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from tierup.dialect.reasons import Reason
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.runtime.options import Options
+from tierup.runtime.signature import ArgumentClass, Signature, static_specs
+
+_SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
+_NOVEL_SHAPES_BEFORE_DYNAMIC = 2
+
+Classes = tuple[ArgumentClass, ...]
+
+
+@dataclass(frozen=True)
+class Bet:
+    """A version to compile: its guards, and whether sizes are symbolic."""
+
+    specs: tuple[ArgumentSpec, ...]
+    kind: str  # "static" or "dynamic"
+    generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
+
+
+class SpeculationLog:
+    """What one program's calls looked like, and the bets made on it."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple, int] = OrderedDict()
+        self._varied: dict[tuple[int, int], set[int]] = {}  # (argument, rank) -> dims that had more than one size
+        self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._novel: dict[Classes, int] = {}
+        self._made: set[tuple[ArgumentSpec, ...]] = set()
+        self.bets = 0
+
+    def record(self, signature: Signature) -> None:
+        """Count a call that ran in tier 0."""
+        key = signature.shapes
+        if key in self._seen:
+            self._seen[key] += 1
+            self._seen.move_to_end(key)
+            return
+        known_class = any(classes == signature.classes for classes, _ in self._seen)
+        self._seen[key] = 1
+        if len(self._seen) > _SIGNATURES_KEPT:
+            self._seen.popitem(last=False)
+        if known_class:
+            self._novel[signature.classes] = self._novel.get(signature.classes, 0) + 1
+        for argument, (klass, sizes) in enumerate(zip(signature.classes, signature.sizes, strict=True)):
+            if klass.kind is not ArgumentKind.ARRAY:
+                continue
+            first = self._first_sizes.setdefault((argument, klass.rank), sizes)
+            varied = self._varied.setdefault((argument, klass.rank), set())
+            varied.update(d for d, (a, b) in enumerate(zip(first, sizes, strict=True)) if a != b)
+
+    def times_seen(self, signature: Signature) -> int:
+        return self._seen.get(signature.shapes, 0)
+
+    def propose(self, signature: Signature, options: Options) -> Bet | Reason:
+        """The bet for a call that fitted no version and is being made now, or why none is made. Does not record the call."""
+        kind = options.kind_of_version(self.bets)
+        if kind is None:
+            return Reason.DEPTH_EXHAUSTED
+        seen = self.times_seen(signature)
+        novel = self._novel.get(signature.classes, 0) + (seen == 0 and any(c == signature.classes for c, _ in self._seen))
+        dynamic = self._dynamic(signature)
+        if kind == "static" and novel >= _NOVEL_SHAPES_BEFORE_DYNAMIC and dynamic.generalised and self._has_dynamic_left(options):
+            kind = "dynamic"
+        if kind == "dynamic" and dynamic.generalised and (seen or novel):
+            bet = dynamic
+        elif seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0:
+            bet = Bet(static_specs(signature), "static")
+        else:
+            return Reason.NOT_SEEN_BEFORE
+        return Reason.SITE_GIVEN_UP if bet.specs in self._made else bet
+
+    def made(self, bet: Bet) -> None:
+        """Note a bet, so that it is counted and never made twice."""
+        self._made.add(bet.specs)
+        self.bets += 1
+
+    def _has_dynamic_left(self, options: Options) -> bool:
+        return any(options.kind_of_version(i) == "dynamic" for i in range(self.bets, self.bets + sum(n for _, n in options.fusion_strategy)))
+
+    def _dynamic(self, signature: Signature) -> Bet:
+        specs, generalised = [], []
+        for argument, spec in enumerate(static_specs(signature)):
+            klass = signature.classes[argument]
+            varied = set(self._varied.get((argument, klass.rank), ()))
+            first = self._first_sizes.get((argument, klass.rank), spec.sizes)
+            varied |= {d for d, (a, b) in enumerate(zip(first, spec.sizes, strict=True)) if a != b}  # this call counts too
+            sizes: list[int | str] = list(spec.sizes)
+            for d in sorted(varied):
+                if signature.sizes[argument][d] >= 2:
+                    sizes[d] = f"s{len(generalised)}"
+                    generalised.append((argument, d))
+            specs.append(replace(spec, sizes=tuple(sizes)))
+        return Bet(tuple(specs), "dynamic", tuple(generalised))
