@@ -10,10 +10,18 @@ from tierup.dialect.mlir import ir, register_torch_dialect
 _local = threading.local()
 
 
+# Ops of these may be built straight away. Parsing, and the passes that produce them, load the others (llvm, gpu, ...);
+# loading all of them would cost every process 10 ms.
+_LOADED = ("func", "cf", "scf", "arith", "math", "tensor", "linalg", "memref", "bufferization", "affine")
+
+
 def new_context() -> ir.Context:
-    """A fresh context. Costs some 10 ms: most callers want `thread_context`."""
-    context = ir.Context()
+    """A fresh context. Costs some 8 ms: most callers want `thread_context`."""
+    context = ir.Context(load_on_create_dialects=[])
+    context.enable_multithreading(False)  # verifiers and effects are Python: threads would only wait for one another
     register_torch_dialect(context)
+    for dialect in _LOADED:
+        context.get_dialect_descriptor(dialect)
     ops.register(context)
     effects.attach(context)
     return context

@@ -1,0 +1,3 @@
+"""Memory effects for the torch ops, so that MLIR's CSE, DCE and LICM treat them as what they are."""
+from tierup.dialect.mlir import ir
+def attach(context: ir.Context) -> None: ...

@@ -1,0 +1,66 @@
+"""The one place where passes register and pipelines are looked up; what a pass file imports.
+
+    @register
+    @dataclass(frozen=True)
+    class InsertProfiling(Pass):
+        \"\"\"One line for --help.\"\"\"
+
+        name = "tierup-insert-profiling"
+        uses_only: bool = False
+
+        def run(self, module: ir.Module) -> None: ...
+
+`parse(text)` gives a `Pipeline`, `pipeline(name)` a named one; `Pipeline.run(module)` runs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from functools import cache
+
+from tierup.dialect.passes import Pass, PassFailure, PipelineError, closest, find, functions, passes, register
+from tierup.dialect.pipeline import Hook, Pipeline, parse
+
+__all__ = [
+    "Hook", "NamedPipeline", "Pass", "PassFailure", "Pipeline", "PipelineError",
+    "find", "functions", "named_pipelines", "parse", "passes", "pipeline", "register",
+]  # fmt: skip
+
+PIPELINE_MODULES = ("tierup.dialect.pipelines", "tierup.lowering.pipelines")  # each has PIPELINES, a tuple of NamedPipeline
+
+
+@dataclass(frozen=True)
+class NamedPipeline:
+    """A pipeline that people can name: `--tierup-pipeline=NAME`. `steps` is its readable list."""
+
+    name: str
+    summary: str
+    steps: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"builtin.module({','.join(self.steps)})"
+
+
+@cache
+def named_pipelines() -> dict[str, NamedPipeline]:
+    """All named pipelines, in the order of their modules. Raises ValueError when two share a name."""
+    found: dict[str, NamedPipeline] = {}
+    for module in PIPELINE_MODULES:
+        if importlib.util.find_spec(module) is None:
+            continue
+        for named in importlib.import_module(module).PIPELINES:
+            if named.name in found:
+                raise ValueError(f"two pipelines are named {named.name}, the second in {module}")
+            found[named.name] = named
+    return found
+
+
+def pipeline(name: str) -> Pipeline:
+    """The named pipeline, parsed. Raises PipelineError for an unknown name."""
+    known = named_pipelines()
+    if name not in known:
+        raise PipelineError(f"no pipeline is named '{name}'{closest(name, known)}; there are {', '.join(known)}")
+    return parse(known[name].text)
