@@ -17,11 +17,13 @@ import ctypes
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tierup.dialect.dims import Dim
+from tierup.dialect.dims import Dim, Expr, symbol
 
 DONE = 0
 EXIT_BASE = 1
 ERROR_BASE = 1 << 16
+
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 class Argument(ctypes.Structure):
@@ -88,8 +90,13 @@ class ResultSpec:
     dtype: str = ""  # DType.name; for SCALAR: int, float or bool
     sizes: tuple[Dim, ...] = ()  # ints and expressions over the argument symbols; ALLOCATED: only its length counts
     argument: int = -1  # ARGUMENT, ALIAS, VIEW
-    offset: Dim = 0  # VIEW: elements from the argument's element 0
-    strides: tuple[Dim, ...] = ()  # VIEW: in elements
+    offset: Dim = 0  # VIEW: elements from the argument's element 0; `stride_symbol`s allowed
+    strides: tuple[Dim, ...] = ()  # VIEW: in elements; `stride_symbol`s allowed
+
+
+def stride_symbol(argument: int, dim: int) -> Expr:
+    """The stride, in elements, of a dim of an array argument: what views of STRIDED arguments are described with."""
+    return symbol(f"stride{argument}_{dim}", low=INT64_MIN)
 
 
 @dataclass(frozen=True)
