@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, Union
 
-from tierup.dialect import diagnostics
-from tierup.dialect.mlir import ir, mlir_pass_names, passmanager
+from tierup.dialect import diagnostics, mlir_passes
+from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.passes import Pass, PassFailure, PipelineError, closest, find, make, passes
 from tierup.dialect.pipeline_text import Element, parse_elements, split_options
 
@@ -120,7 +120,7 @@ def _check_mlir(element: Element, anchor: str) -> None:
     except ValueError as e:
         said = " ".join(str(e).split())
     if "does not refer to a registered pass" in said:
-        near = closest(element.name, [*passes(), *mlir_pass_names()])
+        near = closest(element.name, [*passes(), *mlir_passes.NAMES])
         raise PipelineError(f"'{element.name}' does not refer to a registered pass or pass pipeline{near}", element.at)
     if "restricted to" in said:
         wanted = said.partition("restricted to '")[2].partition("'")[0]
