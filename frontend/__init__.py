@@ -1,0 +1,19 @@
+"""How a program comes in: Python source, MLIR text or bytecode."""
+
+from importlib import import_module
+from typing import Any
+
+_EXPORTS = {
+    "UnsupportedSyntax": "tierup.frontend.errors",
+    "ProgramError": "tierup.frontend.errors",
+    "build": "tierup.frontend.python.build",
+    "load": "tierup.frontend.mlir_file",
+}
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        return getattr(import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Python source -> torch dialect. `build.build` is the way in."""

@@ -1,0 +1,163 @@
+"""The tree structure of a call's arguments and results, and its flat leaves.
+
+A program takes leaves: arrays and Python scalars. Tuples, lists and dicts of them are structure, which is static: one graph is
+built per `CallShape`. None, strings and objects are part of the structure, not leaves.
+
+Free of MLIR: read on every call that the native entry does not take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+
+LEAF_KINDS = ("array", "scalar", "int", "float", "bool")  # what occupies a slot in the flat arguments
+STATIC_KINDS = ("none", "str", "object")
+
+_INT64 = np.iinfo(np.int64)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One argument value.
+
+    `kind`: "array" (numpy.ndarray), "scalar" (a NumPy scalar such as numpy.float32(1): a rank-0 array that is never written
+    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), or static: "none", "str", "object".
+    `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
+    `value`: the string of a "str", the type of an "object".
+    """
+
+    kind: str
+    ndim: int | None = None
+    value: object = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.kind in STATIC_KINDS
+
+
+@dataclass(frozen=True)
+class Node:
+    """A tuple, list or dict; `keys` are a dict's, in its order."""
+
+    kind: str
+    items: tuple["Tree", ...]
+    keys: tuple[object, ...] = ()
+
+
+Tree = Union[Leaf, Node]
+
+
+@dataclass(frozen=True)
+class CallShape:
+    """The structure of one call: a tree for each parameter, in the signature's order, defaults filled in."""
+
+    parameters: tuple[tuple[str, Tree], ...]
+
+    @staticmethod
+    def of(arguments: Mapping[str, object]) -> "tuple[CallShape, list[object]]":
+        """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order.
+
+        Raises TypeError naming the argument for a value that programs cannot take.
+        """
+        leaves: list[object] = []
+        return CallShape(tuple((name, flatten(value, leaves, name)) for name, value in arguments.items())), leaves
+
+
+def flatten(value: object, leaves: list[object], name: str) -> Tree:
+    """The tree of `value`; its leaves are appended to `leaves`. Raises TypeError, naming the path, for what programs cannot take."""
+    kind = type(value)
+    if kind is np.ndarray:
+        leaves.append(value)
+        return Leaf("array", value.ndim)  # type: ignore[union-attr]  # an ndarray, by the test above
+    if kind is float or kind is bool:
+        leaves.append(value)
+        return Leaf(kind.__name__)
+    if kind is int:
+        if not _INT64.min <= value <= _INT64.max:  # type: ignore[operator]  # an int, by the test above
+            raise TypeError(f"argument {name}: the int {value} does not fit in 64 bits")
+        leaves.append(value)
+        return Leaf("int")
+    if value is None:
+        return Leaf("none")
+    if kind is str:
+        return Leaf("str", value=value)
+    if kind is tuple or kind is list:
+        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]") for i, v in enumerate(value)))  # type: ignore[arg-type]
+    if kind is dict:
+        items = tuple(flatten(v, leaves, f"{name}[{k!r}]") for k, v in value.items())  # type: ignore[attr-defined]
+        return Node("dict", items, tuple(value))  # type: ignore[arg-type]
+    if isinstance(value, np.generic):
+        leaves.append(np.asarray(value))
+        return Leaf("scalar", 0)
+    if isinstance(value, np.ndarray):  # a subclass: memmap and kin are arrays; matrix and masked arrays have rules of their own
+        if isinstance(value, (np.matrix, np.ma.MaskedArray)):
+            raise TypeError(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
+        leaves.append(value)
+        return Leaf("array", value.ndim)
+    if isinstance(value, complex):
+        raise TypeError(f"argument {name}: complex numbers are not supported")
+    return Leaf("object", value=kind)
+
+
+def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
+    """Every leaf that takes a slot, with the path that names it: `w`, `layers[0]`, `params['w']`."""
+    if isinstance(tree, Leaf):
+        if not tree.is_static:
+            yield name, tree
+        return
+    steps = [repr(k) for k in tree.keys] if tree.kind == "dict" else [str(i) for i in range(len(tree.items))]
+    for step, item in zip(steps, tree.items, strict=True):
+        yield from leaf_names(item, f"{name}[{step}]")
+
+
+@dataclass(frozen=True)
+class Output:
+    """A leaf of a program's result.
+
+    `kind`: "array", "int", "float", "bool", or "const": `value` itself, taking no slot. `decays`: NumPy gives a scalar, not a
+    rank-0 array, when this result has rank 0: the caller returns `result[()]` then.
+    """
+
+    kind: str
+    decays: bool = False
+    value: object = None
+
+
+@dataclass(frozen=True)
+class OutputNode:
+    """A tuple, list or dict of outputs."""
+
+    kind: str
+    items: tuple["OutputTree", ...]
+    keys: tuple[object, ...] = ()
+
+
+OutputTree = Union[Output, OutputNode]
+
+
+def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
+    """The Python value that a flat list of results stands for."""
+    if isinstance(tree, Output):
+        if tree.kind == "const":
+            return tree.value
+        value = next(results)
+        if tree.decays and isinstance(value, np.ndarray) and value.ndim == 0:
+            return value[()]
+        return value
+    items = [unflatten(item, results) for item in tree.items]
+    if tree.kind == "dict":
+        return dict(zip(tree.keys, items, strict=True))
+    return tuple(items) if tree.kind == "tuple" else items
+
+
+def output_leaves(tree: OutputTree) -> Iterator[Output]:
+    """The leaves that take a result slot, in order."""
+    if isinstance(tree, OutputNode):
+        for item in tree.items:
+            yield from output_leaves(item)
+    elif tree.kind != "const":
+        yield tree
