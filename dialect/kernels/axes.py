@@ -1,0 +1,106 @@
+"""What reductions and their kin share: which axes they run over, and in which precision they accumulate.
+
+torch accumulates float16 and bfloat16 in float32 and rounds once at the end (ATen/OpMathType.h); so do the kernels here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.optable.core import normalise_dim
+
+HALVES = (dtypes.f16.numpy, dtypes.bf16.numpy)
+
+
+def quiet() -> np.errstate:
+    """A context without floating-point warnings: torch raises none."""
+    return np.errstate(all="ignore")
+
+
+def axis_of(dim: int, rank: int) -> int:
+    """A dimension counted from the front; IndexError when there is no such dimension."""
+    return normalise_dim(dim, rank)
+
+
+def axes_of(dims: Sequence[int] | int | None, rank: int) -> tuple[int, ...]:
+    """The axes that a reduction runs over, front first. None and [] mean all of them.
+
+    Raises IndexError for a dim out of range, ValueError for one named twice.
+    """
+    if dims is None:
+        return tuple(range(rank))
+    named = [dims] if isinstance(dims, int) else list(dims)
+    axes = distinct_axes(named, rank)
+    return axes if axes else tuple(range(rank))
+
+
+def distinct_axes(dims: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Dims counted from the front, sorted; () for rank 0. Raises IndexError, or ValueError for a dim named twice."""
+    axes: set[int] = set()
+    for dim in dims:
+        axis = normalise_dim(dim, rank)
+        if axis in axes:
+            raise ValueError(f"dim {axis} appears multiple times in the list of dims")
+        axes.add(axis)
+    return tuple(sorted(axes)) if rank else ()
+
+
+def count(shape: Sequence[int], axes: Sequence[int]) -> int:
+    """How many elements one result element is reduced from."""
+    total = 1
+    for axis in axes:
+        total *= shape[axis]
+    return total
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype that sums of `dtype` are kept in: float32 for the halves, else itself."""
+    return dtypes.f32.numpy if dtype in HALVES else dtype
+
+
+def widened(x: np.ndarray) -> np.ndarray:
+    """x, in float32 when it is float16 or bfloat16. Order and value of every element are kept."""
+    return x.astype(np.float32) if x.dtype in HALVES else x
+
+
+def rounded(x: object, dtype: np.dtype) -> np.ndarray:
+    """x as an array (rank 0 for a NumPy scalar) of `dtype`."""
+    return np.asarray(x).astype(dtype, copy=False)
+
+
+def dtype_named(code: int) -> np.dtype:
+    """The NumPy dtype of torch's ScalarType number. Raises TypeError for one that programs cannot hold."""
+    if code not in dtypes.BY_CODE:
+        raise TypeError(f"dtype with torch's number {code} is not supported")
+    return dtypes.BY_CODE[code].numpy
+
+
+@cache
+def name_of(dtype: np.dtype) -> str:
+    """torch's name of an element type in its messages: Float, Long, ..."""
+    known = dtypes.from_numpy(dtype)
+    return _TORCH_NAMES[known.name] if known else str(dtype)
+
+
+_TORCH_NAMES = {
+    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
+    "f16": "Half", "bf16": "BFloat16", "f32": "Float", "f64": "Double",
+}  # fmt: skip
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether dtype is one of the program's float types (bfloat16 is none of NumPy's own)."""
+    known = dtypes.from_numpy(dtype)
+    return known is not None and known.is_float
+
+
+def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """x in `dtype`: itself when it has it already."""
+    if x.dtype == dtype:
+        return x
+    with quiet():
+        return x.astype(dtype)

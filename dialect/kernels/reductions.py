@@ -1,0 +1,165 @@
+"""Tier-0 kernels of sums, products, means, truth and cumulative reductions, with torch's semantics.
+
+Kernels take and give `numpy.ndarray`; a dtype operand is torch's ScalarType number. Common errors: IndexError for a dim
+out of range, ValueError for a dim named twice, TypeError for a dtype that the op refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tierup.dialect.kernels.axes import (
+    accumulator,
+    axes_of,
+    axis_of,
+    converted,
+    count,
+    distinct_axes,
+    dtype_named,
+    is_float,
+    name_of,
+    quiet,
+    rounded,
+)  # fmt: skip
+
+Dims = Sequence[int] | None
+_BOOL = np.dtype(np.bool_)
+_INT64 = np.dtype(np.int64)
+
+
+def _sum_dtype(x: np.ndarray, dtype: int | None) -> np.dtype:
+    """Sums and products of bools and integers are int64 unless told."""
+    if dtype is not None:
+        return dtype_named(dtype)
+    return x.dtype if is_float(x.dtype) else _INT64
+
+
+def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdim: bool, dtype: int | None) -> np.ndarray:
+    target = _sum_dtype(x, dtype)
+    if dtype is not None:
+        x = converted(x, target)  # torch converts first, then reduces
+    if target == _BOOL:
+        ufunc = np.logical_or if ufunc is np.add else np.logical_and
+        return np.asarray(ufunc.reduce(x, axis=axes, keepdims=keepdim))
+    with quiet():
+        return rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target)
+
+
+def sum_all(x: np.ndarray, dtype: int | None = None) -> np.ndarray:
+    """aten.sum: the sum of all elements."""
+    return _accumulate(np.add, x, axes_of(None, x.ndim), False, dtype)
+
+
+def sum_dims(x: np.ndarray, dims: Dims, keepdim: bool = False, dtype: int | None = None) -> np.ndarray:
+    """aten.sum.dim_IntList: sums over dims; None and [] mean all."""
+    return _accumulate(np.add, x, axes_of(dims, x.ndim), keepdim, dtype)
+
+
+def trace(x: np.ndarray) -> np.ndarray:
+    """aten.trace: the sum of a matrix's main diagonal. ValueError unless rank 2."""
+    if x.ndim != 2:
+        raise ValueError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    return sum_all(np.diagonal(x))
+
+
+def prod_all(x: np.ndarray, dtype: int | None = None) -> np.ndarray:
+    """aten.prod: the product of all elements."""
+    return _accumulate(np.multiply, x, axes_of(None, x.ndim), False, dtype)
+
+
+def prod_dim(x: np.ndarray, dim: int, keepdim: bool = False, dtype: int | None = None) -> np.ndarray:
+    """aten.prod.dim_int: products over one dim."""
+    return _accumulate(np.multiply, x, axes_of([dim], x.ndim), keepdim, dtype)
+
+
+def mean_all(x: np.ndarray, dtype: int | None = None) -> np.ndarray:
+    """aten.mean: NaN for an empty tensor; TypeError unless the result is floating-point."""
+    return mean_dims(x, None, False, dtype)
+
+
+def mean_dims(x: np.ndarray, dims: Dims, keepdim: bool = False, dtype: int | None = None) -> np.ndarray:
+    """aten.mean.dim: means over dims; None and [] mean all. TypeError unless the result is floating-point."""
+    target = x.dtype if dtype is None else dtype_named(dtype)
+    if not is_float(target):
+        which = "Input" if dtype is None else "Optional"
+        raise TypeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: {name_of(target)}"
+        )
+    axes = axes_of(dims, x.ndim)
+    x = converted(x, target)
+    with quiet():
+        total = np.asarray(np.add.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)))
+        return rounded(total / total.dtype.type(count(x.shape, axes)), target)
+
+
+# --- truth -------------------------------------------------------------------------------------------------------------
+
+
+def _logical(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """torch keeps uint8 for uint8 (its first bool), and gives bool for all else. NaN is true."""
+    result = ufunc.reduce(x.astype(_BOOL, copy=False), axis=axes, keepdims=keepdim)
+    return rounded(result, x.dtype if x.dtype == np.uint8 else _BOOL)
+
+
+def any_all(x: np.ndarray) -> np.ndarray:
+    """aten.any: whether an element is true; bool, but uint8 for uint8."""
+    return _logical(np.logical_or, x, axes_of(None, x.ndim), False)
+
+
+def any_dim(x: np.ndarray, dim: int, keepdim: bool = False) -> np.ndarray:
+    """aten.any.dim."""
+    return _logical(np.logical_or, x, axes_of([dim], x.ndim), keepdim)
+
+
+def any_dims(x: np.ndarray, dims: Dims = None, keepdim: bool = False) -> np.ndarray:
+    """aten.any.dims: None means all; [] reduces nothing, and gives each element's truth."""
+    return _logical(np.logical_or, x, axes_of(None, x.ndim) if dims is None else distinct_axes(dims, x.ndim), keepdim)
+
+
+def all_all(x: np.ndarray) -> np.ndarray:
+    """aten.all: whether every element is true; bool, but uint8 for uint8."""
+    return _logical(np.logical_and, x, axes_of(None, x.ndim), False)
+
+
+def all_dim(x: np.ndarray, dim: int, keepdim: bool = False) -> np.ndarray:
+    """aten.all.dim."""
+    return _logical(np.logical_and, x, axes_of([dim], x.ndim), keepdim)
+
+
+def count_nonzero(x: np.ndarray, dim: int | None = None) -> np.ndarray:
+    """aten.count_nonzero: int64; NaN counts."""
+    return count_nonzero_dims(x, None if dim is None else [dim])
+
+
+def count_nonzero_dims(x: np.ndarray, dims: Dims) -> np.ndarray:
+    """aten.count_nonzero.dim_IntList: int64 counts over dims; [] means all."""
+    return np.asarray(np.add.reduce(x.astype(_BOOL, copy=False), axis=axes_of(dims, x.ndim), dtype=_INT64))
+
+
+# --- cumulative --------------------------------------------------------------------------------------------------------
+
+
+def _cumulate(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.ndarray:
+    target = _sum_dtype(x, dtype)
+    axis = axis_of(dim, x.ndim)
+    if target == _BOOL:
+        raise TypeError("cumsum and cumprod are not implemented for 'Bool'")
+    x = converted(x, target)
+    if x.ndim == 0:
+        return x.copy()
+    # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
+    carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
+    with quiet():
+        return rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target)
+
+
+def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    """aten.cumsum: running sums along dim; bools and integers give int64."""
+    return _cumulate(np.add, x, dim, dtype)
+
+
+def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    """aten.cumprod: running products along dim; bools and integers give int64."""
+    return _cumulate(np.multiply, x, dim, dtype)

@@ -1,0 +1,169 @@
+"""How shape and dtype rules read their operands: a reader gives the known value or raises `Unknown`.
+
+A rule is written as if everything were known; `or_unknown` around a piece of it turns `Unknown` into None, which says
+"not known" in every field of an abstract value. Free of MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from tierup.dialect import dtypes
+from tierup.dialect.dims import Dim
+from tierup.dialect.dtypes import DType
+from tierup.dialect.values import (
+    Bool,
+    Float,
+    Int,
+    List,
+    NoneValue,
+    Shape,
+    Str,
+    Tensor,
+    Value,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Unknown(Exception):
+    """Something that the rule needs is not known at compile time."""
+
+
+def or_unknown(rule: Callable[P, T]) -> Callable[P, T | None]:
+    """`rule`, answering None where it would need something unknown."""
+
+    @wraps(rule)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            return rule(*args, **kwargs)
+        except Unknown:
+            return None
+
+    return guarded
+
+
+def shape(value: Value) -> Shape:
+    """A tensor's sizes."""
+    if isinstance(value, Tensor) and value.shape is not None:
+        return value.shape
+    raise Unknown
+
+
+def dtype(value: Value) -> DType:
+    """A tensor's element type."""
+    if isinstance(value, Tensor) and value.dtype is not None:
+        return value.dtype
+    raise Unknown
+
+
+def dtype_of(value: Value) -> DType | None:
+    """A tensor's element type, None when not known."""
+    return value.dtype if isinstance(value, Tensor) else None
+
+
+def size(value: Value) -> Dim:
+    """An int that may be symbolic."""
+    if isinstance(value, Int) and value.value is not None:
+        return value.value
+    if isinstance(value, Bool) and value.value is not None:
+        return int(value.value)
+    raise Unknown
+
+
+def integer(value: Value) -> int:
+    """A plain int: Unknown for a symbolic one."""
+    found = size(value)
+    if isinstance(found, int):
+        return found
+    raise Unknown
+
+
+def flag(value: Value) -> bool:
+    """A bool."""
+    if isinstance(value, Bool) and value.value is not None:
+        return value.value
+    if isinstance(value, Int) and isinstance(value.value, int):
+        return bool(value.value)
+    raise Unknown
+
+
+def number(value: Value) -> int | float | bool:
+    """A Python number: an int, a float or a bool."""
+    if isinstance(value, Float) and value.value is not None:
+        return value.value
+    if isinstance(value, Bool) and value.value is not None:
+        return value.value
+    return integer(value)
+
+
+def text(value: Value) -> str:
+    """A string."""
+    if isinstance(value, Str) and value.value is not None:
+        return value.value
+    raise Unknown
+
+
+def items(value: Value) -> tuple[Value, ...]:
+    """A list's items."""
+    if isinstance(value, List) and value.items is not None:
+        return value.items
+    raise Unknown
+
+
+def is_none(value: Value) -> bool:
+    """Whether the operand is None. An optional that may be either is Unknown."""
+    if isinstance(value, NoneValue):
+        return True
+    if isinstance(value, (Tensor, Int, Float, Bool, List, Str)):
+        return False
+    raise Unknown
+
+
+def optional(read: Callable[[Value], T], value: Value) -> T | None:
+    """`read(value)`, or None for the operand None."""
+    return None if is_none(value) else read(value)
+
+
+def sizes(value: Value) -> tuple[Dim, ...]:
+    """A list of ints that may be symbolic; a single int counts as a list of one, as in torch's `int[1]`."""
+    return (size(value),) if isinstance(value, Int) else tuple(size(v) for v in items(value))
+
+
+def integers(value: Value) -> tuple[int, ...]:
+    """A list of plain ints; a single int counts as a list of one."""
+    return (integer(value),) if isinstance(value, Int) else tuple(integer(v) for v in items(value))
+
+
+def dtype_argument(value: Value) -> DType | None:
+    """torch's `ScalarType? dtype` operand. Raises TypeError for a type that programs cannot hold."""
+    code = optional(integer, value)
+    if code is None:
+        return None
+    if code not in dtypes.BY_CODE:
+        raise TypeError(f"dtype with torch's number {code} is not supported")
+    return dtypes.BY_CODE[code]
+
+
+def product(dims: Shape) -> Dim:
+    """The number of elements of a shape."""
+    total: Dim = 1
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def tensor_or_unknown(make: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """A rule for one tensor: a Tensor of which nothing is known where it would need something unknown."""
+
+    @wraps(make)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> Tensor:
+        try:
+            return make(*args, **kwargs)
+        except Unknown:
+            return Tensor()
+
+    return guarded

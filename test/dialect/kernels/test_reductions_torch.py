@@ -1,0 +1,130 @@
+"""Reductions against PyTorch: every row over dtypes, ranks, empty dims, NaN, layouts, and wrong operands."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.dialect import dtypes  # noqa: E402
+from torch_oracle import SHAPES, Sample, array, check, strided  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*degrees of freedom")]
+
+WHOLE = ("sum", "prod", "mean", "any", "all", "max", "min", "var", "std", "var_mean", "norm.Scalar")
+ONE_DIM = ("prod.dim_int", "any.dim", "all.dim", "max.dim", "min.dim", "argmax", "argmin", "cumsum", "cumprod", "count_nonzero")
+DIM_LIST = (
+    "sum.dim_IntList", "mean.dim", "amax", "amin", "any.dims", "count_nonzero.dim_IntList", "var.dim", "std.dim", "var_mean.dim",
+    "logsumexp", "linalg_vector_norm",
+)  # fmt: skip
+
+
+def _ulp(dtype: dtypes.DType) -> float:
+    return 8.0 if dtype.is_float else 0.0
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("op", WHOLE)
+def test_reducing_all_elements_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
+    for shape, special in itertools.product(SHAPES, (False, True)):
+        if special and op == "var_mean":
+            continue  # the mean of infinities is infinite here, NaN by PyTorch's recurrence
+        x = array(shape, dtype, special=special)
+        for variant in (x, *strided(x)):
+            check(Sample(f"aten.{op}", (variant,), _ulp(dtype)))
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("op", ONE_DIM)
+def test_reducing_one_dim_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
+    for shape, special in itertools.product(SHAPES, (False, True)):
+        x = array(shape, dtype, special=special)
+        for dim in {0, -1, x.ndim // 2, x.ndim, -x.ndim - 1}:
+            for variant in (x, *strided(x)):
+                check(Sample(f"aten.{op}", (variant, dim), _ulp(dtype)))
+        if op not in ("cumsum", "cumprod", "count_nonzero"):
+            check(Sample(f"aten.{op}", (x, -1, True), _ulp(dtype)))
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("op", DIM_LIST)
+def test_reducing_several_dims_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
+    for shape, special in itertools.product(SHAPES, (False, True)):
+        x = array(shape, dtype, special=special)
+        rank = x.ndim
+        for dims in ([], [0], [-1], [0, rank - 1], [-1, 0], list(range(rank)), [0, 0], [rank + 1]):
+            if op == "logsumexp" and not dims or op == "var_mean.dim" and special:
+                continue
+            if x.size == 0 and len(dims) != len({d % max(rank, 1) for d in dims}):
+                continue  # two errors at once: which comes first is nobody's promise
+            for keepdim in (False, True):
+                first = (x, 2, dims, keepdim) if op == "linalg_vector_norm" else (x, dims, keepdim)
+                first = (x, dims, False, keepdim) if op in ("var.dim", "std.dim", "var_mean.dim") else first
+                first = (x, dims) if op == "count_nonzero.dim_IntList" else first
+                check(Sample(f"aten.{op}", first, 8.0 if op == "logsumexp" else _ulp(dtype)))
+
+
+@pytest.mark.parametrize("op", ["sum.dim_IntList", "mean.dim", "any.dims", "var.dim"])
+def test_dims_none_means_all(op: str) -> None:
+    check(Sample(f"aten.{op}", (array((2, 3), dtypes.f32), None)))
+
+
+@pytest.mark.parametrize("op", ["argmax", "argmin", "aminmax"])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_no_dim_means_the_flattened_tensor(op: str, keepdim: bool) -> None:
+    for shape, dtype in itertools.product(SHAPES, (dtypes.f32, dtypes.bf16, dtypes.i32, dtypes.bool_)):
+        for special in (False, True):
+            check(Sample(f"aten.{op}", (array(shape, dtype, special=special), None, keepdim), 0.0))
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "mean"])
+@pytest.mark.parametrize("asked", dtypes.ALL, ids=str)
+def test_a_dtype_argument_converts_before_reducing(op: str, asked: dtypes.DType) -> None:
+    for dtype in (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.u8, dtypes.f16):
+        check(Sample(f"aten.{op}", (np.abs(array((3, 4), dtype)), asked.code), 8.0))
+    if op == "sum":
+        check(Sample("aten.cumsum", (array((3, 4), dtypes.i32), 1, asked.code), 8.0))  # bool: refused
+
+
+@pytest.mark.parametrize("correction", [None, 0, 1, 2, 3, 5, 1.5])
+@pytest.mark.parametrize("op", ["var", "std", "var_mean"])
+def test_correction_is_subtracted_from_the_count(op: str, correction: float | None) -> None:
+    for shape, dims in (((3,), None), ((3, 2), [0]), ((2, 3, 4), [-1, 0]), ((0,), [0]), ((), None), ((1,), [0])):
+        for dtype in (dtypes.f32, dtypes.f64, dtypes.bf16):
+            for keepdim in (False, True):
+                check(Sample(f"aten.{op}.correction", (array(shape, dtype), dims, correction, keepdim), 8.0))
+
+
+@pytest.mark.parametrize("ord", [0, 1, 2, 3, 2.5, -1, -2.0, float("inf"), float("-inf"), 0.5])
+def test_vector_norms_of_every_order_agree_with_torch(ord: float) -> None:
+    for shape, dims in (((4,), None), ((3, 4), [1]), ((2, 3, 4), [0, 2]), ((0,), [0]), ((0, 3), [1]), ((), None)):
+        for dtype in (dtypes.f32, dtypes.f64, dtypes.f16):
+            x = np.asarray(array(shape, dtype) + dtype.numpy.type(3))
+            check(Sample("aten.linalg_vector_norm", (x, ord, dims, True), 16.0))
+            if dims is not None:
+                check(Sample("aten.norm.ScalarOpt_dim", (x, ord, dims, False), 16.0))
+    check(Sample("aten.frobenius_norm.dim", (array((3, 4), dtypes.f32), [0, 1], False), 16.0))
+    for dtype in dtypes.ALL:
+        check(Sample("aten.linalg_vector_norm", (array((4,), dtypes.f32), 2, None, False, dtype.code), 16.0))
+
+
+def test_logsumexp_neither_overflows_nor_turns_infinities_into_nan() -> None:
+    for row in ([1e4, 1e4], [-1e4, -1e4], [np.inf, 1.0], [-np.inf, -np.inf], [-np.inf, 2.0], [np.nan, 1.0], [np.inf, -np.inf]):
+        for dtype in (dtypes.f32, dtypes.f64):
+            check(Sample("aten.logsumexp", (np.array(row, dtype.numpy), [0], False)))
+
+
+def test_trace_takes_matrices_only() -> None:
+    for dtype in (dtypes.f32, dtypes.i32, dtypes.f64):
+        for shape in ((2, 3), (3, 3), (0, 2), (3,), (2, 2, 2)):
+            check(Sample("aten.trace", (array(shape, dtype),), 4.0))
+
+
+def test_half_sums_are_kept_in_float32() -> None:
+    x = np.full(4096, 100.0, np.float16)
+    check(Sample("aten.sum", (x,)))
+    check(Sample("aten.mean", (x,)))
+    check(Sample("aten.cumsum", (x, 0)))
