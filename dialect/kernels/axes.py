@@ -5,6 +5,7 @@ torch accumulates float16 and bfloat16 in float32 and rounds once at the end (AT
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cache
 
@@ -16,9 +17,22 @@ from tierup.dialect.optable.core import normalise_dim
 HALVES = (dtypes.f16.numpy, dtypes.bf16.numpy)
 
 
-def quiet() -> np.errstate:
-    """A context without floating-point warnings: torch raises none."""
-    return np.errstate(all="ignore")
+class _Quiet(threading.local):
+    """`with quiet:` computes without floating-point warnings: torch raises none. May be nested, in every thread."""
+
+    def __init__(self) -> None:
+        self._entered: list[np.errstate] = []
+
+    def __enter__(self) -> None:
+        state = np.errstate(all="ignore")  # an instance can be entered only once
+        state.__enter__()
+        self._entered.append(state)
+
+    def __exit__(self, *exception: object) -> None:
+        self._entered.pop().__exit__(*exception)
+
+
+quiet = _Quiet()
 
 
 def axis_of(dim: int, rank: int) -> int:
@@ -96,11 +110,3 @@ def is_float(dtype: np.dtype) -> bool:
     """Whether dtype is one of the program's float types (bfloat16 is none of NumPy's own)."""
     known = dtypes.from_numpy(dtype)
     return known is not None and known.is_float
-
-
-def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """x in `dtype`: itself when it has it already."""
-    if x.dtype == dtype:
-        return x
-    with quiet():
-        return x.astype(dtype)

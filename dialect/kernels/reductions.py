@@ -14,7 +14,6 @@ from tierup.dialect.kernels.axes import (
     accumulator,
     axes_of,
     axis_of,
-    converted,
     count,
     distinct_axes,
     dtype_named,
@@ -23,6 +22,7 @@ from tierup.dialect.kernels.axes import (
     quiet,
     rounded,
 )  # fmt: skip
+from tierup.dialect.kernels.casts import cast
 
 Dims = Sequence[int] | None
 _BOOL = np.dtype(np.bool_)
@@ -39,11 +39,11 @@ def _sum_dtype(x: np.ndarray, dtype: int | None) -> np.dtype:
 def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdim: bool, dtype: int | None) -> np.ndarray:
     target = _sum_dtype(x, dtype)
     if dtype is not None:
-        x = converted(x, target)  # torch converts first, then reduces
+        x = cast(x, target)  # torch converts first, then reduces
     if target == _BOOL:
         ufunc = np.logical_or if ufunc is np.add else np.logical_and
         return np.asarray(ufunc.reduce(x, axis=axes, keepdims=keepdim))
-    with quiet():
+    with quiet:
         return rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target)
 
 
@@ -88,8 +88,8 @@ def mean_dims(x: np.ndarray, dims: Dims, keepdim: bool = False, dtype: int | Non
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: {name_of(target)}"
         )
     axes = axes_of(dims, x.ndim)
-    x = converted(x, target)
-    with quiet():
+    x = cast(x, target)
+    with quiet:
         total = np.asarray(np.add.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)))
         return rounded(total / total.dtype.type(count(x.shape, axes)), target)
 
@@ -146,12 +146,12 @@ def _cumulate(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np
     axis = axis_of(dim, x.ndim)
     if target == _BOOL:
         raise TypeError("cumsum and cumprod are not implemented for 'Bool'")
-    x = converted(x, target)
+    x = cast(x, target)
     if x.ndim == 0:
         return x.copy()
     # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
     carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
-    with quiet():
+    with quiet:
         return rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.kernels.axes import (
     axes_of,
-    converted,
     count,
     distinct_axes,
     dtype_named,
@@ -23,6 +22,7 @@ from tierup.dialect.kernels.axes import (
     rounded,
     widened,
 )
+from tierup.dialect.kernels.casts import cast
 
 Dims = Sequence[int] | None
 Number = int | float
@@ -35,7 +35,7 @@ def _moments(x: np.ndarray, dims: Dims, correction: Number | None, keepdim: bool
         raise TypeError("std and var only support floating point and complex dtypes")
     axes = axes_of(dims, x.ndim)
     n = count(x.shape, axes)
-    with quiet():
+    with quiet:
         wide = x.astype(np.float64)
         mean = np.asarray(np.add.reduce(wide, axis=axes, keepdims=True)) / np.float64(n)
         deviation = np.subtract(wide, mean, out=wide)
@@ -45,7 +45,7 @@ def _moments(x: np.ndarray, dims: Dims, correction: Number | None, keepdim: bool
 
 
 def _result(x: np.ndarray, value: np.ndarray) -> np.ndarray:
-    with quiet():
+    with quiet:
         return rounded(value, x.dtype)
 
 
@@ -66,7 +66,7 @@ def var_dim(x: np.ndarray, dims: Dims, unbiased: bool = True, keepdim: bool = Fa
 
 def std_correction(x: np.ndarray, dims: Dims = None, correction: Number | None = None, keepdim: bool = False) -> np.ndarray:
     """aten.std.correction: square roots of the variances."""
-    with quiet():
+    with quiet:
         return _result(x, np.sqrt(_moments(x, dims, correction, keepdim)[0]))
 
 
@@ -107,8 +107,8 @@ def logsumexp(x: np.ndarray, dims: Sequence[int], keepdim: bool = False) -> np.n
     axes = distinct_axes(dims, x.ndim)
     if x.ndim and not axes:
         raise ValueError("logsumexp(): dim must name at least one dimension")
-    with quiet():
-        wide = widened(converted(x, target))
+    with quiet:
+        wide = widened(cast(x, target))
         if wide.size == 0:
             return rounded(np.log(np.add.reduce(wide, axis=axes, keepdims=keepdim)), target)
         shift = np.maximum.reduce(wide, axis=axes, keepdims=True)
@@ -138,8 +138,8 @@ def linalg_vector_norm(x: np.ndarray, ord: Number = 2, dims: Dims = None, keepdi
         raise ValueError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
         )
-    with quiet():
-        return rounded(_norm(np.abs(widened(converted(x, target))), ord, axes, keepdim), target)
+    with quiet:
+        return rounded(_norm(np.abs(widened(cast(x, target))), ord, axes, keepdim), target)
 
 
 def _norm(magnitude: np.ndarray, ord: Number, axes: tuple[int, ...], keepdim: bool) -> np.ndarray:
