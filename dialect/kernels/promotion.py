@@ -1,0 +1,173 @@
+"""torch's type promotion: which dtype an op over several operands computes in and gives.
+
+Operands stand in three ranks of strength: tensors with dimensions, rank-0 tensors, Python numbers. A weaker one changes
+the dtype only if its category (bool < int < float) is higher than that of all the stronger ones. Follows PyTorch's
+"Tensor Attributes: type promotion" and ATen/native/TypeProperties.cpp; test/dialect/kernels compares with torch.result_type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import Category, DType
+
+FLOAT_DEFAULT = dtypes.f32  # torch's default dtype: what ints become under a float op, and Python floats on their own
+SCALARS: dict[type, DType] = {bool: dtypes.bool_, int: dtypes.i64, float: FLOAT_DEFAULT}
+
+
+class Strength(Enum):
+    DIMENSIONED = 0
+    RANK_0 = 1
+    NUMBER = 2  # a Python scalar
+
+
+@cache
+def promote(a: DType, b: DType) -> DType:
+    """The smallest dtype that torch lets hold both: f16 with bf16 is f32, u8 with i8 is i16, int with float is the float."""
+    if a is b:
+        return a
+    low, high = (a, b) if a.category <= b.category else (b, a)
+    if low.category is not high.category:
+        return high
+    if {a, b} == {dtypes.f16, dtypes.bf16}:
+        return dtypes.f32
+    if {a, b} == {dtypes.u8, dtypes.i8}:
+        return dtypes.i16
+    return a if a.itemsize > b.itemsize else b
+
+
+def _combine(strong: DType | None, weak: DType | None) -> DType | None:
+    if strong is None or weak is None:
+        return strong or weak
+    if strong.category >= weak.category and strong.category is not Category.BOOL:
+        return strong
+    return promote(strong, weak)
+
+
+def result_type(operands: Iterable[tuple[DType, Strength]]) -> DType:
+    """The common dtype of operands. Raises ValueError for none at all."""
+    best: dict[Strength, DType] = {}
+    for dtype, strength in operands:
+        best[strength] = promote(best[strength], dtype) if strength in best else dtype
+    result = _combine(best.get(Strength.DIMENSIONED), _combine(best.get(Strength.RANK_0), best.get(Strength.NUMBER)))
+    if result is None:
+        raise ValueError("no operand to take a dtype from")
+    return result
+
+
+class Accepts(Enum):
+    """Which common dtypes an op takes; the others are a TypeError, as in torch."""
+
+    ALL = "bool, integer and float"
+    NOT_BOOL = "integer and float"
+    FLOAT = "float"
+    INTEGRAL = "bool and integer"
+    INTEGER = "integer"
+
+
+class Gives(Enum):
+    """The result's dtype, seen from the operands' common dtype."""
+
+    COMMON = "common"
+    FLOAT = "float"  # the common dtype if it is a float, else float32
+    BOOL = "bool"
+    SELF = "self"  # operand 0's own dtype, which is also what is computed in
+
+
+_CATEGORIES = {
+    Accepts.ALL: frozenset(Category),
+    Accepts.NOT_BOOL: frozenset({Category.INT, Category.FLOAT}),
+    Accepts.FLOAT: frozenset({Category.FLOAT}),
+    Accepts.INTEGRAL: frozenset({Category.BOOL, Category.INT}),
+    Accepts.INTEGER: frozenset({Category.INT}),
+}
+
+
+@dataclass(frozen=True)
+class Typing:
+    """How a pointwise op types its operands: the one statement that its kernel and its inference rule both read.
+
+    `promoting`: which leading operands (None skipped) have a say in the common dtype and are broadcast.
+    `same`: the promoting operands must have one dtype between them (torch's lerp, isclose, heaviside).
+    `refuses_bool_operand`: no operand may be bool, whatever the common dtype (torch's subtraction).
+    """
+
+    op: str
+    promoting: int = 1
+    gives: Gives = Gives.COMMON
+    accepts: Accepts = Accepts.ALL
+    same: bool = False
+    refuses_bool_operand: bool = False
+
+    def types(self, operands: tuple[tuple[DType, Strength], ...]) -> tuple[DType, DType]:
+        """(dtype computed in, dtype of the result). Raises TypeError for operands that torch refuses."""
+        return _types(self, operands)
+
+
+@cache
+def _types(typing: Typing, operands: tuple[tuple[DType, Strength], ...]) -> tuple[DType, DType]:
+    if typing.refuses_bool_operand and any(d.category is Category.BOOL for d, _ in operands):
+        raise TypeError(f"{typing.op}: bool operands are not supported; use logical_xor or logical_not")
+    if typing.same:
+        tensors = {d for d, s in operands if s is not Strength.NUMBER}
+        if len(tensors) > 1:
+            raise TypeError(f"{typing.op}: expected operands of one dtype, got {', '.join(sorted(d.name for d in tensors))}")
+    common = operands[0][0] if typing.gives is Gives.SELF else result_type(operands)
+    if typing.gives is Gives.FLOAT and not common.is_float:
+        common = FLOAT_DEFAULT
+    if common.category not in _CATEGORIES[typing.accepts]:
+        raise TypeError(f"{typing.op}: not implemented for {common.name}; it takes {typing.accepts.value} tensors")
+    return common, dtypes.bool_ if typing.gives is Gives.BOOL else common
+
+
+# --- over run-time values ------------------------------------------------------------------------------------------------
+
+
+def strength_of(operand: Any) -> tuple[DType, Strength]:
+    """An array's or Python number's part in promotion. Raises TypeError for a dtype that programs cannot hold."""
+    if isinstance(operand, np.ndarray):
+        dtype = dtypes.from_numpy(operand.dtype)
+        if dtype is None:
+            raise TypeError(f"arrays of dtype {operand.dtype} are not supported")
+        return dtype, Strength.DIMENSIONED if operand.ndim else Strength.RANK_0
+    return SCALARS[type(operand)], Strength.NUMBER
+
+
+def common_dtype(*operands: Any) -> np.dtype:
+    """torch.result_type of arrays and Python numbers, as a NumPy dtype."""
+    return result_type(strength_of(x) for x in operands).numpy
+
+
+@cache
+def _plan(typing: Typing, key: tuple[Any, ...]) -> tuple[np.dtype, np.dtype]:
+    """(dtype computed in, result dtype) for the operands that `key` describes. float16 and bfloat16 are computed in float32,
+    then rounded once (ATen/OpMathType.h)."""
+    known: list[tuple[DType, Strength]] = []
+    for part in key:
+        if part is type(None):
+            continue
+        if isinstance(part, tuple):
+            dtype = dtypes.from_numpy(part[0])
+            if dtype is None:
+                raise TypeError(f"{typing.op}: arrays of dtype {part[0]} are not supported")
+            known.append((dtype, Strength.DIMENSIONED if part[1] else Strength.RANK_0))
+        else:
+            known.append((SCALARS[part], Strength.NUMBER))
+    common, result = typing.types(tuple(known))
+    compute = dtypes.f32 if common in (dtypes.f16, dtypes.bf16) else common
+    return compute.numpy, result.numpy
+
+
+def plan(typing: Typing, operands: tuple[Any, ...]) -> tuple[np.dtype, np.dtype]:
+    """(dtype computed in, result dtype) for these operands; TypeError for ones that the op refuses."""
+    return _plan(typing, tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[: typing.promoting]]))
+
+
+Kernel = Callable[..., np.ndarray]
