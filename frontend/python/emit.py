@@ -1,0 +1,178 @@
+"""Making torch ops. Knows MLIR and nothing of Python's syntax.
+
+Ops are made by name (`ir.Operation.create`): the generated op classes of the bindings cost 100 ms to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+
+PROMOTION = "tierup.promotion"
+
+
+class Types:
+    """The torch types that graphs use, made once a context."""
+
+    def __init__(self, context: ir.Context, mutable: bool) -> None:
+        def parse(text: str) -> ir.Type:
+            return ir.Type.parse(text, context)
+
+        tensor = "tensor" if mutable else "vtensor"
+        self.tensor = parse(f"!torch.{tensor}")
+        self.int, self.float, self.bool = parse("!torch.int"), parse("!torch.float"), parse("!torch.bool")
+        self.str, self.none = parse("!torch.str"), parse("!torch.none")
+        self.int_list = parse("!torch.list<int>")
+        self.tensor_list = parse(f"!torch.list<{tensor}>")
+        self.optional_tensor_list = parse(f"!torch.list<optional<{tensor}>>")
+        self.scalars = {"int": self.int, "float": self.float, "bool": self.bool}
+        self.i64, self.f64, self.i1 = ir.IntegerType.get_signless(64, context), ir.F64Type.get(context), ir.IntegerType.get_signless(1, context)
+
+
+class Emitter:
+    """Where the next op goes, and the constants of the function at hand."""
+
+    def __init__(self, context: ir.Context, mutable: bool) -> None:
+        self.context = context
+        self.mutable = mutable
+        self.types = Types(context, mutable)
+        self.unknown = ir.Location.unknown(context)
+        self.location = self.unknown
+        self._numpy = {PROMOTION: ir.StringAttr.get("numpy", context)}
+        self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by enter_function
+        self._anchor: ir.Operation = None  # type: ignore[assignment]
+        self._constants: dict[tuple[str, object], ir.Value] = {}
+        self._made: list[ir.Operation] = []
+        self.region = 0  # counts regions entered: a list may grow only in the one that made it
+        self._next_region = 0
+
+    # --- functions and regions ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def function(self, block: ir.Block) -> Iterator[None]:
+        """Emit into the entry block of a function; constants gather at its top and go when nothing uses them."""
+        saved = self.ip, self._anchor, self._constants, self._made, self.location, self.region
+        self.ip = ir.InsertionPoint(block)
+        self._anchor = ir.Operation.create("torch.constant.none", results=[self.types.none], loc=self.unknown, ip=self.ip)
+        self._constants, self._made = {}, []
+        self._enter_region()
+        try:
+            yield
+            for op in reversed(self._made):
+                if not any(True for _ in op.results[0].uses):
+                    op.erase()
+            self._anchor.erase()
+        finally:
+            self.ip, self._anchor, self._constants, self._made, self.location, self.region = saved
+
+    @contextmanager
+    def at_end(self, block: ir.Block, *, region: int | None = None) -> Iterator[None]:
+        """Emit at the end of a block without terminator. `region`: come back to that region; None: a new one."""
+        saved = self.ip, self.region
+        self.ip = ir.InsertionPoint(block)
+        if region is None:
+            self._enter_region()
+        else:
+            self.region = region
+        try:
+            yield
+        finally:
+            self.ip, self.region = saved
+
+    def _enter_region(self) -> None:
+        self._next_region += 1
+        self.region = self._next_region
+
+    # --- ops ---------------------------------------------------------------------------------------------------------
+
+    def create(
+        self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None, regions: int = 0
+    ) -> ir.Operation:
+        return ir.Operation.create(
+            name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
+        )
+
+    def scalar(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+        """An op of Python scalars or lists: no promotion rule."""
+        return self.create(f"torch.{name}", operands, [result]).results[0]
+
+    def numpy(self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None) -> ir.Value:
+        """An op under NumPy's rules; a tensor unless `result` says otherwise."""
+        return self.create(f"torch.{name}", operands, [self.types.tensor if result is None else result], self._numpy).results[0]
+
+    def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
+        """An op under torch's rules (tierup.ops)."""
+        return self.create(f"torch.{name}", operands, [self.types.tensor] if results is None else results).results
+
+    # --- constants ---------------------------------------------------------------------------------------------------
+
+    def _constant(self, kind: str, value: object, type_: ir.Type, attribute: ir.Attribute | None) -> ir.Value:
+        key = (kind, repr(value))  # repr: 0.0 and -0.0 are two constants, NaN is one
+        if key not in self._constants:
+            attributes = {} if attribute is None else {"value": attribute}
+            op = ir.Operation.create(
+                f"torch.constant.{kind}", results=[type_], attributes=attributes, loc=self.unknown, ip=ir.InsertionPoint(self._anchor)
+            )
+            self._made.append(op)
+            self._constants[key] = op.results[0]
+        return self._constants[key]
+
+    def int(self, value: int) -> ir.Value:
+        return self._constant("int", value, self.types.int, ir.IntegerAttr.get(self.types.i64, value))
+
+    def float(self, value: float) -> ir.Value:
+        return self._constant("float", value, self.types.float, ir.FloatAttr.get(self.types.f64, value, loc=self.unknown))
+
+    def bool(self, value: bool) -> ir.Value:
+        return self._constant("bool", value, self.types.bool, ir.IntegerAttr.get(self.types.i1, value))
+
+    def str(self, value: str) -> ir.Value:
+        return self._constant("str", value, self.types.str, ir.StringAttr.get(value, self.context))
+
+    @property
+    def none(self) -> ir.Value:
+        return self._constant("none", None, self.types.none, None)
+
+    def int_list(self, items: Sequence[ir.Value]) -> ir.Value:
+        return self.scalar("prim.ListConstruct", items, self.types.int_list)
+
+    def ints(self, *values: int) -> ir.Value:
+        return self.int_list([self.int(v) for v in values])
+
+    def tensor_list(self, items: Sequence[ir.Value]) -> ir.Value:
+        return self.scalar("prim.ListConstruct", items, self.types.tensor_list)
+
+    def literal(self, array: np.ndarray, dtype: dtypes.DType) -> ir.Value:
+        """A small constant array, fresh each time: whoever gets it may write it."""
+        if array.ndim == 0:
+            value = array[()]
+            number = self.bool(bool(value)) if dtype is dtypes.bool_ else self.float(float(value)) if dtype.is_float else self.int(int(value))
+            if dtype is dtypes.bool_:
+                number = self.scalar("aten.Int.bool", [number], self.types.int)
+            return self.numpy("aten.full", [self.int_list([]), number, self.int(dtype.code), self.none, self.none, self.none])
+        text = f"!torch.vtensor<[{','.join(map(str, array.shape))}],{dtype.mlir}>"
+        type_ = ir.Type.parse(text, self.context)
+        op = self.create("torch.vtensor.literal", [], [type_], {"value": _elements(array, dtype, self.context)})
+        value = op.results[0]
+        if self.mutable:
+            sized = ir.Type.parse(text.replace("vtensor", "tensor"), self.context)
+            value = self.create("torch.copy.to_tensor", [value], [sized]).results[0]
+        value = self.create("torch.tensor_static_info_cast", [value], [self.types.tensor]).results[0]
+        return self.numpy("aten.clone", [value, self.none])
+
+
+def _elements(array: np.ndarray, dtype: dtypes.DType, context: ir.Context) -> ir.Attribute:
+    element = {
+        "bool": lambda: ir.IntegerType.get_signless(1, context),
+        "u8": lambda: ir.IntegerType.get_unsigned(8, context),
+        "f16": lambda: ir.F16Type.get(context),
+        "bf16": lambda: ir.BF16Type.get(context),
+        "f32": lambda: ir.F32Type.get(context),
+        "f64": lambda: ir.F64Type.get(context),
+    }.get(dtype.name, lambda: ir.IntegerType.get_signed(dtype.itemsize * 8, context))()
+    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(array.shape), context=context, signless=False)

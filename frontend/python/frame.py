@@ -1,0 +1,165 @@
+"""One function that is being built: its source, its names, the emitter, and errors at the user's line."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.python.source import Source
+from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Sequence, Unset, Value
+from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
+from tierup.runtime.trees import Leaf, flatten
+
+
+class NeedsStatic(UnsupportedSyntax):
+    """Unsupported unless a value were known at build time: an enclosing loop may be unrolled instead."""
+
+
+class Unjoinable(UnsupportedSyntax):
+    """Two paths give a name values that no one SSA value can hold: what follows is built once for each path."""
+
+
+class NeedsMutation(Exception):  # noqa: N818 - a request, not an error
+    """The program writes an array, so that it must be built with !torch.tensor."""
+
+
+class WillRaise(Exception):  # noqa: N818 - a request, not an error
+    """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Outside:
+    """What all functions of one graph read from outside their bodies."""
+
+    def __init__(self) -> None:
+        self.hidden: dict[Access, HiddenInput] = {}
+        self.constants: dict[tuple[Access, str], Constant] = {}
+
+    def constant(self, access: Access | None, kind: str, value: object) -> None:
+        if access is not None:
+            self.constants.setdefault((access, kind), Constant(access, kind, value))
+
+
+class Frame:
+    """`env` holds the names; it is replaced while the arms of a branch are built."""
+
+    def __init__(self, em: Emitter, source: Source, outside: Outside, block: ir.Block, call: Callable[..., Value]) -> None:
+        self.em = em
+        self.source = source
+        self.outside = outside
+        self.block = block
+        self.call_function = call  # (frame, node, function, access, arguments) -> Value: calls of other tierup functions
+        self.env: dict[str, Value] = {}
+        self.hidden: dict[Access, Array] = {}  # block arguments after the leaves, in order
+        self.locals = local_names(source.tree)
+        self.loop_depth = 0
+        self.duplicates = 0  # how often the code after a branch was built once more
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    def error(self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax) -> UnsupportedSyntax:
+        return self.source.error(node, construct, remedy, cls)
+
+    def at(self, node: ast.AST) -> None:
+        """Locate the next ops at `node`: file, line, and column counted from 1."""
+        if hasattr(node, "lineno"):
+            self.em.location = ir.Location.file(self.source.filename, node.lineno, node.col_offset + 1, self.em.context)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def lookup(self, node: ast.Name) -> Value:
+        name = node.id
+        if name in self.env:
+            value = self.env[name]
+            if isinstance(value, Unset):
+                raise self.error(node, f"`{name}` may have no value here: {value.why}", f"give `{name}` a value before that")
+            return value
+        if name in self.locals:
+            raise WillRaise(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
+        function = self.source.function
+        root = "closure" if name in function.__code__.co_freevars else "global"
+        access = Access(root, name, (), function)
+        try:
+            value = access.read({})
+        except NameError as e:
+            raise WillRaise(NameError(str(e))) from e
+        if root == "global" and name not in function.__globals__ and hasattr(builtins, name):
+            self.outside.constant(access, "identity", value)
+            return Const(value, access)
+        return self.outside_value(node, value, access)
+
+    def outside_value(self, node: ast.AST | None, value: Any, access: Access) -> Value:
+        """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""
+        kind = type(value)
+        if isinstance(value, np.ndarray):
+            return self._hidden(node, value, access)
+        if kind in (list, tuple):
+            self.outside.constant(access, "structure", structure_of(value))
+            items = [self.outside_value(node, v, access.item(i)) for i, v in enumerate(value)]
+            return Sequence(kind.__name__, items, external=True, access=access)
+        if kind is dict:
+            self.outside.constant(access, "structure", structure_of(value))
+            return Mapping_({k: self.outside_value(node, v, access.item(k)) for k, v in value.items()}, external=True)
+        if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
+            self.outside.constant(access, "value", value)
+            return Const(value, access)
+        if isinstance(value, (type, FunctionType, np.ufunc)) or callable(value) and not isinstance(value, ModuleType):
+            self.outside.constant(access, "identity", value)
+            return Const(value, access) if not _has_state(value) else Object(value, access)
+        if access.root != "argument" or access.path:
+            self.outside.constant(access, "identity", value)
+        return Object(value, access)
+
+    def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Array:
+        if access not in self.hidden:
+            if dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
+                raise self.error(node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64")
+            leaf = flatten(value, [], str(access))
+            assert isinstance(leaf, Leaf)
+            self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+            ssa = self.block.add_argument(self.em.types.tensor, self.em.unknown)
+            self.hidden[access] = Array(ssa, leaf.ndim, decays=False)
+        return self.hidden[access]
+
+
+def _has_state(value: object) -> bool:
+    """Whether a callable is an object whose attributes a method body may read, not a function or class."""
+    plain = (type, FunctionType, np.ufunc, type(len), type(np.sum), type("".join))
+    return not isinstance(value, plain) and not hasattr(value, "__tierup_function__") and hasattr(value, "__dict__")
+
+
+def local_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names that the body binds: Python never looks them up outside."""
+    if isinstance(tree, ast.Lambda):
+        return set()
+    return assigned_names(tree.body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def assigned_names(statements: list[ast.stmt]) -> set[str]:
+    """Names that the statements bind in their own scope."""
+    found: set[str] = set()
+    stack: list[ast.AST] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+    return found

@@ -1,0 +1,195 @@
+"""Python's numbers: int, float and bool whose value only the run knows, with Python's own semantics.
+
+Constants never come here: Python computes them at build time.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.branch import PendingIf, scalar_ssa, select
+from tierup.frontend.python.frame import Frame, WillRaise
+from tierup.frontend.python.values import Const, Scalar, Value, number_kind
+
+FOLD: dict[type, Callable[..., object]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.MatMult: operator.matmul,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
+SYMBOLS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
+    ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
+}  # fmt: skip
+
+_INT = {ast.Add: "aten.add.int", ast.Sub: "aten.sub.int", ast.Mult: "aten.mul.int", ast.FloorDiv: "aten.floordiv.int", ast.Mod: "aten.remainder.int"}
+_FLOAT = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
+_COMPARE_INT = {
+    ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int", ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
+}  # fmt: skip
+_COMPARE_FLOAT = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.float", ast.Gt: "aten.gt.float", ast.GtE: "aten.ge.float"}
+_MAX_MULTIPLICATIONS = 16
+
+
+def to_int(frame: Frame, value: Value) -> ir.Value:
+    """An int or bool as !torch.int."""
+    if isinstance(value, Const):
+        return frame.em.int(int(value.value))
+    assert isinstance(value, Scalar)
+    return frame.em.scalar("aten.Int.bool", [value.ssa], frame.em.types.int) if value.kind == "bool" else value.ssa
+
+
+def to_float(frame: Frame, value: Value) -> ir.Value:
+    """A number as !torch.float: Python's own conversion."""
+    if isinstance(value, Const):
+        return frame.em.float(float(value.value))
+    assert isinstance(value, Scalar)
+    if value.kind == "float":
+        return value.ssa
+    return frame.em.scalar("aten.Float.Scalar", [to_int(frame, value)], frame.em.types.float)
+
+
+def to_bool(frame: Frame, value: Value) -> ir.Value:
+    """The truth of a number as !torch.bool."""
+    if isinstance(value, Const):
+        return frame.em.bool(bool(value.value))
+    assert isinstance(value, Scalar)
+    if value.kind == "bool":
+        return value.ssa
+    return frame.em.scalar(f"aten.Bool.{value.kind}", [value.ssa], frame.em.types.bool)
+
+
+def number(frame: Frame, value: Value) -> ir.Value:
+    """A number as torch's Scalar operands take it: !torch.int (bools too) or !torch.float."""
+    return to_float(frame, value) if number_kind(value) == "float" else to_int(frame, value)
+
+
+def not_(frame: Frame, value: ir.Value) -> ir.Value:
+    return frame.em.scalar("aten.__not__", [value], frame.em.types.bool)
+
+
+def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None:
+    """Raise the built-in exception `kind` when the condition holds."""
+    pending = PendingIf(frame.em, condition)
+    with pending.arm(0):
+        raise_now(frame, kind, message)
+    pending.finish([[], []], [])
+
+
+def raise_now(frame: Frame, kind: str, message: str) -> None:
+    frame.em.create("torch.prim.RaiseException", [frame.em.str(message), frame.em.str(kind)], [])
+
+
+def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    """`a op b` of two numbers, at least one known at run time only."""
+    em = frame.em
+    kinds = {number_kind(a), number_kind(b)}
+    if kinds == {"bool"} and op in (ast.BitAnd, ast.BitOr, ast.BitXor):
+        x, y = scalar_ssa(em, a), scalar_ssa(em, b)
+        if op is ast.BitXor:
+            return Scalar(em.scalar("aten.ne.bool", [x, y], em.types.bool), "bool")
+        return Scalar(em.scalar("aten.__and__.bool" if op is ast.BitAnd else "aten.__or__.bool", [x, y], em.types.bool), "bool")
+    if op is ast.Pow:
+        return _power(frame, node, a, b)
+    if "float" in kinds or op is ast.Div:
+        return _float_binary(frame, node, op, a, b, both_ints="float" not in kinds)
+    if op not in _INT:
+        raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints known only at run time", "use arrays (np.int64(...)) for bit operations")
+    return Scalar(em.scalar(_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.int), "int")
+
+
+def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, both_ints: bool) -> Value:
+    em = frame.em
+    if op is ast.Div:
+        if both_ints:
+            return Scalar(em.scalar("aten.div.int", [to_int(frame, a), to_int(frame, b)], em.types.float), "float")
+        return Scalar(em.scalar("aten.div.float", [to_float(frame, a), to_float(frame, b)], em.types.float), "float")
+    x, y = to_float(frame, a), to_float(frame, b)
+    if op in _FLOAT:
+        return Scalar(em.scalar(_FLOAT[op], [x, y], em.types.float), "float")
+    if op in (ast.FloorDiv, ast.Mod):
+        what = "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero"
+        raise_if(frame, em.scalar("aten.eq.float", [y, em.float(0.0)], em.types.bool), "ZeroDivisionError", what)
+        return _through_float64(frame, "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor", x, y)
+    raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
+
+
+def _through_float64(frame: Frame, name: str, *operands: ir.Value) -> Scalar:
+    """An op that torch has for tensors only: NumPy's float64 arithmetic is Python's."""
+    em = frame.em
+    code = em.int(7)
+    tensors = [em.numpy("aten.full", [em.int_list([]), x, code, em.none, em.none, em.none]) for x in operands]
+    return Scalar(em.numpy("aten.Float.Tensor", [em.numpy(name, tensors)], em.types.float), "float")
+
+
+def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    em = frame.em
+    if number_kind(a) != "float" and number_kind(b) != "float":
+        exponent = b.value if isinstance(b, Const) else None
+        if not isinstance(exponent, int) or not 0 <= exponent <= _MAX_MULTIPLICATIONS:
+            raise frame.error(node, "an int power with an exponent known only at run time, negative or large", "write float(n) ** k, or use np.power")
+        result, base = em.int(1), to_int(frame, a)
+        for i in range(int(exponent)):
+            result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
+        return Scalar(result, "int")
+    x, y = to_float(frame, a), to_float(frame, b)
+    zero = em.float(0.0)
+    if not (isinstance(b, Const) and b.value >= 0):
+        is_zero, negative = em.scalar("aten.eq.float", [x, zero], em.types.bool), em.scalar("aten.lt.float", [y, zero], em.types.bool)
+        both = em.scalar("aten.__and__.bool", [is_zero, negative], em.types.bool)
+        raise_if(frame, both, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+    if not (isinstance(b, Const) and float(b.value).is_integer()):
+        # Python gives a complex number here, which programs do not hold
+        raise_if(frame, em.scalar("aten.lt.float", [x, zero], em.types.bool), "ValueError", "a negative float to a fractional power is complex")
+    return _through_float64(frame, "aten.pow.Tensor_Tensor", x, y)
+
+
+def compare(frame: Frame, op: type, a: Value, b: Value) -> Scalar:
+    """`a op b` of two numbers."""
+    em = frame.em
+    if "float" not in (number_kind(a), number_kind(b)):
+        return Scalar(em.scalar(_COMPARE_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.bool), "bool")
+    x, y = to_float(frame, a), to_float(frame, b)
+    if op is ast.NotEq:
+        return Scalar(not_(frame, em.scalar("aten.eq.float", [x, y], em.types.bool)), "bool")
+    if op is ast.LtE:
+        op, x, y = ast.GtE, y, x
+    return Scalar(em.scalar(_COMPARE_FLOAT[op], [x, y], em.types.bool), "bool")
+
+
+def unary(frame: Frame, node: ast.AST, op: type, a: Scalar) -> Value:
+    em = frame.em
+    if op is ast.Not:
+        return Scalar(not_(frame, to_bool(frame, a)), "bool")
+    if op is ast.UAdd:
+        return a if a.kind != "bool" else Scalar(to_int(frame, a), "int")
+    if op is ast.USub:
+        kind = "float" if a.kind == "float" else "int"
+        return Scalar(em.scalar(f"aten.neg.{kind}", [number(frame, a)], em.types.scalars[kind]), kind)
+    if a.kind == "float":
+        raise frame.error(node, "`~` of a Python float", "Python refuses it too")
+    return Scalar(em.scalar("aten.sub.int", [em.int(-1), to_int(frame, a)], em.types.int), "int")
+
+
+def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
+    """abs(): -0.0 becomes 0.0, NaN stays."""
+    em = frame.em
+    if a.kind == "float":
+        x = a.ssa
+        zero = em.float(0.0)
+        condition = em.scalar("aten.ge.float", [zero, x], em.types.bool)
+        return select(frame, node, condition, lambda: Scalar(em.scalar("aten.sub.float", [zero, x], em.types.float), "float"), lambda: a)
+    x = to_int(frame, a)
+    condition = em.scalar("aten.lt.int", [x, em.int(0)], em.types.bool)
+    negated = lambda: Scalar(em.scalar("aten.neg.int", [x], em.types.int), "int")  # noqa: E731 - an arm, next to the other
+    return select(frame, node, condition, negated, lambda: Scalar(x, "int"))
+
+
+def check_zero_step(step: int) -> None:
+    if step == 0:
+        raise WillRaise(ValueError("slice step cannot be zero"))

@@ -1,0 +1,211 @@
+"""What an expression of the user's program is while its graph is being built.
+
+Python's structure is run at build time (partial evaluation): constants, tuples, lists, dicts, slices, functions. What remains
+for the run is arrays and Python scalars, each an SSA value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from tierup.runtime.hidden import Access
+
+if TYPE_CHECKING:
+    from tierup.dialect.mlir import ir
+
+
+@dataclass(frozen=True, eq=False)
+class Const:
+    """A Python object known now: number, string, None, dtype, NumPy scalar, function, module, class, Ellipsis."""
+
+    value: Any
+    access: Access | None = None  # where it came from, when from outside the body
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """A Python int, float or bool known at run time only."""
+
+    ssa: "ir.Value"
+    kind: str  # int, float, bool
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A NumPy array or NumPy scalar.
+
+    `rank` is None when the call decides; it is `min_rank` at least. `decays`: NumPy makes it a scalar (a value of its own, never
+    written in place) when its rank turns out to be 0. `detached`: a copy where NumPy has a view.
+    """
+
+    ssa: "ir.Value"
+    rank: int | None = None
+    min_rank: int = 0
+    dtype: np.dtype | None = None
+    decays: bool = True
+    detached: bool = False
+
+    @property
+    def at_least(self) -> int:
+        return self.min_rank if self.rank is None else self.rank
+
+    @property
+    def may_be_scalar(self) -> bool:
+        """Whether NumPy may have a scalar here."""
+        return self.decays and self.at_least == 0
+
+    def with_ssa(self, ssa: "ir.Value") -> "Array":
+        return replace(self, ssa=ssa)
+
+
+@dataclass(eq=False)
+class Sequence:
+    """A tuple or list. A list made by the body may grow in the region that made it; one from outside may not."""
+
+    kind: str  # tuple, list
+    items: list["Value"]
+    region: int = 0
+    external: bool = False
+    access: Access | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Mapping_:
+    """A dict with constant keys."""
+
+    items: dict[Any, "Value"]
+    external: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeOf:
+    """`x.shape`, taken apart only as far as it is used."""
+
+    array: Array
+
+
+@dataclass(frozen=True, eq=False)
+class IntList:
+    """A tuple of ints whose length only the run knows (a slice of the shape of an array of unknown rank)."""
+
+    ssa: "ir.Value"
+
+
+@dataclass(frozen=True, eq=False)
+class DTypeOf:
+    """`x.dtype`: torch's dtype code as an int at run time."""
+
+    ssa: "ir.Value"
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    start: "Value"
+    stop: "Value"
+    step: "Value"
+
+
+@dataclass(frozen=True, eq=False)
+class Object:
+    """An object from outside whose attributes are read: a module, `self`, a configuration."""
+
+    value: Any
+    access: Access
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """`value.name`, about to be called."""
+
+    owner: "Value"
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Iterable_:
+    """What a for loop runs over: a length and how to get item i. `items` when every item is static structure."""
+
+    length: "Value"  # Const int or Scalar int
+    item: Callable[["Value"], "Value"]
+    needs_static_index: bool = False  # item() takes a Const only
+
+
+@dataclass(frozen=True, eq=False)
+class Unset:
+    """A name that only some paths give a value. Using it is an error that says `why`."""
+
+    why: str
+
+
+Value = Union[Const, Scalar, Array, Sequence, Mapping_, ShapeOf, IntList, DTypeOf, Slice, Object, Method, Iterable_, Unset]
+
+PYTHON_SCALARS = (bool, int, float)
+NONE = Const(None)
+
+
+def is_number(value: Value) -> bool:
+    """A Python int, float or bool, known now or later."""
+    return isinstance(value, Scalar) or (isinstance(value, Const) and type(value.value) in PYTHON_SCALARS)
+
+
+def is_numpy_scalar(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, np.generic)
+
+
+def is_array_like(value: Value) -> bool:
+    """An array, or a NumPy scalar known now."""
+    return isinstance(value, Array) or is_numpy_scalar(value)
+
+
+def number_kind(value: Value) -> str:
+    """int, float or bool of a Python number."""
+    return value.kind if isinstance(value, Scalar) else type(value.value).__name__  # type: ignore[union-attr]  # is_number holds
+
+
+def describe(value: Value) -> str:
+    """What a value is, in the user's words."""
+    if isinstance(value, Const):
+        if value.value is None:
+            return "None"
+        return f"the constant {value.value!r}" if isinstance(value.value, (*PYTHON_SCALARS, str, np.generic)) else f"a {type(value.value).__name__}"
+    if isinstance(value, Scalar):
+        return f"a Python {value.kind}"
+    if isinstance(value, Array):
+        return "an array"
+    if isinstance(value, Sequence):
+        return f"a {value.kind}"
+    names = {
+        Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
+        Method: "a method", Unset: "a name that may be unset",
+    }  # fmt: skip
+    if isinstance(value, Object):
+        return f"a {type(value.value).__name__} object"
+    return names[type(value)]
+
+
+@dataclass
+class Ends:
+    """How a run of statements ends; None (not one of these) means it falls through."""
+
+
+@dataclass
+class Return(Ends):
+    value: Value
+    line: int = 0
+
+
+@dataclass
+class Jump(Ends):
+    """The end of one loop iteration: `broke` is whether the loop stops (Const or Scalar bool)."""
+
+    env: dict[str, Value] = field(default_factory=dict)
+    broke: Value = field(default_factory=lambda: Const(False))
+
+
+@dataclass
+class Raised(Ends):
+    """Nothing after this runs."""
