@@ -14,6 +14,7 @@ Free of MLIR and LLVM, and picklable: a cached artifact needs no compiler.
 from __future__ import annotations
 
 import ctypes
+import struct
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -92,6 +93,12 @@ class ResultSpec:
     argument: int = -1  # ARGUMENT, ALIAS, VIEW
     offset: Dim = 0  # VIEW: elements from the argument's element 0; `stride_symbol`s allowed
     strides: tuple[Dim, ...] = ()  # VIEW: in elements; `stride_symbol`s allowed
+
+
+def scalar_bits(kind: ArgumentKind, value: int | float | bool) -> int:
+    """The 8 bytes of a scalar argument as an int64. Guards compare these: NaN is NaN, -0.0 is not 0.0. Raises struct.error beyond 64 bits."""
+    packed = struct.pack("=d" if kind is ArgumentKind.FLOAT else "=q", value)
+    return int(struct.unpack("=q", packed)[0])
 
 
 def stride_symbol(argument: int, dim: int) -> Expr:

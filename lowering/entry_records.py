@@ -166,6 +166,18 @@ class TableCounts:
         return self.slow[SlowCause.MISS]
 
 
+class TableCallable:
+    """What `table.callable()` gives. Under the native entry a subclass of this, which CPython calls without `__call__`."""
+
+    __slots__ = ("__weakref__", "table")
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.table(*args, **kwargs)
+
+
 def work_of(record: VersionRecord) -> Dim:
     """The record's work, or the number of elements read and made when it is not known."""
     if record.work != 0:

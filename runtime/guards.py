@@ -6,7 +6,6 @@ runs and what `explain()` asks.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dims import evaluate
 from tierup.dialect.reasons import Reason
-from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry_records import VersionRecord
 
 _SCALAR_TYPES = {ArgumentKind.INT: int, ArgumentKind.FLOAT: float, ArgumentKind.BOOL: bool}
@@ -110,17 +109,11 @@ def _scalar(i: int, spec: ArgumentSpec, arg: Any) -> Mismatch | None:
     return None
 
 
-def scalar_bits(kind: ArgumentKind, value: Any) -> int:
-    """The 8 bytes of a scalar in the ABI, as an int64. Equal bits are equal values to a guard: NaN is NaN, -0.0 is not 0.0."""
-    packed = struct.pack("=d" if kind is ArgumentKind.FLOAT else "=q", value)
-    return int(struct.unpack("=q", packed)[0])
-
-
 def extent(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     """The addresses [low, high) between which an array's elements lie; empty for an empty array."""
-    low = high = array.ctypes.data
     if not array.size:
-        return low, low
+        return 0, 0
+    low = high = array.ctypes.data
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride < 0:
             low += (size - 1) * stride

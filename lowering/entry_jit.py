@@ -1,0 +1,107 @@
+"""The dispatcher's machine code: made once per process, or loaded from the object cache, and linked to CPython and NumPy."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import binding as llvm
+
+from tierup.lowering import entry_python
+from tierup.lowering.entry_dispatch import build_module
+
+# NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
+_NUMPY_API = {
+    "PyArray_Type": 2,
+    "PyArray_CopyInto": 50,
+    "PyArray_Return": 76,
+    "PyArray_NewFromDescr": 94,
+    "PyArray_SetBaseObject": 282,
+}
+_EXPORTS = ("dispatch", "descr_get", "probe_kernel")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Addresses of the dispatcher's functions; `tracker` owns the code."""
+
+    dispatch: int
+    descr_get: int
+    probe_kernel: int
+    tracker: Any
+
+
+def _numpy_api() -> Any:
+    """NumPy's table of function pointers."""
+    from numpy._core import _multiarray_umath  # NumPy 2's home of the capsule; the probe turns an ImportError into a reason
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def symbols() -> dict[str, int]:
+    """Every external symbol of the dispatcher's object and its address in this process."""
+    python = ctypes.pythonapi
+    found: dict[str, int] = {}
+    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free"):
+        found[name] = _address(ctypes.cast(getattr(python, name), ctypes.c_void_p).value)
+    for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
+        found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
+    table = _numpy_api()
+    for name, index in _NUMPY_API.items():
+        found[name] = _address(table[index])
+    if found["PyArray_Type"] != id(np.ndarray):
+        raise RuntimeError("NumPy's C API table is not laid out as expected")
+    return found
+
+
+def _address(value: int | None) -> int:
+    if not value:
+        raise RuntimeError("a symbol of the C API has no address")
+    return value
+
+
+def _compile(text: str, triple: str) -> bytes:
+    """LLVM IR to a relocatable object. For any CPU of this architecture: guards gain nothing from vector units."""
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, reloc="pic", codemodel="jitdefault")
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    # loops run over a handful of arguments and dims: vector versions of them only cost
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = options.loop_interleaving = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return bytes(machine.emit_object(module))
+
+
+_lock = threading.Lock()
+_code: Code | None = None
+
+
+def code() -> Code:
+    """The dispatcher, compiled on the first call in a process. Raises what LLVM or a missing symbol raises."""
+    global _code
+    with _lock:
+        if _code is None:
+            _code = _load()
+    return _code
+
+
+def _load() -> Code:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple = llvm.get_process_triple()
+    text = str(build_module(triple))
+    image = _compile(text, triple)
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for name, address in symbols().items():
+        builder.import_symbol(name, address)
+    for name in _EXPORTS:
+        builder.export_symbol(name)
+    jit = llvm.create_lljit_compiler(llvm.Target.from_triple(triple).create_target_machine(opt=2, jit=True))
+    tracker = builder.link(jit, "tierup.entry")
+    return Code(tracker["dispatch"], tracker["descr_get"], tracker["probe_kernel"], (jit, tracker))
