@@ -1,6 +1,6 @@
 """How a pointwise kernel is made from a formula: promotion before, rounding to the result's dtype after.
 
-A formula sees its promoting operands in the dtype that is computed in, as arrays or NumPy scalars, and the other operands
+A formula sees its leading operands in the dtype that is computed in, as arrays or NumPy scalars, and the other operands
 as they came.
 """
 
@@ -33,7 +33,7 @@ def operand(x: Any, dtype: np.dtype) -> Any:
 
 def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
     """Make a formula a kernel. The kernel's attribute `typing` is what inference reads (see `typing_of`)."""
-    count = typing.promoting
+    count = typing.operands
 
     def decorate(formula: Callable[..., Any]) -> Kernel:
         @wraps(formula)
@@ -45,6 +45,15 @@ def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
                     result = np.asarray(result)
                 return result if result.dtype == dtype else cast(result, dtype)
 
+        return typed(typing)(kernel)
+
+    return decorate
+
+
+def typed(typing: Typing) -> Callable[[Kernel], Kernel]:
+    """Say how a kernel that is written out types its operands."""
+
+    def decorate(kernel: Kernel) -> Kernel:
         kernel.typing = typing  # type: ignore[attr-defined]  # read by typing_of
         return kernel
 
@@ -53,4 +62,4 @@ def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
 
 def typing_of(name: str) -> Typing:
     """How the pointwise kernel "module.function" types its operands."""
-    return kernels.resolve(name).typing  # type: ignore[attr-defined,no-any-return]  # set by `pointwise`
+    return kernels.resolve(name).typing  # type: ignore[attr-defined,no-any-return]  # set by `typed`

@@ -30,6 +30,23 @@ def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return x.astype(dtype, copy=False)
 
 
+def check_number(value: Any, dtype: np.dtype) -> None:
+    """Raises ValueError for a Python number that torch refuses to fill `dtype` with: too large (integers may be negative for
+    unsigned, and wrap), or NaN for an integer. c10/util/TypeCast.h, `overflows`."""
+    if type(value) not in (int, float) or dtype == np.bool_:
+        return
+    if is_float(dtype):
+        fits = value != value or abs(value) == math.inf or abs(value) <= float(ml_dtypes.finfo(dtype).max)
+    elif type(value) is float:
+        info = np.iinfo(dtype)
+        fits = info.min <= value <= info.max  # False for NaN
+    else:
+        info = np.iinfo(dtype)
+        fits = (-info.max if info.min == 0 else info.min) <= value <= info.max
+    if not fits:
+        raise ValueError(f"value {value} cannot be converted to type {name_of(dtype)} without overflow")
+
+
 def to_dtype(x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
     """aten.to.dtype: x itself when nothing changes and no copy is asked for."""
     return _convert(x, x.dtype if dtype is None else dtype_named(dtype), copy, memory_format)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.kernels import erf as erf_module
 from tierup.dialect.kernels.apply import pointwise
 from tierup.dialect.kernels.promotion import Accepts, Gives, Kernel, Typing
@@ -93,13 +94,9 @@ def sign(x: Array) -> Array:
     return np.subtract(np.greater(x, 0).astype(x.dtype), np.less(x, 0).astype(x.dtype))
 
 
-def square(x: np.ndarray) -> np.ndarray:
-    """aten.square: x*x, by way of pow(x, 2): bool gives int64."""
-    return _square(x, 2)
-
-
-@pointwise(Typing("square", promoting=2))
-def _square(x: Array, two: Array) -> Array:
+@pointwise(Typing("square", bool_as=dtypes.i64))
+def square(x: Array) -> Array:
+    """aten.square: x*x; bool gives int64."""
     return np.square(x)
 
 
@@ -118,13 +115,9 @@ trunc = _rounding("trunc", np.trunc, "the integer part.")
 round_ = _rounding("round", np.rint, "the nearest integer, ties to even.")
 
 
-@pointwise(Typing("round", accepts=Accepts.NOT_BOOL))
+@pointwise(Typing("round", accepts=Accepts.FLOAT))
 def round_decimals(x: Array, decimals: int) -> Array:
-    """aten.round.decimals: x*10**decimals rounded half to even, and back. Integers: TypeError unless decimals is 0."""
-    if x.dtype.kind != "f":
-        if decimals:
-            raise TypeError("round: not implemented for integers with decimals != 0")
-        return x.copy()
+    """aten.round.decimals: x*10**decimals rounded half to even, and back."""
     if not decimals:
         return np.rint(x)
     scale = x.dtype.type(10.0 ** abs(decimals))

@@ -11,42 +11,57 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tierup.dialect.kernels.apply import operand, pointwise
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.kernels.apply import operand, pointwise, typed
 from tierup.dialect.kernels.axes import is_float, quiet
-from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.promotion import Accepts, Gives, Typing, common_dtype, plan
+from tierup.dialect.kernels.casts import cast, check_number
+from tierup.dialect.kernels.promotion import Accepts, Gives, Strength, Typing, common_dtype, plan
 
 Array = Any  # ndarray, or NumPy scalar for a Python number
 
 _BINARY = {"promoting": 2}
 
 
-def _checked_scale(x: Array, factor: Any, op: str) -> Array:
-    """x * factor, where a float factor for integers, or a bool one for non-bools, is an error."""
-    if factor == 1 and type(factor) is not float:
-        return x
-    kind = np.asarray(x).dtype.kind
-    if kind in "iub" and isinstance(factor, float):
+def check_scale(factor: Any, common: DType, op: str) -> None:
+    """Raises TypeError for a float `alpha` with integers and for a bool one with anything but bools, as torch does."""
+    if type(factor) is float and not common.is_float:
         raise TypeError(f"{op}: for integral operands alpha must not be a float")
-    return np.multiply(x, operand(factor, np.asarray(x).dtype))
+    if type(factor) is bool and common.category is not Category.BOOL:
+        raise TypeError(f"{op}: a bool alpha is for bool operands only")
+
+
+def _scaled(x: Array, factor: Any, op: str) -> Array:
+    if type(factor) is int and factor == 1:
+        return x
+    dtype = np.asarray(x).dtype
+    known = dtypes.from_numpy(dtype)
+    assert known is not None  # operands of a formula have a program's dtype
+    check_scale(factor, known, op)
+    return np.multiply(x, operand(factor, dtype))
+
+
+def _no_bools(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
+    bools = any(d.category is Category.BOOL for d, _ in operands)
+    return "bool operands are not supported; use logical_xor or logical_not" if bools else None
 
 
 @pointwise(Typing("add", **_BINARY))
 def add(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.add: x + alpha*y. Bools: logical or."""
-    return np.add(x, _checked_scale(y, alpha, "add"))
+    return np.add(x, _scaled(y, alpha, "add"))
 
 
-@pointwise(Typing("sub", refuses_bool_operand=True, **_BINARY))
+@pointwise(Typing("sub", refuse=_no_bools, **_BINARY))
 def sub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.sub: x - alpha*y."""
-    return np.subtract(x, _checked_scale(y, alpha, "sub"))
+    return np.subtract(x, _scaled(y, alpha, "sub"))
 
 
-@pointwise(Typing("rsub", refuses_bool_operand=True, **_BINARY))
+@pointwise(Typing("rsub", refuse=_no_bools, **_BINARY))
 def rsub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.rsub: y - alpha*x."""
-    return np.subtract(y, _checked_scale(x, alpha, "rsub"))
+    return np.subtract(y, _scaled(x, alpha, "rsub"))
 
 
 @pointwise(Typing("mul", **_BINARY))
@@ -179,14 +194,12 @@ _SPECIAL_POWERS = {
 }  # ATen/native/cpu/PowKernel.cpp: pow_tensor_scalar_optimized_kernel
 
 
-@pointwise(Typing("pow", **_BINARY))
+@pointwise(Typing("pow", accepts=Accepts.NOT_BOOL, **_BINARY))
 def pow_base(base: Array, y: Array) -> Array:
     """aten.pow.Scalar: a number to the power of each element."""
     kind = np.asarray(y).dtype.kind
     if base == 1:
         return np.ones_like(y)
-    if kind == "b":
-        return np.logical_or(base, ~y)
     return np.power(base, y) if kind == "f" else _integer_power(base, y)
 
 
@@ -222,12 +235,24 @@ def _bounded(x: Array, low: Array, high: Array, op: str = "clamp") -> Array:
     return x if high is None else np.minimum(x, high)
 
 
-@pointwise(Typing("clamp", promoting=3, accepts=Accepts.NOT_BOOL))
-def clamp(x: Array, low: Array = None, high: Array = None) -> Array:
-    """aten.clamp: bounds that are numbers or None; high wins where low > high. ValueError when both are None."""
-    if any(b is not None and b != b for b in (low, high)):
-        return np.full(np.shape(x), np.nan, np.asarray(x).dtype)
+CLAMP = Typing("clamp", promoting=3, accepts=Accepts.NOT_BOOL)
+
+
+@pointwise(CLAMP)
+def _clamp(x: Array, low: Array = None, high: Array = None) -> Array:
     return _bounded(x, low, high)
+
+
+@typed(CLAMP)
+def clamp(x: np.ndarray, low: Any = None, high: Any = None) -> np.ndarray:
+    """aten.clamp: bounds that are numbers or None; high wins where low > high; a NaN bound gives NaN.
+
+    ValueError when both are None or a bound does not fit the common dtype.
+    """
+    _, dtype = plan(CLAMP, (x, low, high))
+    for bound in (low, high):
+        check_number(bound, dtype)
+    return _clamp(x, low, high)
 
 
 @pointwise(Typing("clamp", promoting=3))
@@ -248,22 +273,28 @@ def clamp_max(x: Array, high: Array) -> Array:
     return np.minimum(x, high)
 
 
-@pointwise(Typing("lerp", promoting=3, accepts=Accepts.FLOAT, same=True))
+@pointwise(Typing("lerp", promoting=2, shaped=3, accepts=Accepts.FLOAT, same=True))
 def lerp(start: Array, end: Array, weight: Array) -> Array:
     """aten.lerp: start + weight*(end - start), from the nearer end (ATen/native/Lerp.h)."""
     return np.where(np.abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
 
 
-@pointwise(Typing("addcmul", promoting=3))
+@pointwise(Typing("addcmul", promoting=3, accepts=Accepts.NOT_BOOL))
 def addcmul(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
-    """aten.addcmul: x + value*a*b."""
-    return np.add(x, np.multiply(_checked_scale(a, value, "addcmul"), b))
+    """aten.addcmul: x + value*a*b; for integers, torch takes the integer part of value."""
+    dtype = np.asarray(x).dtype
+    return np.add(x, np.multiply(np.multiply(a, operand(value if dtype.kind == "f" else int(value), dtype)), b))
 
 
-@pointwise(Typing("addcdiv", promoting=3, accepts=Accepts.FLOAT))
+def _integer_quotient(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
+    integers = all(not d.is_float for d, _ in operands[1:])
+    return "integer division with addcdiv is not supported; use div and add" if integers else None
+
+
+@pointwise(Typing("addcdiv", promoting=3, accepts=Accepts.FLOAT, refuse=_integer_quotient))
 def addcdiv(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
-    """aten.addcdiv: x + value*a/b. TypeError for integers."""
-    return np.add(x, np.true_divide(_checked_scale(a, value, "addcdiv"), b))
+    """aten.addcdiv: x + value*a/b. TypeError when a and b are both integers."""
+    return np.add(x, np.true_divide(np.multiply(a, operand(value, np.asarray(a).dtype)), b))
 
 
 def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
@@ -271,6 +302,8 @@ def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     if condition.dtype != np.bool_:
         raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     dtype = common_dtype(x, y)
+    for value in (x, y):
+        check_number(value, dtype)
     with quiet:
         return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
 
@@ -312,6 +345,10 @@ def logaddexp2(x: Array, y: Array) -> Array:
     return np.logaddexp2(x, y)
 
 
+PRELU = Typing("prelu", accepts=Accepts.FLOAT, same=True, **_BINARY)
+
+
+@typed(PRELU)
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """aten.prelu: x where positive, else weight*x; the weights run along dim 1 (dim 0 of a vector). Float dtypes.
 
@@ -330,9 +367,6 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return _prelu(x, weight.reshape(()) if weight.size == 1 else weight)
 
 
-PRELU = Typing("prelu", accepts=Accepts.FLOAT, same=True, **_BINARY)
-
-
 @pointwise(PRELU)
 def _prelu(x: Array, weight: Array) -> Array:
     return np.where(np.greater(x, 0), x, weight * x)
@@ -342,6 +376,7 @@ def fill(x: np.ndarray, value: Any) -> np.ndarray:
     """aten.fill: x's shape and dtype, every element `value` (a number or rank-0 tensor)."""
     if np.ndim(value):
         raise ValueError(f"fill only supports 0-dimension value tensor but got tensor with {np.ndim(value)} dimensions")
+    check_number(value, x.dtype)
     return np.full(x.shape, cast(np.asarray(value), x.dtype), x.dtype)
 
 

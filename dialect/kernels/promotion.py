@@ -94,9 +94,11 @@ _CATEGORIES = {
 class Typing:
     """How a pointwise op types its operands: the one statement that its kernel and its inference rule both read.
 
-    `promoting`: which leading operands (None skipped) have a say in the common dtype and are broadcast.
+    `promoting`: how many leading operands (None skipped) have a say in the common dtype.
+    `shaped`: how many leading operands are broadcast and converted; `promoting` unless told.
     `same`: the promoting operands must have one dtype between them (torch's lerp, isclose, heaviside).
-    `refuses_bool_operand`: no operand may be bool, whatever the common dtype (torch's subtraction).
+    `bool_as`: the dtype that a bool common dtype is replaced by.
+    `refuse`: gives the reason to refuse these operands, whatever their common dtype, or None.
     """
 
     op: str
@@ -104,7 +106,14 @@ class Typing:
     gives: Gives = Gives.COMMON
     accepts: Accepts = Accepts.ALL
     same: bool = False
-    refuses_bool_operand: bool = False
+    shaped: int | None = None
+    bool_as: DType = dtypes.bool_
+    refuse: Callable[[tuple[tuple[DType, Strength], ...]], str | None] | None = None
+
+    @property
+    def operands(self) -> int:
+        """How many leading operands are broadcast."""
+        return self.promoting if self.shaped is None else self.shaped
 
     def types(self, operands: tuple[tuple[DType, Strength], ...]) -> tuple[DType, DType]:
         """(dtype computed in, dtype of the result). Raises TypeError for operands that torch refuses."""
@@ -113,13 +122,16 @@ class Typing:
 
 @cache
 def _types(typing: Typing, operands: tuple[tuple[DType, Strength], ...]) -> tuple[DType, DType]:
-    if typing.refuses_bool_operand and any(d.category is Category.BOOL for d, _ in operands):
-        raise TypeError(f"{typing.op}: bool operands are not supported; use logical_xor or logical_not")
+    refusal = typing.refuse(operands) if typing.refuse else None
+    if refusal:
+        raise TypeError(f"{typing.op}: {refusal}")
     if typing.same:
         tensors = {d for d, s in operands if s is not Strength.NUMBER}
         if len(tensors) > 1:
             raise TypeError(f"{typing.op}: expected operands of one dtype, got {', '.join(sorted(d.name for d in tensors))}")
     common = operands[0][0] if typing.gives is Gives.SELF else result_type(operands)
+    if common is dtypes.bool_:
+        common = typing.bool_as
     if typing.gives is Gives.FLOAT and not common.is_float:
         common = FLOAT_DEFAULT
     if common.category not in _CATEGORIES[typing.accepts]:
