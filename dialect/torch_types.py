@@ -47,6 +47,11 @@ def _value_of(text: str) -> Value:
     return Opaque()
 
 
+def elements(text: str) -> list[str]:
+    """The types between the brackets of a list, tuple or optional type's text, each spelled in full."""
+    return [_qualified(t) for t in _split(text[text.index("<") + 1 : -1])]
+
+
 def _qualified(text: str) -> str:
     return text if text.startswith("!") else f"!torch.{text}"
 

@@ -1,0 +1,70 @@
+"""Where an exception came from in the user's program, and how that gets into its message.
+
+Free of MLIR. An exception keeps its type; its message gains `(at file.py:12: y = x[i])`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from dataclasses import dataclass
+
+_MARK = "__tierup_origin__"
+
+
+class UnsupportedOp(NotImplementedError):
+    """The program has an op that no part of tierup can run. The message names the op and the user's line."""
+
+
+class GuardFailed(Exception):
+    """A `tierup.guard` met a value that does not fit: the program must be left for its unspecialised twin."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One op's place in the user's program. `line` and `column` count from 1; `file` is "" where the location is unknown.
+
+    `writes`: positions of the entry's arguments whose memory the op may write.
+    """
+
+    op: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    writes: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The source line, "" when its file cannot be read."""
+        return linecache.getline(self.file, self.line).strip() if self.line else ""
+
+    @property
+    def position(self) -> str:
+        """`file.py:12`, or the op's name where the file is not known."""
+        return f"{os.path.basename(self.file)}:{self.line}" if self.line else self.op
+
+    def __str__(self) -> str:
+        text = self.text
+        return f"{self.position}: {text}" if text else self.position if not self.line else f"{self.position}: {self.op}"
+
+
+def origin_of(error: BaseException) -> Origin | None:
+    """Where in the user's program `error` was raised, if `locate` was told."""
+    return getattr(error, _MARK, None)
+
+
+def locate(error: Exception, origin: Origin) -> None:
+    """Add the user's line to the message of `error`, once: the innermost origin stays.
+
+    The message is the one string argument of nearly all exceptions. An exception that makes its message of other things
+    (NumPy's casting errors) gets the line as a note, which tracebacks print.
+    """
+    if origin_of(error) is not None:
+        return
+    setattr(error, _MARK, origin)
+    suffix = f"(at {origin})"
+    before, arguments = str(error), error.args
+    error.args = (f"{arguments[0]} {suffix}" if arguments else suffix, *arguments[1:])
+    if str(error) == before:
+        error.args = arguments
+        error.add_note(suffix)

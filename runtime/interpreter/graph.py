@@ -1,0 +1,163 @@
+"""A program as the emitter sees it: variables, expressions made of pieces, and nodes. Free of MLIR.
+
+The reader makes it of a `func.func`, with constants, identities and inlined regions already resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+from tierup.runtime.errors import Origin
+
+
+class Var:
+    """A value that has a name in the source. `memory`: whether it can hold a tensor, and so should go after its last use."""
+
+    __slots__ = ("hint", "memory")
+
+    def __init__(self, hint: str = "", memory: bool = False) -> None:
+        self.hint = hint
+        self.memory = memory
+
+
+@dataclass(frozen=True)
+class Global:
+    """A name of the source's module: a function ("module:attribute") or an entry of the constants."""
+
+    path: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """An expression in pieces: text, names, other groups."""
+
+    pieces: tuple["Piece", ...]
+
+
+Piece = Union[str, Var, Global, Group]
+
+
+def group(*pieces: Piece) -> Group:
+    return Group(pieces)
+
+
+def listing(items: list[Piece], start: str = "", end: str = "") -> Group:
+    """`start item, item end`."""
+    pieces: list[Piece] = [start]
+    for i, item in enumerate(items):
+        pieces += [", ", item] if i else [item]
+    return Group((*pieces, end))
+
+
+def call(function: Piece, items: list[Piece]) -> Group:
+    return Group((function, listing(items, "(", ")")))
+
+
+def variables(piece: Piece) -> Iterator[Var]:
+    """The variables that an expression reads, in order."""
+    if isinstance(piece, Var):
+        yield piece
+    elif isinstance(piece, Group):
+        for part in piece.pieces:
+            yield from variables(part)
+
+
+@dataclass
+class Node:
+    """One statement. `results` are what it defines."""
+
+    origin: Origin
+    results: list[Var]
+
+    def expressions(self) -> Iterator[Piece]:
+        """All that the node itself evaluates, bodies not included."""
+        raise NotImplementedError
+
+    def bodies(self) -> Iterator[Body]:
+        return iter(())
+
+    def reads(self) -> dict[Var, None]:
+        """The variables read in the node and in its bodies, in order."""
+        found = dict.fromkeys(v for e in self.expressions() for v in variables(e))
+        for body in self.bodies():
+            found.update(body.reads())
+        return found
+
+
+@dataclass
+class Let(Node):
+    """`results = expression`; a bare expression without results.
+
+    `shares`: what the results may share memory with. `writes`: what the statement writes. `stores`: a list that the operands
+    go into. `callee`: the function called with `arguments`. `constant`: the expression is an array that must stay as it is.
+    """
+
+    expression: Piece
+    shares: list[Piece] = field(default_factory=list)
+    writes: Piece | None = None
+    stores: Piece | None = None
+    callee: str | None = None
+    arguments: list[Piece] = field(default_factory=list)
+    constant: bool = False
+
+    def expressions(self) -> Iterator[Piece]:
+        yield self.expression
+
+
+@dataclass
+class If(Node):
+    condition: Piece
+    then: Body
+    orelse: Body
+
+    def expressions(self) -> Iterator[Piece]:
+        yield self.condition
+
+    def bodies(self) -> Iterator[Body]:
+        yield self.then
+        yield self.orelse
+
+
+@dataclass
+class Loop(Node):
+    """torch.prim.Loop. The body's arguments are the counter and the carried values; it yields the condition and the carried values."""
+
+    trip: Piece
+    condition: Piece
+    inits: list[Piece]
+    body: Body
+
+    def expressions(self) -> Iterator[Piece]:
+        yield self.trip
+        yield self.condition
+        yield from self.inits
+
+    def bodies(self) -> Iterator[Body]:
+        yield self.body
+
+
+@dataclass
+class Body:
+    """A block: what it takes, does, and gives."""
+
+    arguments: list[Var]
+    nodes: list[Node] = field(default_factory=list)
+    yields: list[Piece] = field(default_factory=list)
+
+    def reads(self) -> dict[Var, None]:
+        found: dict[Var, None] = {}
+        for node in self.nodes:
+            found.update(node.reads())
+        found.update(dict.fromkeys(v for y in self.yields for v in variables(y)))
+        return found
+
+
+@dataclass
+class Function:
+    """A `func.func`."""
+
+    name: str
+    body: Body

@@ -1,0 +1,92 @@
+"""Which arguments a statement may write, and which constants could reach the caller: may-alias, over the whole program.
+
+Flow-insensitive and conservative. Free of MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tierup.runtime.interpreter.graph import Body, Function, If, Let, Loop, Node, Piece, Var, variables
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Memory:
+    """The answers for one program, `functions` by name."""
+
+    def __init__(self, functions: Mapping[str, Function], entry: str) -> None:
+        self._sources: dict[Var, list[Var]] = {}
+        self._functions = functions
+        writes: list[Var] = []
+        for function in functions.values():
+            for node in _nodes(function.body):
+                self._add(node)
+                if isinstance(node, Let) and node.writes is not None:
+                    writes += variables(node.writes)
+        self._arguments = self._propagate(functions[entry].body.arguments)
+        escapes = [*writes, *(v for y in functions[entry].body.yields for v in variables(y))]
+        self._escaping = self._reach(escapes)
+        self.written: frozenset[int] = frozenset().union(*(self._arguments.get(v, _NOTHING) for v in writes))
+
+    def arguments_of(self, piece: Piece) -> tuple[int, ...]:
+        """Positions of the entry's arguments whose memory the value may share."""
+        return tuple(sorted(frozenset().union(*(self._arguments.get(v, _NOTHING) for v in variables(piece)))))
+
+    def escapes(self, var: Var) -> bool:
+        """Whether the caller may get hold of the value's memory, or the program may write it."""
+        return var in self._escaping
+
+    def _link(self, target: Var, *pieces: Piece) -> None:
+        self._sources.setdefault(target, []).extend(v for p in pieces for v in variables(p))
+
+    def _add(self, node: Node) -> None:
+        if isinstance(node, If):
+            for result, a, b in zip(node.results, node.then.yields, node.orelse.yields, strict=True):
+                self._link(result, a, b)
+        elif isinstance(node, Loop):
+            carried = zip(node.results, node.body.arguments[1:], node.inits, node.body.yields[1:], strict=True)
+            for result, argument, init, after in carried:
+                self._link(argument, init, after)
+                self._link(result, init, after)
+        elif isinstance(node, Let):
+            for result in node.results:
+                self._link(result, *node.shares)
+            if node.stores is not None:
+                for var in variables(node.stores):
+                    self._link(var, *node.shares)
+            if node.callee is not None:
+                callee = self._functions[node.callee].body
+                for argument, given in zip(callee.arguments, node.arguments, strict=True):
+                    self._link(argument, given)
+                for result, given in zip(node.results, callee.yields, strict=True):
+                    self._link(result, given)
+
+    def _propagate(self, arguments: list[Var]) -> dict[Var, frozenset[int]]:
+        found = {var: frozenset((i,)) for i, var in enumerate(arguments)}
+        changed = True
+        while changed:  # sets only grow: in program order two rounds settle all but nested loops
+            changed = False
+            for target, sources in self._sources.items():
+                before = found.get(target, _NOTHING)
+                after = before.union(*(found.get(s, _NOTHING) for s in sources))
+                if len(after) > len(before):
+                    found[target] = after
+                    changed = True
+        return found
+
+    def _reach(self, start: list[Var]) -> set[Var]:
+        seen, pending = set(start), list(start)
+        while pending:
+            for source in self._sources.get(pending.pop(), ()):
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return seen
+
+
+def _nodes(body: Body) -> Iterator[Node]:
+    for node in body.nodes:
+        yield node
+        for inner in node.bodies():
+            yield from _nodes(inner)

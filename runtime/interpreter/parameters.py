@@ -1,0 +1,167 @@
+"""What a program's entry takes: one `Parameter` per leaf argument, and the check that a value fits it.
+
+Free of MLIR, and picklable. The generated source tests the common case inline and calls `Parameter.convert` for the rest.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
+
+NATIVE = frozenset(d.numpy for d in dtypes.ALL)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A torch type as far as arguments are concerned.
+
+    `name`: tensor, int, float, bool, number, str, none, device, any, list, tuple, optional. `items`: element types of the last
+    three. A tensor's `sizes` and `dtype` are None where the type leaves them open; a size of None is open too.
+    """
+
+    name: str
+    items: tuple[Kind, ...] = ()
+    dtype: DType | None = None
+    sizes: tuple[int | None, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.name in ("list", "optional"):
+            return f"{self.name} of {self.items[0]}" if self.name == "list" else f"{self.items[0]} or None"
+        if self.name == "tuple":
+            return f"tuple ({', '.join(map(str, self.items))})"
+        return self.name
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of the entry. `written`: whether some run of the program may write the argument's memory."""
+
+    name: str
+    kind: Kind
+    written: bool = False
+
+    def convert(self, value: object) -> object:
+        """The value as kernels take it: the same object where it fits as it is.
+
+        Raises TypeError for a wrong kind or dtype and ValueError for a wrong shape, naming the argument, what was expected and
+        what came. An array in foreign byte order is copied into native order; the copy is read-only when the program may
+        write it, because the write would not reach the caller.
+        """
+        return _convert(value, self.kind, self)
+
+    def explain_read_only(self, value: object) -> str | None:
+        """Why a write to this argument failed; None when the argument can be written."""
+        if isinstance(value, np.ndarray):
+            if not value.dtype.isnative:
+                return f"argument {self.name} is not in native byte order, so it cannot be written"
+            if not value.flags.writeable:
+                return f"argument {self.name} is read-only"
+        return None
+
+
+def _wrong(parameter: Parameter, expected: object, value: object) -> TypeError:
+    article = "an" if str(expected)[0] in "aeiou" else "a"
+    return TypeError(f"argument {parameter.name}: expected {article} {expected}, got {type(value).__name__}")
+
+
+def _convert(value: object, kind: Kind, parameter: Parameter) -> object:
+    return _CONVERTERS[kind.name](value, kind, parameter)
+
+
+def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
+    if isinstance(value, np.generic):
+        value = np.asarray(value)  # a NumPy scalar is a rank-0 array in all but name
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        raise _wrong(parameter, "tensor", value)
+    array = value if type(value) is np.ndarray else value.view(np.ndarray)
+    if array.dtype not in NATIVE:
+        native = array.dtype.newbyteorder("=")
+        if native not in NATIVE:
+            known = ", ".join(d.numpy.name for d in dtypes.ALL)
+            raise TypeError(f"argument {parameter.name}: dtype {array.dtype} is not supported; programs take {known}")
+        array = array.astype(native)
+        array.flags.writeable = not parameter.written
+    if kind.dtype is not None and array.dtype != kind.dtype.numpy:
+        raise TypeError(f"argument {parameter.name}: expected dtype {kind.dtype.numpy.name}, got {array.dtype.name}")
+    if kind.sizes is not None and not fits(array.shape, kind.sizes):
+        raise ValueError(f"argument {parameter.name}: expected shape {shape_text(kind.sizes)}, got {shape_text(array.shape)}")
+    return array
+
+
+def fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
+    """Whether a shape is one of those that `sizes`, None for an open size, allows."""
+    return len(shape) == len(sizes) and all(size is None or size == dim for dim, size in zip(shape, sizes, strict=True))
+
+
+def shape_text(sizes: tuple[int | None, ...]) -> str:
+    """`(?, 4)`: a shape with `?` for open sizes."""
+    return "(" + ", ".join("?" if s is None else str(s) for s in sizes) + ("," if len(sizes) == 1 else "") + ")"
+
+
+def _int(value: object, kind: Kind, parameter: Parameter) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise _wrong(parameter, kind, value)
+    return int(value)
+
+
+def _float(value: object, kind: Kind, parameter: Parameter) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise _wrong(parameter, kind, value)
+    return float(value)
+
+
+def _bool(value: object, kind: Kind, parameter: Parameter) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _wrong(parameter, kind, value)
+    return bool(value)
+
+
+def _number(value: object, kind: Kind, parameter: Parameter) -> int | float:
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    return int(value) if integral else _float(value, kind, parameter)  # type: ignore[call-overload]  # integral says it is one
+
+
+def _str(value: object, kind: Kind, parameter: Parameter) -> str:
+    if not isinstance(value, str):
+        raise _wrong(parameter, kind, value)
+    return value
+
+
+def _none(value: object, kind: Kind, parameter: Parameter) -> None:
+    if value is not None:
+        raise TypeError(f"argument {parameter.name}: expected None, got {type(value).__name__}")
+
+
+def _any(value: object, kind: Kind, parameter: Parameter) -> object:
+    return value
+
+
+def _list(value: object, kind: Kind, parameter: Parameter) -> list[object]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(parameter, kind, value)
+    return [_convert(v, kind.items[0], Parameter(f"{parameter.name}[{i}]", kind.items[0], parameter.written)) for i, v in enumerate(value)]
+
+
+def _tuple(value: object, kind: Kind, parameter: Parameter) -> tuple[object, ...]:
+    if not isinstance(value, tuple):
+        raise _wrong(parameter, kind, value)
+    if len(value) != len(kind.items):
+        raise TypeError(f"argument {parameter.name}: expected {len(kind.items)} items, got {len(value)}")
+    pairs = zip(value, kind.items, strict=True)
+    return tuple(_convert(v, k, Parameter(f"{parameter.name}[{i}]", k, parameter.written)) for i, (v, k) in enumerate(pairs))
+
+
+def _optional(value: object, kind: Kind, parameter: Parameter) -> object:
+    return None if value is None else _convert(value, kind.items[0], parameter)
+
+
+_CONVERTERS: dict[str, Callable[[object, Kind, Parameter], object]] = {
+    "tensor": _tensor, "int": _int, "float": _float, "bool": _bool, "number": _number, "str": _str, "device": _str,
+    "none": _none, "any": _any, "list": _list, "tuple": _tuple, "optional": _optional,
+}  # fmt: skip

@@ -1,0 +1,165 @@
+"""From `func.func`s over the torch dialect to the graph that the emitter prints. Needs MLIR.
+
+Constants become text at their uses; identities and inlined regions vanish; ops of the table become calls of their kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tierup.dialect import diagnostics, optable, torch_types
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.runtime.errors import Origin, UnsupportedOp
+from tierup.runtime.interpreter import structural, tierup_ops
+from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
+
+_KERNELS = "tierup.dialect.kernels"
+_TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+
+
+class Reader:
+    """Reads the functions that an entry reaches. `record`: keep profile ops as statements."""
+
+    def __init__(self, functions: Mapping[str, ir.Operation], *, record: bool) -> None:
+        self.record = record
+        self.functions: dict[str, Function] = {}  # those read, in the order they were met
+        self.constants: dict[str, object] = {}
+        self.env: dict[ir.Value, Piece] = {}
+        self._declared = functions
+        self._memory: dict[ir.Type, bool] = {}
+        self._body = Body([])
+
+    def program(self, entry: str) -> dict[str, Function]:
+        """The entry and all it calls. Raises UnsupportedOp for an op that cannot be run."""
+        pending = [entry]
+        while pending:
+            name = pending.pop(0)
+            if name not in self.functions:
+                self.functions[name] = self._function(name)
+                pending += self._callees(name)
+        return self.functions
+
+    def _callees(self, name: str) -> list[str]:
+        found: list[str] = []
+        stack = [self.functions[name].body]
+        while stack:
+            for node in stack.pop().nodes:
+                stack += node.bodies()
+                if isinstance(node, Let) and node.callee is not None:
+                    found.append(node.callee)
+        return found
+
+    def _function(self, name: str) -> Function:
+        func = self._declared[name]
+        if len(func.regions[0].blocks) != 1:
+            raise UnsupportedOp(f"function @{name} has {'several blocks' if len(func.regions[0].blocks) else 'no body'}")
+        block = func.regions[0].blocks[0]
+        hints = argument_names(func)
+        for argument, hint in zip(block.arguments, hints, strict=True):
+            self.env[argument] = Var(hint, self.holds_memory(argument.type))
+        return Function(name, self.body(block, [self.env[a] for a in block.arguments]))  # type: ignore[misc]  # Vars, just made
+
+    def body(self, block: ir.Block, arguments: list[Var]) -> Body:
+        """A block as a body of its own; its arguments must be in `env`."""
+        outer, self._body = self._body, Body(arguments)
+        self._body.yields = self.inline(block)
+        body, self._body = self._body, outer
+        return body
+
+    def inline(self, block: ir.Block) -> list[Piece]:
+        """Append a block's ops to the current body; what its terminator gives."""
+        for view in block.operations:
+            op = view.operation
+            operands = [self.env[v] for v in op.operands]
+            handler = structural.HANDLERS.get(op.name) or tierup_ops.HANDLERS.get(op.name)
+            if handler is not None:
+                handler(self, op, operands)
+            elif op.name in _TERMINATORS:
+                return operands
+            else:
+                self.row(op, operands, op.name)
+        return []
+
+    def row(self, op: ir.Operation, operands: list[Piece], name: str) -> None:
+        """A call of the kernel of the op table's row `name`."""
+        row = optable.lookup(name)
+        if row is None:
+            raise UnsupportedOp(f"no kernel for {name} (at {self.origin(op)})")
+        node = self.let(op, call(self.kernel(row, op), operands))
+        first = operands[0] if operands else None
+        if row.aliasing is not Aliasing.FRESH and first is not None:
+            node.shares = [first]
+        elif row.kind in (Kind.SCALAR, Kind.OTHER):  # lists and tuples pass on what they hold
+            node.shares = operands
+            if first is not None and str(op.operands[0].type).startswith("!torch.list"):
+                node.stores = first
+        if row.writes:
+            node.writes = first
+
+    def kernel(self, row: Op, op: ir.Operation) -> Global:
+        """The row's function under the promotion that the op carries."""
+        attributes = op.attributes
+        numpy = "tierup.promotion" in attributes and ir.StringAttr(attributes["tierup.promotion"]).value == "numpy"
+        module, _, function = ((row.numpy if numpy else None) or row.kernel).rpartition(".")
+        return Global(f"{_KERNELS}.{module}:{function}", function)
+
+    def let(self, op: ir.Operation, expression: Piece, *, shares: list[Piece] | None = None) -> Let:
+        """Append `results = expression`."""
+        node = Let(self.origin(op), self.define(op), expression, shares or [])
+        self._body.nodes.append(node)
+        return node
+
+    def define(self, op: ir.Operation) -> list[Var]:
+        """New variables for an op's results."""
+        hint = name_in(op.location)
+        found = [Var(hint, self.holds_memory(r.type)) for r in op.results]
+        self.env.update(zip(op.results, found, strict=True))
+        return found
+
+    def append(self, node: object) -> None:
+        self._body.nodes.append(node)  # type: ignore[arg-type]  # a Node: the handlers build them
+
+    def callee(self, op: ir.Operation, name: str) -> str:
+        """A function's name, checked to exist."""
+        if name not in self._declared:
+            raise UnsupportedOp(f"no function @{name} (at {self.origin(op)})")
+        return name
+
+    def constant(self, hint: str, value: object) -> Global:
+        """A name for an object that the source cannot spell."""
+        name = f"{hint}{len(self.constants)}"
+        self.constants[name] = value
+        return Global(name, name)
+
+    def single_block(self, op: ir.Operation, region: ir.Region) -> ir.Block:
+        if len(region.blocks) != 1:
+            raise UnsupportedOp(f"{op.name} with {len(region.blocks)} blocks in a region (at {self.origin(op)})")
+        return region.blocks[0]
+
+    def origin(self, op: ir.Operation) -> Origin:
+        place = diagnostics.place_of(op.location)
+        return Origin(op.name, place.file, place.line, place.column)
+
+    def holds_memory(self, type_: ir.Type) -> bool:
+        """Whether a value of this type can hold a tensor."""
+        if type_ not in self._memory:
+            text = str(type_)
+            self._memory[type_] = "tensor" in text or text in ("!torch.any", "!torch.t")
+        return self._memory[type_]
+
+
+def argument_names(func: ir.Operation) -> list[str]:
+    """The user's names of a function's arguments; `arg<n>` where they are not known."""
+    block = func.regions[0].blocks[0]
+    attributes = list(ir.ArrayAttr(func.attributes["arg_attrs"])) if "arg_attrs" in func.attributes else []
+    names = []
+    for i, _ in enumerate(block.arguments):
+        given = ir.DictAttr(attributes[i]) if attributes else {}
+        names.append(ir.StringAttr(given["tierup.name"]).value if "tierup.name" in given else f"arg{i}")
+    return names
+
+
+def name_in(location: ir.Location) -> str:
+    """The name in a location like `loc("y"("file.py":3:4))`, "" without one."""
+    return location.name_str if isinstance(location, ir.NameLoc) else ""

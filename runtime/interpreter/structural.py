@@ -1,0 +1,185 @@
+"""Ops of the torch dialect that are not kernels: constants, containers, casts, control flow, calls. One handler each.
+
+A handler is `handler(reader, op, operands)`; it puts the results into `reader.env` and appends nodes for what must happen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tierup.dialect import optable, torch_types
+from tierup.dialect.mlir import ir
+from tierup.runtime.errors import UnsupportedOp
+from tierup.runtime.interpreter import literals
+from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing
+
+if TYPE_CHECKING:
+    from tierup.runtime.interpreter.reader import Reader
+
+Handler = Callable[["Reader", ir.Operation, "list[Piece]"], None]
+_SUPPORT = "tierup.runtime.interpreter.support"
+
+
+def support(function: str) -> Global:
+    """A function of support.py."""
+    return Global(f"{_SUPPORT}:{function}", function)
+
+
+def spell(value: object) -> str:
+    """A scalar constant as Python text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return repr(value)
+
+
+def _constant(read: Callable[[ir.Attribute], object]) -> Handler:
+    def handler(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+        reader.env[op.results[0]] = spell(read(op.attributes["value"]))
+
+    return handler
+
+
+def _none(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.env[op.results[0]] = "None"
+
+
+def _number(attribute: ir.Attribute) -> object:
+    return attribute.value  # type: ignore[attr-defined]  # a FloatAttr or an IntegerAttr
+
+
+def _literal(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    array = literals.decode(op)
+    array.flags.writeable = False
+    node = reader.let(op, reader.constant("c", array))
+    node.constant = True
+    node.results[0].memory = False  # the program holds it for good
+
+
+def _tensor_literal(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.let(op, group(reader.constant("c", literals.decode(op)), ".copy()"))  # may be written: every run has its own
+
+
+def _list(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    display = listing(operands, "[", "]")
+    if _inlinable(op):
+        reader.env[op.results[0]] = display
+    else:
+        reader.let(op, display, shares=operands)
+
+
+def _inlinable(op: ir.Operation) -> bool:
+    """Whether a fresh list may be written where it is used: by one op only, in the same block, that reads it once."""
+    uses = list(op.results[0].uses)
+    if len(uses) != 1:
+        return False
+    user = uses[0].owner.operation
+    return user.block == op.block and (optable.lookup(user.name) is not None or user.name == "func.return")
+
+
+def _tuple(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.let(op, listing(operands, "(", ",)" if len(operands) == 1 else ")"), shares=operands)
+
+
+def _unpack(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    if not len(op.results):
+        return
+    text = operands[0] if len(op.results) > 1 else call(support("only"), operands)
+    reader.let(op, text, shares=operands)
+
+
+def _identity(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.env[op.results[0]] = operands[0]
+
+
+def _nothing(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """Declares sizes; says nothing to a run."""
+
+
+def _copy(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.let(op, call(support("copy"), operands))
+
+
+def _overwrite(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    value, target = operands
+    reader.let(op, call(support("overwrite"), [target, value])).writes = target
+
+
+def _static_cast(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """A check where the result's type says more than the operand's, else nothing."""
+    (known_sizes, known_dtype), (sizes, dtype) = (torch_types.parse_tensor(str(v.type)) for v in (op.operands[0], op.results[0]))
+    if (sizes is None or sizes == known_sizes) and (dtype is None or dtype == known_dtype):
+        _identity(reader, op, operands)
+        return
+    expected = [spell(None if dtype is None else dtype.name), spell(sizes)]
+    reader.let(op, call(support("static_cast"), [operands[0], *expected]), shares=operands)
+
+
+def _if(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    then, orelse = (reader.body(reader.single_block(op, region), []) for region in op.regions)
+    reader.append(If(reader.origin(op), reader.define(op), operands[0], then, orelse))
+
+
+def _loop(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    block = reader.single_block(op, op.regions[0])
+    arguments = [Var("i" if i == 0 else "", reader.holds_memory(a.type)) for i, a in enumerate(block.arguments)]
+    reader.env.update(zip(block.arguments, arguments, strict=True))
+    body = reader.body(block, arguments)
+    reader.append(Loop(reader.origin(op), reader.define(op), operands[0], operands[1], operands[2:], body))
+
+
+def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    name = reader.callee(op, ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+    arguments: list[Piece] = ["record", *operands] if reader.record else operands
+    node = reader.let(op, call(Global(f"@{name}", name), arguments))
+    node.callee, node.arguments = name, operands
+
+
+def _operator(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """An op that torch-mlir has no class for: it may still have a row."""
+    name = ir.StringAttr(op.attributes["name"]).value
+    if optable.lookup(name) is None:
+        raise UnsupportedOp(f'no kernel for torch.operator "{name}" (at {reader.origin(op)})')
+    reader.row(op, operands, name)
+
+
+def _raise(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.let(op, call(support("raise_exception"), operands))
+
+
+def _assert(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    message = spell(ir.StringAttr(op.attributes["message"]).value)
+    reader.let(op, call(support("runtime_assert"), [operands[0], message]))
+
+
+HANDLERS: dict[str, Handler] = {
+    "torch.constant.int": _constant(lambda a: ir.IntegerAttr(a).value),
+    "torch.constant.float": _constant(lambda a: ir.FloatAttr(a).value),
+    "torch.constant.bool": _constant(lambda a: bool(a.value)),
+    "torch.constant.str": _constant(lambda a: ir.StringAttr(a).value),
+    "torch.constant.device": _constant(lambda a: ir.StringAttr(a).value),
+    "torch.constant.number": _constant(_number),
+    "torch.constant.none": _none,
+    "torch.prim.Uninitialized": _none,
+    "torch.vtensor.literal": _literal,
+    "torch.tensor.literal": _tensor_literal,
+    "torch.prim.ListConstruct": _list,
+    "torch.prim.ListUnpack": _unpack,
+    "torch.prim.TupleConstruct": _tuple,
+    "torch.prim.TupleUnpack": _unpack,
+    "torch.derefine": _identity,
+    "torch.prim.unchecked_cast": _identity,
+    "torch.copy.to_tensor": _copy,
+    "torch.copy.to_vtensor": _copy,
+    "torch.overwrite.tensor.contents": _overwrite,
+    "torch.tensor_static_info_cast": _static_cast,
+    "torch.symbolic_int": _nothing,
+    "torch.bind_symbolic_shape": _nothing,
+    "torch.prim.If": _if,
+    "torch.prim.Loop": _loop,
+    "func.call": _call,
+    "torch.operator": _operator,
+    "torch.prim.RaiseException": _raise,
+    "torch.runtime.assert": _assert,
+}

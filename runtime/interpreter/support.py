@@ -1,0 +1,51 @@
+"""What generated source calls besides kernels: copies, checks, raising. Free of MLIR."""
+
+from __future__ import annotations
+
+import builtins
+from typing import NoReturn
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.runtime.interpreter.parameters import fits, shape_text
+
+
+def copy(tensor: np.ndarray) -> np.ndarray:
+    """A tensor with memory of its own."""
+    return tensor.copy()
+
+
+def overwrite(target: np.ndarray, value: np.ndarray) -> None:
+    """Give `target` the contents of `value`. Raises ValueError or TypeError when shape or dtype differ."""
+    if target.shape != value.shape:
+        raise ValueError(f"cannot overwrite a tensor of shape {target.shape} with one of shape {value.shape}")
+    np.copyto(target, value, casting="no")
+
+
+def static_cast(tensor: np.ndarray, dtype: str | None, sizes: tuple[int | None, ...] | None) -> np.ndarray:
+    """`tensor`, checked to be what the program's types say. Raises TypeError for a dtype and ValueError for a shape that is not."""
+    if dtype is not None and tensor.dtype != dtypes.BY_NAME[dtype].numpy:
+        raise TypeError(f"expected a tensor of dtype {dtypes.BY_NAME[dtype].numpy.name}, got {tensor.dtype.name}")
+    if sizes is not None and not fits(tensor.shape, sizes):
+        raise ValueError(f"expected a tensor of shape {shape_text(sizes)}, got {shape_text(tensor.shape)}")
+    return tensor
+
+
+def only(items: list[object] | tuple[object, ...]) -> object:
+    """The one item of a list. Raises ValueError for another length."""
+    (item,) = items
+    return item
+
+
+def raise_exception(message: str, exception: str | None) -> NoReturn:
+    """torch.prim.RaiseException: `exception` names a builtin exception ("builtins.ValueError"); anything else is a RuntimeError."""
+    found = getattr(builtins, (exception or "").removeprefix("builtins."), None)
+    usable = isinstance(found, type) and issubclass(found, Exception)
+    raise (found if usable else RuntimeError)(message)
+
+
+def runtime_assert(condition: bool, message: str) -> None:
+    """torch.runtime.assert. Raises AssertionError."""
+    if not condition:
+        raise AssertionError(message)

@@ -1,0 +1,135 @@
+"""A program in tier 0: Python source, and what it takes to run it. Free of MLIR, and picklable."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tierup.runtime.errors import Origin, locate
+from tierup.runtime.interpreter.parameters import NATIVE, Parameter
+
+Record = Callable[[int, object], object]
+COUNT_RUN = -1  # the slot that `tierup.count_run` reports to
+
+_serial = itertools.count()
+
+
+@dataclass(eq=False)
+class Tier0:
+    """One entry function and all it calls, as Python source with one statement per op.
+
+    `call(*leaves)` runs it: ndarrays for tensors, Python numbers for scalars; one result comes back as itself, several as a
+    tuple, none as None. A result that shares memory with an argument or with another result is a view, as in torch and in
+    NumPy. When `records`, a call needs the keyword `record`, called as `record(slot, value)` at every `tierup.profile`, and as
+    `record(COUNT_RUN, None)` at a `tierup.count_run`.
+    """
+
+    name: str  # the entry's symbol
+    entry: str  # its name in the source
+    source: str
+    parameters: tuple[Parameter, ...]
+    origins: Mapping[int, Origin]  # by line of the source
+    bindings: Mapping[str, str]  # name in the source -> "module:attribute"
+    constants: Mapping[str, Any] = field(default_factory=dict)  # name in the source -> array or other picklable object
+    records: bool = False
+
+    def __call__(self, *leaves: object, record: Record | None = None) -> Any:
+        return self.call(*leaves) if record is None else self.call(*leaves, record=record)
+
+    def line_of(self, line: int) -> Origin | None:
+        """The op that a line of the source (from 1) came from; None for lines that are no op."""
+        return self.origins.get(line)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The functions that the source calls, as "module:attribute"."""
+        return tuple(self.bindings.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The generated function itself: no line is added to its errors."""
+        namespace: dict[str, Any] = {name: _resolve(path) for name, path in self.bindings.items()}
+        namespace.update(self.constants)
+        namespace.update({"ndarray": np.ndarray, "dtypes": NATIVE, "inf": float("inf"), "nan": float("nan")})
+        exec(compile(self.source, self._filename, "exec"), namespace)
+        # tracebacks print the generated line; the entry goes when this object does
+        linecache.cache[self._filename] = (len(self.source), None, self.source.splitlines(keepends=True), self._filename)
+        weakref.finalize(self, linecache.cache.pop, self._filename, None)
+        return namespace[self.entry]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _filename(self) -> str:
+        return f"<tierup {self.name} {next(_serial)}>"
+
+    @cached_property
+    def call(self) -> Callable[..., Any]:
+        """Run the program: `call(*leaves)`, with the keyword `record` when `records`.
+
+        Raises TypeError and ValueError for arguments that do not fit, and what the program's ops raise, with the user's line
+        added to the message.
+        """
+        function, failed = self.function, self._failed
+        if self.records:
+
+            def call_recording(*leaves: object, record: Record) -> Any:
+                try:
+                    return function(record, *leaves)
+                except Exception as error:
+                    failed(error, leaves)
+                    raise
+
+            return call_recording
+
+        def call(*leaves: object) -> Any:
+            try:
+                return function(*leaves)
+            except Exception as error:
+                failed(error, leaves)
+                raise
+
+        return call
+
+    def _failed(self, error: Exception, leaves: tuple[object, ...]) -> None:
+        """Make an exception on its way out speak of the user's program."""
+        line, traceback = None, error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == self._filename:
+                line = traceback.tb_lineno  # the innermost frame of ours wins
+            traceback = traceback.tb_next
+        if line is None:
+            if len(leaves) != len(self.parameters):
+                raise TypeError(self._wrong_count(len(leaves))) from None
+            return
+        origin = self.origins.get(line)
+        if origin is None:
+            return  # an argument check: it names the argument
+        if origin.writes and isinstance(error, ValueError) and "read-only" in str(error):
+            reasons = (self.parameters[i].explain_read_only(leaves[i]) for i in origin.writes)
+            reason = next((r for r in reasons if r is not None), None)
+            if reason is not None:
+                error.args = (f"{reason}, but the program writes it",)
+        locate(error, origin)
+
+    def _wrong_count(self, given: int) -> str:
+        count = len(self.parameters)
+        names = f" ({', '.join(p.name for p in self.parameters)})" if count else ""
+        return f"{self.name}() takes {count} argument{'' if count == 1 else 's'}{names} but {given} {'was' if given == 1 else 'were'} given"
+
+
+def _resolve(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    found: Any = import_module(module)
+    for name in attribute.split("."):
+        found = getattr(found, name)
+    return found

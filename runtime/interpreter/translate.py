@@ -1,0 +1,155 @@
+"""`translate`: a program in MLIR becomes tier 0. Needs MLIR; what it returns does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tierup.dialect import dtypes, torch_types
+from tierup.dialect.mlir import ir
+from tierup.runtime.errors import UnsupportedOp
+from tierup.runtime.interpreter.emit import FunctionEmitter, Source
+from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Piece
+from tierup.runtime.interpreter.memory import Memory
+from tierup.runtime.interpreter.names import Names, identifier
+from tierup.runtime.interpreter.parameters import Kind, Parameter
+from tierup.runtime.interpreter.reader import Reader, argument_names
+from tierup.runtime.interpreter.tier0 import Tier0
+
+_SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool", "!torch.number": "number",
+            "!torch.str": "str", "!torch.none": "none", "!torch.Device": "device"}  # fmt: skip
+_PYTHON_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str"}
+
+
+def translate(program: ir.Module | ir.Operation | ir.OpView, entry: str | None = None, *, record: bool = False) -> Tier0:
+    """Tier 0 of the function `entry` of a module, or of a `func.func` (callees are then looked up in its module).
+
+    `entry` may be left out for a function, and for a module with one public function. With `record`, `tierup.profile` ops call
+    the recorder that each call is given; without, they vanish. The same program gives the same source every time.
+    Raises UnsupportedOp for an op that cannot be run and KeyError for an entry that is not there.
+    """
+    operation = program.operation
+    if operation.name == "func.func":
+        entry = _symbol(operation)
+        operation = operation.parent.operation if operation.parent is not None else operation
+        functions = {entry: program.operation} if operation.name != "builtin.module" else _functions(operation)
+    else:
+        functions = _functions(operation)
+    name = entry if entry is not None else _only_entry(functions)
+    if name not in functions:
+        raise KeyError(f"no function @{name}; the program has {', '.join('@' + n for n in functions) or 'none'}")
+    return _translate(functions, name, record)
+
+
+def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool) -> Tier0:
+    reader = Reader(declared, record=record)
+    functions = reader.program(entry)
+    memory = Memory(functions, entry)
+    func = declared[entry]
+    block = func.regions[0].blocks[0]
+    parameters = tuple(
+        Parameter(name, _kind(str(argument.type)), i in memory.written)
+        for i, (name, argument) in enumerate(zip(argument_names(func), block.arguments, strict=True))
+    )
+    names = Names(identifier(a.hint) for f in functions.values() for a in f.body.arguments)  # those stay the user's
+    globals_ = {f"@{name}": names.pick(name) for name in functions}
+    for piece in _globals(functions):
+        if piece.path not in globals_:
+            globals_[piece.path] = names.pick(piece.hint)
+    source = Source()
+    constants = {globals_[name]: value for name, value in reader.constants.items()}
+    header = ["record"] if record else []
+    for name, function in functions.items():
+        emitter = FunctionEmitter(source, memory, globals_)
+        prologue = []
+        if name == entry:
+            for argument, parameter in zip(function.body.arguments, parameters, strict=True):
+                variable = emitter.variable(argument)
+                test = _misfit(variable, parameter.kind, constants)
+                if test:
+                    check = names.pick(f"check_{variable}")
+                    constants[check] = parameter.convert
+                    prologue.append(f"if {test}: {variable} = {check}({variable})")
+        else:
+            source.add(0, "")
+        emitter.emit(function, header, prologue)
+    bindings = {name: path for path, name in globals_.items() if ":" in path}
+    return Tier0(entry, globals_[f"@{entry}"], source.text(), parameters, source.origins, bindings, constants, record)
+
+
+def _globals(functions: Mapping[str, Function]) -> list[Global]:
+    """The names of the source's module that the functions use, in order."""
+    found: list[Global] = []
+
+    def expression(piece: Piece) -> None:
+        if isinstance(piece, Global):
+            found.append(piece)
+        elif isinstance(piece, Group):
+            for part in piece.pieces:
+                expression(part)
+
+    def body(block: Body) -> None:
+        for node in block.nodes:
+            for piece in node.expressions():
+                expression(piece)
+            for inner in node.bodies():
+                body(inner)
+        for piece in block.yields:
+            expression(piece)
+
+    for function in functions.values():
+        body(function.body)
+    return found
+
+
+def _misfit(name: str, kind: Kind, constants: dict[str, object]) -> str:
+    """A quick test, as source, that says when an argument needs `Parameter.convert`: to be made to fit, or refused."""
+    if kind.name == "any":
+        return ""
+    if kind.name in _PYTHON_TYPES:
+        return f"type({name}) is not {_PYTHON_TYPES[kind.name]}"
+    if kind.name == "none":
+        return f"{name} is not None"
+    if kind.name != "tensor":
+        return "True"
+    test = f"type({name}) is not ndarray or "
+    if kind.dtype is None:
+        test += f"{name}.dtype not in dtypes"
+    else:
+        constants[f"dtype_{kind.dtype.name}"] = kind.dtype.numpy
+        test += f"{name}.dtype is not dtype_{kind.dtype.name}"
+    if kind.sizes is not None:
+        if None not in kind.sizes:
+            test += f" or {name}.shape != {kind.sizes!r}"
+        else:
+            test += f" or {name}.ndim != {len(kind.sizes)}"
+            test += "".join(f" or {name}.shape[{i}] != {s}" for i, s in enumerate(kind.sizes) if s is not None)
+    return test
+
+
+def _kind(text: str) -> Kind:
+    """A torch type's text as what an argument must be."""
+    if text in _SCALARS:
+        return Kind(_SCALARS[text])
+    if text.startswith(("!torch.tensor", "!torch.vtensor")):
+        sizes, dtype = torch_types.parse_tensor(text)
+        return Kind("tensor", (), dtype, sizes)
+    for name in ("list", "tuple", "optional"):
+        if text.startswith(f"!torch.{name}<"):
+            return Kind(name, tuple(_kind(t) for t in torch_types.elements(text)))
+    return Kind("any")
+
+
+def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
+    operations = (view.operation for view in module.regions[0].blocks[0].operations)
+    return {_symbol(op): op for op in operations if op.name == "func.func"}
+
+
+def _symbol(func: ir.Operation) -> str:
+    return ir.StringAttr(func.attributes["sym_name"]).value
+
+
+def _only_entry(functions: Mapping[str, ir.Operation]) -> str:
+    public = [name for name, op in functions.items() if "sym_visibility" not in op.attributes]
+    if len(public) != 1:
+        raise KeyError(f"which function? The program has {', '.join('@' + n for n in public) or 'no public one'}")
+    return public[0]
