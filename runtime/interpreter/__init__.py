@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOME = {"translate": "translate", "Tier0": "tier0", "Parameter": "parameters"}
-__all__ = ["Parameter", "Tier0", "translate"]  # noqa: F822 - lazy, see __getattr__
+__all__ = ["Parameter", "Tier0", "translate"]
 
 
 def __getattr__(name: str) -> object:

@@ -155,10 +155,10 @@ class FunctionEmitter:
         targets = [self.variable(r) for r in node.results]
         dying = {v: None for v in dead if v not in node.results}
         condition = self.text(node.condition)
-        for arm, opening in ((node.then, f"if {condition}:"), (node.orelse, "else:")):
+        for arm, opening, origin in ((node.then, f"if {condition}:", node.origin), (node.orelse, "else:", None)):
             self._name_yields(arm, targets)
             mark = len(self.source.lines)
-            self.source.add(depth, opening, node.origin)
+            self.source.add(depth, opening, origin)
             self._body(arm, depth + 1, dict(dying))
             self._hand_on(arm, arm.yields, targets, depth + 1)
             self._delete([v for v in dying if any(v in variables(y) for y in arm.yields)], depth + 1)
@@ -167,7 +167,6 @@ class FunctionEmitter:
                     self.source.add(depth + 1, "pass")
                 else:
                     self.source.lines.pop()
-                    self.source.origins.pop(mark + 1, None)
         for var in dying:
             dead.pop(var)  # deleted in both arms
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from tierup.runtime.errors import Origin
 
@@ -34,10 +33,10 @@ class Global:
 class Group:
     """An expression in pieces: text, names, other groups."""
 
-    pieces: tuple["Piece", ...]
+    pieces: tuple[Piece, ...]
 
 
-Piece = Union[str, Var, Global, Group]
+Piece = str | Var | Global | Group
 
 
 def group(*pieces: Piece) -> Group:

@@ -18,6 +18,7 @@ class Memory:
     def __init__(self, functions: Mapping[str, Function], entry: str) -> None:
         self._sources: dict[Var, list[Var]] = {}
         self._functions = functions
+        self._escapes: list[Var] = []
         writes: list[Var] = []
         for function in functions.values():
             for node in _nodes(function.body):
@@ -25,8 +26,8 @@ class Memory:
                 if isinstance(node, Let) and node.writes is not None:
                     writes += variables(node.writes)
         self._arguments = self._propagate(functions[entry].body.arguments)
-        escapes = [*writes, *(v for y in functions[entry].body.yields for v in variables(y))]
-        self._escaping = self._reach(escapes)
+        returned = (v for y in functions[entry].body.yields for v in variables(y))
+        self._escaping = self._reach([*self._escapes, *writes, *returned])
         self.written: frozenset[int] = frozenset().union(*(self._arguments.get(v, _NOTHING) for v in writes))
 
     def arguments_of(self, piece: Piece) -> tuple[int, ...]:
@@ -59,8 +60,11 @@ class Memory:
                 callee = self._functions[node.callee].body
                 for argument, given in zip(callee.arguments, node.arguments, strict=True):
                     self._link(argument, given)
-                for result, given in zip(node.results, callee.yields, strict=True):
-                    self._link(result, given)
+                if node.results:
+                    for result, given in zip(node.results, callee.yields, strict=True):
+                        self._link(result, given)
+                else:  # a bailout: its continuation's results are the function's
+                    self._escapes += (v for y in callee.yields for v in variables(y))
 
     def _propagate(self, arguments: list[Var]) -> dict[Var, frozenset[int]]:
         found = {var: frozenset((i,)) for i, var in enumerate(arguments)}

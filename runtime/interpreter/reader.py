@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import diagnostics, optable, torch_types
+from tierup.dialect import diagnostics, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.runtime.errors import Origin, UnsupportedOp
@@ -109,6 +109,24 @@ class Reader:
         node = Let(self.origin(op), self.define(op), expression, shares or [])
         self._body.nodes.append(node)
         return node
+
+    def run(self, op: ir.Operation, expression: Piece) -> Let:
+        """Append a statement that defines nothing."""
+        node = Let(self.origin(op), [], expression)
+        self._body.nodes.append(node)
+        return node
+
+    def bind(self, op: ir.Operation, expression: Piece) -> Piece:
+        """Append `name = expression` with a name that is no result of the op's; text stays text."""
+        if isinstance(expression, str):
+            return expression
+        var = Var()
+        self._body.nodes.append(Let(self.origin(op), [var], expression))
+        return var
+
+    def unpack(self, op: ir.Operation, expression: Piece, shares: list[Piece]) -> None:
+        """Append `a, b = expression`: the op's results are the items of a list or tuple."""
+        self.let(op, expression if len(op.results) > 1 else call(structural.support("only"), [expression]), shares=shares)
 
     def define(self, op: ir.Operation) -> list[Var]:
         """New variables for an op's results."""

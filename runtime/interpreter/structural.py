@@ -83,10 +83,8 @@ def _tuple(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
 
 
 def _unpack(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    if not len(op.results):
-        return
-    text = operands[0] if len(op.results) > 1 else call(support("only"), operands)
-    reader.let(op, text, shares=operands)
+    if len(op.results):
+        reader.unpack(op, operands[0], operands)
 
 
 def _identity(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
@@ -129,10 +127,15 @@ def _loop(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.append(Loop(reader.origin(op), reader.define(op), operands[0], operands[1], operands[2:], body))
 
 
-def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    name = reader.callee(op, ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+def call_function(reader: Reader, op: ir.Operation, name: str, operands: list[Piece]) -> Piece:
+    """A call of another function of the program."""
     arguments: list[Piece] = ["record", *operands] if reader.record else operands
-    node = reader.let(op, call(Global(f"@{name}", name), arguments))
+    return call(Global(f"@{reader.callee(op, name)}", name), arguments)
+
+
+def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    node = reader.let(op, call_function(reader, op, name, operands))
     node.callee, node.arguments = name, operands
 
 

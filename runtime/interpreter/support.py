@@ -41,8 +41,9 @@ def only(items: list[object] | tuple[object, ...]) -> object:
 def raise_exception(message: str, exception: str | None) -> NoReturn:
     """torch.prim.RaiseException: `exception` names a builtin exception ("builtins.ValueError"); anything else is a RuntimeError."""
     found = getattr(builtins, (exception or "").removeprefix("builtins."), None)
-    usable = isinstance(found, type) and issubclass(found, Exception)
-    raise (found if usable else RuntimeError)(message)
+    if isinstance(found, type) and issubclass(found, Exception):
+        raise found(message)
+    raise RuntimeError(message)
 
 
 def runtime_assert(condition: bool, message: str) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import dtypes, torch_types
+from tierup.dialect import torch_types
 from tierup.dialect.mlir import ir
-from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
 from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Piece
 from tierup.runtime.interpreter.memory import Memory
