@@ -148,6 +148,11 @@ def dtype_argument(value: Value) -> DType | None:
     return dtypes.BY_CODE[code]
 
 
+def sizes_or_none(value: Value) -> tuple[Dim | None, ...]:
+    """A list of ints, None for one that is not known; Unknown when not even their number is."""
+    return (value.value,) if isinstance(value, Int) else tuple(or_unknown(size)(v) for v in items(value))
+
+
 def product(dims: Shape) -> Dim:
     """The number of elements of a shape."""
     total: Dim = 1
