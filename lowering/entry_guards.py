@@ -230,7 +230,7 @@ def _define_separate(module: ir.Module) -> ir.Function:
 
 def _define_matches(module: ir.Module, argument: ir.Function, evaluate: ir.Function, separate: ir.Function) -> ir.Function:
     """i1 matches(version, flat, frame): all guards; fills the frame's Arguments and registers."""
-    f = Emitter(module, "matches", I1, [PTR, PTR, PTR], inline=True)
+    f = Emitter(module, "matches", I1, [PTR, PTR, PTR], outline=True)
     version, flat, frame = f.parameters
     guards = f.get(version, Version, "guards")
     registers = f.at(frame, f.get(version, Version, "registers_at"))

@@ -20,13 +20,16 @@ _FIELD_TYPES = {ctypes.c_int32: I32, ctypes.c_int64: I64, ctypes.c_void_p: PTR}
 class Emitter:
     """Builds one function. Early exits (`return_if`) keep the code flat."""
 
-    def __init__(self, module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type], *, exported: bool = False, inline: bool = False) -> None:
+    def __init__(self, module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type], *, exported: bool = False,
+                 inline: bool = False, outline: bool = False) -> None:  # fmt: skip
         self.function = ir.Function(module, ir.FunctionType(result, parameters), name)
         if not exported:
             self.function.linkage = "internal"
         self.function.attributes.add("nounwind")
         if inline:
             self.function.attributes.add("alwaysinline")
+        if outline:
+            self.function.attributes.add("noinline")
         self.module = module
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.parameters = self.function.args

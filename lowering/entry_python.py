@@ -72,7 +72,7 @@ def incref(f: Emitter, obj: ir.Value) -> None:
 
 def define_decref(module: ir.Module) -> ir.Function:
     """void decref(object): Py_XDECREF."""
-    f = Emitter(module, "decref", VOID, [PTR], inline=True)
+    f = Emitter(module, "decref", VOID, [PTR], outline=True)
     (obj,) = f.parameters
     with f.when(f.is_null(obj), likely=False):
         f.b.ret_void()
@@ -90,7 +90,7 @@ def define_decref(module: ir.Module) -> ir.Function:
 
 def define_int_value(module: ir.Module) -> ir.Function:
     """i1 int_value(object, i64 *value): an exact int's value; false beyond 64 bits."""
-    f = Emitter(module, "int_value", I1, [PTR, PTR], inline=True)
+    f = Emitter(module, "int_value", I1, [PTR, PTR], outline=True)
     obj, value = f.parameters
     tag = f.load(obj, layout.LONG_TAG)
     digit = f.b.zext(f.load(obj, layout.LONG_DIGITS, I32), I64)
