@@ -43,7 +43,7 @@ class Emitter:
         self.types = Types(context, mutable)
         self.unknown = ir.Location.unknown(context)
         self.location = self.unknown
-        self._numpy = {PROMOTION: ir.StringAttr.get("numpy", context)}
+        self.numpy_attribute = {PROMOTION: ir.StringAttr.get("numpy", context)}
         self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by enter_function
         self._anchor: ir.Operation = None  # type: ignore[assignment]
         self._constants: dict[tuple[str, object], ir.Value] = {}
@@ -103,7 +103,7 @@ class Emitter:
 
     def numpy(self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None) -> ir.Value:
         """An op under NumPy's rules; a tensor unless `result` says otherwise."""
-        return self.create(f"torch.{name}", operands, [self.types.tensor if result is None else result], self._numpy).results[0]
+        return self.create(f"torch.{name}", operands, [self.types.tensor if result is None else result], self.numpy_attribute).results[0]
 
     def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
         """An op under torch's rules (tierup.ops)."""

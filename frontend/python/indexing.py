@@ -178,9 +178,7 @@ def _view(frame: Frame, node: ast.AST, owner: Array, items: _Items) -> Array:
         view, kept = _apply(frame, node, view, item, -1 - after)
         after += kept
     least = dim + after
-    only_basic_ints = all(_is_int(i) for i in (*items.left, *items.right)) and not items.has_ellipsis
-    decays = not items.has_ellipsis if (only_basic_ints or least == 0) else False
-    return replace(view, min_rank=max(view.min_rank, least), decays=decays)
+    return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
 
 
 def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> tuple[Array, int]:

@@ -1,0 +1,280 @@
+"""Python's built-in functions, and `math` on numbers known only at run time."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import numpy as np
+
+from tierup.frontend.python import arrays, iteration
+from tierup.frontend.python.arrays import as_array
+from tierup.frontend.python.branch import select
+from tierup.frontend.python.frame import Frame, WillRaise
+from tierup.frontend.python.iteration import static_items
+from tierup.frontend.python.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
+from tierup.frontend.python.table import constant, function
+from tierup.frontend.python.values import (
+    Array, Const, Iterable_, Mapping_, Scalar, Sequence, ShapeOf, Value, describe, is_array_like, is_number, number_kind,
+)  # fmt: skip
+
+
+@function(range)
+def range_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return iteration.range_of(frame, node, list(args))
+
+
+@function(enumerate)
+def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = Const(0)) -> Value:
+    return iteration.enumerated(frame, node, iterable, start)
+
+
+@function(zip)
+def zip_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return iteration.zipped(frame, node, list(args))
+
+
+@function(reversed)
+def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Value:
+    return iteration.reversed_(frame, node, sequence)
+
+
+@function(tuple)
+def tuple_(frame: Frame, node: ast.AST, iterable: Value = Sequence("tuple", [])) -> Value:
+    return Sequence("tuple", static_items(frame, node, iterable), frame.em.region)
+
+
+@function(list)
+def list_(frame: Frame, node: ast.AST, iterable: Value = Sequence("tuple", [])) -> Value:
+    return Sequence("list", static_items(frame, node, iterable), frame.em.region)
+
+
+@function(len)
+def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
+    if isinstance(obj, (Sequence, Mapping_)):
+        return Const(len(obj.items))
+    if isinstance(obj, ShapeOf):
+        return Const(obj.array.rank) if obj.array.rank is not None else Scalar(arrays.rank_ssa(frame, obj.array), "int")
+    if isinstance(obj, Iterable_):
+        return obj.length if isinstance(obj.length, Const) else _at_least_zero(frame, node, obj.length)
+    if isinstance(obj, Array):
+        if obj.rank == 0:
+            raise WillRaise(TypeError("len() of unsized object"))
+        if obj.at_least == 0:
+            none = frame.em.scalar("aten.eq.int", [arrays.rank_ssa(frame, obj), frame.em.int(0)], frame.em.types.bool)
+            raise_if(frame, none, "TypeError", "len() of unsized object")
+        return arrays.size(frame, obj, 0)
+    raise frame.error(node, f"len() of {describe(obj)}")
+
+
+def _at_least_zero(frame: Frame, node: ast.AST, value: Value) -> Value:
+    return Scalar(frame.em.scalar("prim.max.int", [arrays.as_int(frame, node, value), frame.em.int(0)], frame.em.types.int), "int")
+
+
+@function(abs)
+def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
+    if isinstance(x, Scalar):
+        return absolute(frame, node, x)
+    array = as_array(frame, node, x)
+    return Array(frame.em.numpy("aten.abs", [array.ssa]), array.rank, array.min_rank, array.dtype)
+
+
+@function(int)
+def int_(frame: Frame, node: ast.AST, x: Value = Const(0)) -> Value:
+    em = frame.em
+    if isinstance(x, Scalar):
+        return Scalar(em.scalar("aten.Int.float", [x.ssa], em.types.int) if x.kind == "float" else to_int(frame, x), "int")
+    return Scalar(em.numpy("aten.Int.Tensor", [as_array(frame, node, x).ssa], em.types.int), "int")
+
+
+@function(float)
+def float_(frame: Frame, node: ast.AST, x: Value = Const(0.0)) -> Value:
+    em = frame.em
+    if isinstance(x, Scalar):
+        return Scalar(to_float(frame, x), "float")
+    return Scalar(em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float), "float")
+
+
+@function(bool)
+def bool_(frame: Frame, node: ast.AST, x: Value = Const(False)) -> Value:
+    if isinstance(x, (Sequence, Mapping_)):
+        return Const(bool(x.items))
+    return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else arrays.truth(frame, node, x), "bool")
+
+
+def _extreme(frame: Frame, node: ast.AST, args: tuple[Value, ...], *, larger: bool) -> Value:
+    name = "max" if larger else "min"
+    if len(args) == 1:
+        if isinstance(args[0], Array):
+            raise frame.error(node, f"the built-in {name}() of an array", f"use np.{name}")
+        args = tuple(static_items(frame, node, args[0]))
+    if not args:
+        raise WillRaise(ValueError(f"{name}() iterable argument is empty"))
+    result = args[0]
+    for other in args[1:]:
+        result = iteration.pick(frame, node, result, other, larger=larger)
+    return result
+
+
+@function(max)
+def max_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return _extreme(frame, node, args, larger=True)
+
+
+@function(min)
+def min_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return _extreme(frame, node, args, larger=False)
+
+
+@function(sum)
+def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = Const(0)) -> Value:
+    if isinstance(iterable, Array):
+        raise frame.error(node, "the built-in sum() of an array", "use np.sum(x, axis=0)")
+    total = start
+    for item in static_items(frame, node, iterable):
+        total = _added(frame, node, total, item)
+    return total
+
+
+def _added(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value + b.value)
+    if is_number(a) and is_number(b):
+        return binary(frame, node, ast.Add, a, b)
+    return arrays.binary(frame, node, ast.Add, a, b)
+
+
+@function(isinstance)
+def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) -> Value:
+    classes = tuple(c.value for c in class_or_tuple.items if isinstance(c, Const)) if isinstance(class_or_tuple, Sequence) else (
+        constant(frame, node, class_or_tuple, "a class"),
+    )  # fmt: skip
+    if is_number(obj):
+        kind = {"int": int, "float": float, "bool": bool}[number_kind(obj)]
+        return Const(issubclass(kind, classes))
+    if isinstance(obj, Array) and not obj.may_be_scalar:
+        return Const(issubclass(np.ndarray, classes))
+    if isinstance(obj, Sequence):
+        return Const(issubclass({"tuple": tuple, "list": list}[obj.kind], classes))
+    if isinstance(obj, Mapping_):
+        return Const(issubclass(dict, classes))
+    raise frame.error(node, f"isinstance() of {describe(obj)} whose type only the run knows")
+
+
+@function(pow)
+def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
+    if is_number(base) and is_number(exp):
+        return binary(frame, node, ast.Pow, base, exp)
+    return arrays.binary(frame, node, ast.Pow, base, exp)
+
+
+@function(math.sqrt)
+def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.sqrt", negative=True)
+
+
+@function(math.exp)
+def exp(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.exp", overflow=True)
+
+
+@function(math.log)
+def log(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.log", negative=True, zero=True)
+
+
+@function(math.sin)
+def sin(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.sin", infinite=True)
+
+
+@function(math.cos)
+def cos(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.cos", infinite=True)
+
+
+@function(math.tanh)
+def tanh(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _math(frame, node, x, "aten.tanh")
+
+
+def _math(
+    frame: Frame, node: ast.AST, x: Value, op: str, *, negative: bool = False, zero: bool = False, infinite: bool = False, overflow: bool = False
+) -> Value:
+    """A `math` function through float64 arrays, with math's own errors where NumPy gives NaN or infinity."""
+    em = frame.em
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+
+    def refuse(name: str, bound: float, kind: str, message: str) -> None:
+        raise_if(frame, em.scalar(f"aten.{name}.float", [number, em.float(bound)], em.types.bool), kind, message)
+
+    if negative:
+        refuse("lt", 0.0, "ValueError", "math domain error")
+    if zero:
+        refuse("eq", 0.0, "ValueError", "math domain error")
+    if infinite:
+        refuse("eq", math.inf, "ValueError", "math domain error")
+        refuse("eq", -math.inf, "ValueError", "math domain error")
+    tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
+    result = em.numpy("aten.Float.Tensor", [em.numpy(op, [tensor])], em.types.float)
+    if overflow:
+        big = em.scalar("aten.eq.float", [result, em.float(math.inf)], em.types.bool)
+        finite = em.scalar("aten.lt.float", [number, em.float(math.inf)], em.types.bool)
+        raise_if(frame, em.scalar("aten.__and__.bool", [big, finite], em.types.bool), "OverflowError", "math range error")
+    return Scalar(result, "float")
+
+
+@function(math.floor)
+def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
+    """The int below: truncation, less one for a negative fraction."""
+    em = frame.em
+    if is_number(x) and number_kind(x) != "float":
+        return Scalar(to_int(frame, x), "int")
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    truncated = Scalar(em.scalar("aten.Int.float", [number], em.types.int), "int")
+    above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
+    return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
+
+
+@function(math.ceil)
+def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
+    em = frame.em
+    if is_number(x) and number_kind(x) != "float":
+        return Scalar(to_int(frame, x), "int")
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    return Scalar(em.scalar("aten.ceil.float", [number], em.types.int), "int")
+
+
+@function(all)
+def all_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
+    return _any_all(frame, node, iterable, is_all=True)
+
+
+@function(any)
+def any_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
+    return _any_all(frame, node, iterable, is_all=False)
+
+
+def _any_all(frame: Frame, node: ast.AST, iterable: Value, *, is_all: bool) -> Value:
+    if isinstance(iterable, Array):
+        raise frame.error(node, "the built-in any() or all() of an array", "use np.any or np.all")
+    result: Value = Const(is_all)
+    for item in reversed(static_items(frame, node, iterable)):
+        if is_number(item) and isinstance(item, Const):
+            if bool(item.value) is not is_all:
+                result = Const(not is_all)
+            continue
+        if not (is_number(item) or is_array_like(item)):
+            raise frame.error(node, f"any() or all() over {describe(item)}")
+        later = result
+        test = arrays.truth(frame, node, item)
+        decided = lambda: Const(not is_all)  # noqa: E731
+        result = select(frame, node, test, lambda later=later: later, decided) if is_all else select(frame, node, test, decided, lambda later=later: later)
+    return result
+
+
+@function(print)
+def print_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    raise frame.error(node, "`print`", "return the value and print it outside")
+
+

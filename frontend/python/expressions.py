@@ -1,0 +1,515 @@
+"""Expressions: syntax tree in, value out."""
+
+from __future__ import annotations
+
+import ast
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.frontend.python import arrays, attributes, indexing, table
+from tierup.frontend.python.arrays import as_array, is_operand, truth
+from tierup.frontend.python.branch import select
+from tierup.frontend.python.frame import Frame, NeedsStatic, Unjoinable, WillRaise
+from tierup.frontend.python.iteration import iterate, static_items
+from tierup.frontend.python.scalars import FOLD, SYMBOLS, binary, compare, not_, unary
+from tierup.frontend.python.values import (
+    NONE, Array, Const, DTypeOf, Mapping_, Method, Object, Scalar, Sequence, ShapeOf, Slice, Value, describe, is_array_like, is_number,
+)  # fmt: skip
+
+_FOLDABLE = (bool, int, float, np.generic)
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression. Raises UnsupportedSyntax; WillRaise for one that raises whatever the arguments are."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
+        raise frame.error(node, construct, remedy)
+    outer = frame.em.location
+    frame.at(node)
+    try:
+        return handler(frame, node)
+    finally:
+        frame.em.location = outer
+
+
+_REFUSED: dict[type, tuple[str, str]] = {
+    ast.Lambda: ("a lambda inside the function", "define a function decorated with @tierup.jit outside"),
+    ast.Yield: ("`yield`", "return a tuple or list"),
+    ast.YieldFrom: ("`yield from`", "return a tuple or list"),
+    ast.Await: ("`await`", ""),
+    ast.Set: ("a set", "use a tuple"),
+    ast.SetComp: ("a set comprehension", "use a list"),
+    ast.GeneratorExp: ("a generator expression here", "use a list comprehension"),
+    ast.Starred: ("a starred expression here", ""),
+}
+
+
+# --- names, literals, structure ------------------------------------------------------------------------------------------
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    if isinstance(node.value, (complex, bytes)):
+        raise frame.error(node, f"a {type(node.value).__name__} constant")
+    if isinstance(node.value, int) and not -(1 << 63) <= node.value < 1 << 63:
+        raise frame.error(node, "an integer constant of more than 64 bits")
+    return Const(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> Value:
+    return frame.lookup(node)
+
+
+def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
+    """Elements of a display or arguments of a call, starred ones spread."""
+    out: list[Value] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            out.extend(static_items(frame, node, evaluate(frame, node.value)))
+        else:
+            out.append(evaluate(frame, node))
+    return out
+
+
+def _tuple(frame: Frame, node: ast.Tuple) -> Value:
+    return Sequence("tuple", _items(frame, node.elts), frame.em.region)
+
+
+def _list(frame: Frame, node: ast.List) -> Value:
+    return Sequence("list", _items(frame, node.elts), frame.em.region)
+
+
+def _dict(frame: Frame, node: ast.Dict) -> Value:
+    items: dict[Any, Value] = {}
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        if key_node is None:
+            spread = evaluate(frame, value_node)
+            if not isinstance(spread, Mapping_):
+                raise frame.error(value_node, f"`**` of {describe(spread)}")
+            items.update(spread.items)
+            continue
+        key = evaluate(frame, key_node)
+        items[table.constant(frame, key_node, key, "a dict key")] = evaluate(frame, value_node)
+    return Mapping_(items)
+
+
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    return Slice(*(NONE if part is None else evaluate(frame, part) for part in (node.lower, node.upper, node.step)))
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    owner = evaluate(frame, node.value)
+    index = evaluate(frame, node.slice)
+    if isinstance(owner, Object) and isinstance(index, Const):
+        return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
+    return indexing.load(frame, node, owner, index)
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Value:
+    return attributes.load(frame, node, evaluate(frame, node.value), node.attr)
+
+
+def _named(frame: Frame, node: ast.NamedExpr) -> Value:
+    value = evaluate(frame, node.value)
+    frame.env[node.target.id] = value
+    return value
+
+
+def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = evaluate(frame, part.value)
+            if part.format_spec is not None or part.conversion != -1:
+                raise frame.error(part, "a format in an f-string", "write plain {name}")
+            parts.append(str(table.constant(frame, part, value, "a value in an f-string")))
+        else:
+            assert isinstance(part, ast.Constant)
+            parts.append(str(part.value))
+    return Const("".join(parts))
+
+
+# --- operators -----------------------------------------------------------------------------------------------------------
+
+
+def _binop(frame: Frame, node: ast.BinOp) -> Value:
+    return operate(frame, node, type(node.op), evaluate(frame, node.left), evaluate(frame, node.right))
+
+
+def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    """`a op b` for any two values."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return _fold(frame, node, op, a, b)
+    if isinstance(a, ShapeOf) and not is_array_like(b):
+        a = Sequence("tuple", arrays.shape_items(frame, node, a))
+    if isinstance(b, ShapeOf) and not is_array_like(a):
+        b = Sequence("tuple", arrays.shape_items(frame, node, b))
+    if isinstance(a, Sequence) and isinstance(b, Sequence) and op is ast.Add and a.kind == b.kind:
+        return Sequence(a.kind, [*a.items, *b.items], frame.em.region)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Sequence) and is_number(y) and op is ast.Mult:
+            if not isinstance(y, Const):
+                raise frame.error(node, f"a {x.kind} repeated a number of times known only at run time", "use np.full or np.tile", NeedsStatic)
+            return Sequence(x.kind, x.items * y.value, frame.em.region)
+    if is_number(a) and is_number(b):
+        return binary(frame, node, op, a, b)
+    if (is_array_like(a) or is_array_like(b)) and is_operand(a) and is_operand(b):
+        return arrays.binary(frame, node, op, a, b)
+    raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(a)} and {describe(b)}")
+
+
+def _fold(frame: Frame, node: ast.AST, op: type, a: Const, b: Const) -> Value:
+    text = isinstance(a.value, str) and op in (ast.Add, ast.Mod, ast.Mult)
+    if not text and not (isinstance(a.value, _FOLDABLE) and isinstance(b.value, _FOLDABLE)):
+        raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(a)} and {describe(b)}")
+    return _folded(frame, node, lambda: FOLD[op](a.value, b.value))
+
+
+def _folded(frame: Frame, node: ast.AST, compute: Callable[[], Any]) -> Value:
+    """Python computes a constant; what it raises, the program raises when it gets there."""
+    try:
+        with np.errstate(all="ignore"):
+            value = compute()
+    except Exception as e:
+        raise WillRaise(e) from e
+    if isinstance(value, complex):
+        raise frame.error(node, "a complex number")
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise frame.error(node, "an integer of more than 64 bits")
+    return Const(value)
+
+
+def _unaryop(frame: Frame, node: ast.UnaryOp) -> Value:
+    op = type(node.op)
+    value = evaluate(frame, node.operand)
+    if op is ast.Not:
+        known = static_truth(frame, node, value)
+        if known is not None:
+            return Const(not known)
+        return Scalar(not_(frame, truth(frame, node, value)), "bool")
+    if isinstance(value, Const):
+        if not isinstance(value.value, _FOLDABLE):
+            raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")
+        return _folded(frame, node, lambda: FOLD[op](value.value))
+    if isinstance(value, Scalar):
+        return unary(frame, node, op, value)
+    if isinstance(value, Array):
+        return arrays.unary(frame, node, op, value)
+    raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")
+
+
+def static_truth(frame: Frame, node: ast.AST, value: Value) -> bool | None:
+    """bool(value) when it is known now."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, (Sequence, Mapping_)):
+        return bool(value.items)
+    if isinstance(value, ShapeOf):
+        return None if value.array.rank is None else value.array.rank > 0
+    if isinstance(value, (Object, Method, DTypeOf)):
+        return True if not isinstance(value, Object) else bool(value.value)
+    return None
+
+
+def _boolop(frame: Frame, node: ast.BoolOp) -> Value:
+    return _short_circuit(frame, node, isinstance(node.op, ast.And), [lambda v=v: evaluate(frame, v) for v in node.values])
+
+
+def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: list[Callable[[], Value]]) -> Value:
+    """`a and b`: the first operand that decides, else the last; the later ones run only when reached."""
+    first = operands[0]()
+    if len(operands) == 1:
+        return first
+    known = static_truth(frame, node, first)
+    if known is not None:
+        return _short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
+    condition = truth(frame, node, first)
+    rest = lambda: _short_circuit(frame, node, is_and, operands[1:])  # noqa: E731 - the arm that runs when reached
+    try:
+        return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
+    except Unjoinable:
+        # only the truth of it can be used: what an `if` asks for
+        as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")  # noqa: E731
+        raise_unless_condition(frame, node)
+        short = lambda: Const(not is_and)  # noqa: E731
+        return select(frame, node, condition, as_bool, short) if is_and else select(frame, node, condition, short, as_bool)
+
+
+def raise_unless_condition(frame: Frame, node: ast.AST) -> None:
+    if node not in frame.conditions:
+        raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools")
+
+
+def condition(frame: Frame, node: ast.expr) -> Value:
+    """The truth of an expression as Const or Scalar bool."""
+    _mark_condition(frame, node)
+    value = evaluate(frame, node)
+    known = static_truth(frame, node, value)
+    if known is not None:
+        return Const(known)
+    outer = frame.em.location
+    frame.at(node)
+    ssa = truth(frame, node, value)
+    frame.em.location = outer
+    return Scalar(ssa, "bool")
+
+
+def _mark_condition(frame: Frame, node: ast.expr) -> None:
+    if isinstance(node, ast.BoolOp):
+        frame.conditions.add(node)
+        for value in node.values:
+            _mark_condition(frame, value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        _mark_condition(frame, node.operand)
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Value:
+    left = evaluate(frame, node.left)
+    return _chain(frame, node, left, list(zip(node.ops, node.comparators, strict=True)))
+
+
+def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+    """`a < b < c` is `a < b and b < c`, each operand evaluated once and only when reached."""
+    op, right_node = links[0]
+    right = evaluate(frame, right_node)
+    if len(links) == 1:
+        return _compare_two(frame, node, type(op), left, right)
+    first = lambda: _compare_two(frame, node, type(op), left, right)  # noqa: E731
+    return _short_circuit(frame, node, True, [first, lambda: _chain(frame, node, right, links[1:])])
+
+
+def _compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    if op in (ast.Is, ast.IsNot):
+        same = _identical(frame, node, a, b)
+        return Const(same if op is ast.Is else not same)
+    if op in (ast.In, ast.NotIn):
+        found = _contains(frame, node, a, b)
+        return _negated(frame, found) if op is ast.NotIn else found
+    if isinstance(a, Const) and isinstance(b, Const):
+        if a.value is None or b.value is None or isinstance(a.value, str) or _is_dtype(a) or _is_dtype(b):
+            return _folded(frame, node, lambda: bool(FOLD[op](a.value, b.value)))
+        if isinstance(a.value, (*_FOLDABLE, type)) and isinstance(b.value, (*_FOLDABLE, type)):
+            return _folded(frame, node, lambda: FOLD[op](a.value, b.value))
+    if isinstance(a, DTypeOf) or isinstance(b, DTypeOf):
+        return _compare_dtypes(frame, node, op, a, b)
+    if is_number(a) and is_number(b):
+        return compare(frame, op, a, b)
+    if isinstance(a, (Sequence, ShapeOf)) and isinstance(b, (Sequence, ShapeOf)) and op in (ast.Eq, ast.NotEq):
+        found = _equal_sequences(frame, node, a, b)
+        return _negated(frame, found) if op is ast.NotEq else found
+    if (is_array_like(a) or is_array_like(b)) and is_operand(a) and is_operand(b):
+        return arrays.binary(frame, node, op, a, b)
+    if (isinstance(a, Const) or isinstance(b, Const)) and op in (ast.Eq, ast.NotEq):
+        other = {type(v.value) for v in (a, b) if isinstance(v, Const)}
+        if other <= {str, type(None)} and not (isinstance(a, Array) or isinstance(b, Array)):
+            return Const(op is ast.NotEq)  # a number or tuple never equals a string or None
+    raise frame.error(node, f"`{SYMBOLS.get(op, 'in')}` of {describe(a)} and {describe(b)}")
+
+
+def _is_dtype(value: Const) -> bool:
+    return isinstance(value.value, np.dtype)
+
+
+def _compare_dtypes(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    if op not in (ast.Eq, ast.NotEq):
+        raise frame.error(node, "an order of dtypes", "compare with == or !=")
+    for v in (a, b):
+        if isinstance(v, Const) and dtypes.from_numpy(v.value) is None:
+            return Const(op is ast.NotEq)  # no array of a program has it
+    codes = [arrays.dtype_code(frame, node, v)[0] for v in (a, b)]
+    return Scalar(frame.em.scalar("aten.eq.int" if op is ast.Eq else "aten.ne.int", codes, frame.em.types.bool), "bool")
+
+
+def _negated(frame: Frame, value: Value) -> Value:
+    return Const(not value.value) if isinstance(value, Const) else Scalar(not_(frame, value.ssa), "bool")  # type: ignore[union-attr]
+
+
+def _identical(frame: Frame, node: ast.AST, a: Value, b: Value) -> bool:
+    if isinstance(a, (Const, Object)) and isinstance(b, (Const, Object)):
+        return a.value is b.value
+    constants = [v.value for v in (a, b) if isinstance(v, Const)]
+    if a is b:
+        return True
+    if constants and (constants[0] is None or isinstance(constants[0], (str, type))):
+        return False
+    raise frame.error(node, f"`is` of {describe(a)} and {describe(b)}", "use `==`, or `is None`")
+
+
+def _contains(frame: Frame, node: ast.AST, item: Value, container: Value) -> Value:
+    if isinstance(container, Mapping_) and isinstance(item, Const):
+        return Const(item.value in container.items)
+    if isinstance(container, Const) and isinstance(container.value, str) and isinstance(item, Const):
+        return Const(item.value in container.value)
+    if isinstance(container, Sequence) and all(is_number(v) or isinstance(v, Const) for v in (item, *container.items)):
+        tests = [lambda v=v: _compare_two(frame, node, ast.Eq, v, item) for v in container.items]
+        return _short_circuit(frame, node, False, tests) if tests else Const(False)
+    raise frame.error(node, f"`in` of {describe(item)} and {describe(container)}", "write the comparison, for example np.any(x == v)")
+
+
+def _equal_sequences(frame: Frame, node: ast.AST, a: Sequence | ShapeOf, b: Sequence | ShapeOf) -> Value:
+    """Tuples or lists of numbers; unknown ranks differ at run time, which __eq__ of int lists tells."""
+    if any(isinstance(v, ShapeOf) and v.array.rank is None for v in (a, b)):
+        lists = [arrays.int_list(frame, node, v)[0] for v in (a, b)]
+        return Scalar(frame.em.scalar("aten.eq.int_list", lists, frame.em.types.bool), "bool")
+    kinds = ["tuple" if isinstance(v, ShapeOf) else v.kind for v in (a, b)]
+    items = [arrays.shape_items(frame, node, v) if isinstance(v, ShapeOf) else v.items for v in (a, b)]
+    if kinds[0] != kinds[1] or len(items[0]) != len(items[1]):
+        return Const(False)
+    tests = [lambda x=x, y=y: _compare_two(frame, node, ast.Eq, x, y) for x, y in zip(*items, strict=True)]
+    return _short_circuit(frame, node, True, tests) if tests else Const(True)
+
+
+def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
+    test = condition(frame, node.test)
+    if isinstance(test, Const):
+        return evaluate(frame, node.body if test.value else node.orelse)
+    assert isinstance(test, Scalar)
+    return select(frame, node, test.ssa, lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+
+
+# --- comprehensions and calls --------------------------------------------------------------------------------------------
+
+
+def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    out: list[Value] = []
+    _comprehend(frame, node, 0, lambda: out.append(evaluate(frame, node.elt)))
+    return Sequence("list", out, frame.em.region)
+
+
+def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
+    out: dict[Any, Value] = {}
+
+    def add() -> None:
+        key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
+        out[key] = evaluate(frame, node.value)
+
+    _comprehend(frame, node, 0, add)
+    return Mapping_(out)
+
+
+def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) -> None:
+    if depth == len(node.generators):
+        add()
+        return
+    generator = node.generators[depth]
+    outer = dict(frame.env)
+    for item in static_items(frame, generator.iter, iterate(frame, generator.iter, evaluate(frame, generator.iter))):
+        assign_target(frame, generator.target, item)
+        tests = [condition(frame, test) for test in generator.ifs]
+        for test, test_node in zip(tests, generator.ifs, strict=True):
+            if not isinstance(test, Const):
+                raise frame.error(test_node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
+        if all(t.value for t in tests):  # type: ignore[union-attr]  # Consts
+            _comprehend(frame, node, depth + 1, add)
+    frame.env = outer
+
+
+def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a name or a tuple of them."""
+    if isinstance(target, ast.Name):
+        if isinstance(value, Array) and value.detached and frame.em.mutable:
+            raise frame.error(target, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
+        frame.env[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _assign_tuple(frame, target, value)
+    elif isinstance(target, ast.Subscript):
+        indexing.store(frame, target, evaluate(frame, target.value), evaluate(frame, target.slice), value)
+    elif isinstance(target, ast.Attribute):
+        raise frame.error(target, f"assignment to the attribute `.{target.attr}`", f"write into the array: .{target.attr}[...] = value, or return it")
+    else:
+        raise frame.error(target, "this target of an assignment")
+
+
+def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    stars = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if not stars:
+        for element, item in zip(target.elts, indexing.unpack(frame, target, value, len(target.elts)), strict=True):
+            assign_target(frame, element, item)
+        return
+    items = static_items(frame, target, value)
+    before, after = stars[0], len(target.elts) - stars[0] - 1
+    if len(items) < before + after:
+        raise WillRaise(ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})"))
+    middle = Sequence("list", items[before : len(items) - after], frame.em.region)
+    starred = target.elts[before]
+    assert isinstance(starred, ast.Starred)
+    targets = [*target.elts[:before], starred.value, *target.elts[before + 1 :]]
+    for element, item in zip(targets, [*items[:before], middle, *items[len(items) - after :]], strict=True):
+        assign_target(frame, element, item)
+
+
+def _call(frame: Frame, node: ast.Call) -> Value:
+    callee = evaluate(frame, node.func)
+    if isinstance(callee, Const) and callee.value in _TAKES_GENERATOR and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        args = [_listcomp(frame, node.args[0])]
+    else:
+        args = _items(frame, node.args)
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, Mapping_):
+            kwargs.update(value.items)
+        else:
+            raise frame.error(keyword.value, f"`**` of {describe(value)}")
+    frame.at(node)
+    return call(frame, node, callee, args, kwargs)
+
+
+_TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
+
+
+def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A call of a NumPy function, a builtin, an array method or another tierup function."""
+    if isinstance(callee, Method):
+        return attributes.call_method(frame, node, callee, args, kwargs)
+    if isinstance(callee, Object) and hasattr(type(callee.value), "__call__") and not isinstance(callee.value, types.ModuleType):
+        raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a method of it that is decorated with @tierup.jit")
+    if not isinstance(callee, Const):
+        raise frame.error(node, f"calling {describe(callee)}")
+    function = callee.value
+    inner = getattr(function, "__tierup_function__", None)
+    if inner is not None:
+        return frame.call_function(frame, node, inner, args, kwargs)
+    if _is_pure(function) and all(isinstance(v, Const) for v in (*args, *kwargs.values())):
+        constants = [v.value for v in args], {k: v.value for k, v in kwargs.items()}  # type: ignore[union-attr]  # Consts
+        return _folded(frame, node, lambda: function(*constants[0], **constants[1]))
+    handler = table.find(function)
+    if handler is not None:
+        return table.invoke(frame, node, table.name_of(function), handler, args, kwargs)
+    if isinstance(function, types.FunctionType) and not (function.__module__ or "").startswith(("numpy", "tierup")):
+        raise frame.error(node, f"calling the plain Python function `{function.__name__}`", "decorate it with @tierup.jit")
+    raise table.unknown(frame, node, function)
+
+
+_PURE = {abs, bool, divmod, float, int, len, max, min, pow, round, str, isinstance, np.dtype, np.finfo, np.iinfo}
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a call with constants may be made at build time: scalar in, scalar out, no effects."""
+    try:
+        if function in _PURE:
+            return True
+    except TypeError:
+        return False
+    if isinstance(function, np.ufunc):
+        return function.nout == 1 and function.signature is None
+    if isinstance(function, type) and issubclass(function, np.generic):
+        return True
+    return getattr(function, "__module__", "") == "math" or getattr(math, getattr(function, "__name__", ""), None) is function
+
+
+_HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
+    ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.Dict: _dict, ast.Slice: _slice,
+    ast.Subscript: _subscript, ast.Attribute: _attribute, ast.NamedExpr: _named, ast.JoinedStr: _joined_string,
+    ast.BinOp: _binop, ast.UnaryOp: _unaryop, ast.BoolOp: _boolop, ast.Compare: _compare, ast.IfExp: _ifexp,
+    ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.Call: _call,
+}  # fmt: skip
+
+__all__ = ["assign_target", "as_array", "call", "condition", "evaluate", "operate", "static_truth"]

@@ -1,0 +1,186 @@
+"""NumPy's elementwise functions."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from tierup.frontend.python import arrays
+from tierup.frontend.python.arrays import as_array, broadcast_rank, strong, ufunc_dtype, weak
+from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.numpy_shape import nonzero
+from tierup.frontend.python.scalars import number
+from tierup.frontend.python.table import constant, function
+from tierup.frontend.python.values import NONE, Array, Const, Value, is_number, number_kind
+
+_UNARY: dict[np.ufunc, str] = {
+    np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
+    np.sqrt: "sqrt", np.square: "square", np.absolute: "abs", np.sign: "sign", np.reciprocal: "reciprocal", np.negative: "neg",
+    np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan",
+    np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "asinh", np.arccosh: "acosh", np.arctanh: "atanh",
+    np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc", np.rint: "round",
+    np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signbit: "signbit",
+    np.logical_not: "logical_not", np.invert: "bitwise_not",
+}  # fmt: skip
+
+_OPERATORS: dict[np.ufunc, type] = {
+    np.add: ast.Add, np.subtract: ast.Sub, np.multiply: ast.Mult, np.true_divide: ast.Div, np.floor_divide: ast.FloorDiv,
+    np.remainder: ast.Mod, np.power: ast.Pow, np.bitwise_and: ast.BitAnd, np.bitwise_or: ast.BitOr, np.bitwise_xor: ast.BitXor,
+    np.left_shift: ast.LShift, np.right_shift: ast.RShift, np.equal: ast.Eq, np.not_equal: ast.NotEq, np.less: ast.Lt,
+    np.less_equal: ast.LtE, np.greater: ast.Gt, np.greater_equal: ast.GtE,
+}  # fmt: skip
+
+_BINARY: dict[np.ufunc, str] = {
+    np.maximum: "maximum", np.minimum: "minimum", np.arctan2: "atan2", np.logical_and: "logical_and", np.logical_or: "logical_or",
+    np.logical_xor: "logical_xor", np.copysign: "copysign.Tensor", np.fmax: "fmax", np.fmin: "fmin", np.fmod: "fmod.Tensor",
+    np.logaddexp: "logaddexp", np.logaddexp2: "logaddexp2",
+}  # fmt: skip
+
+
+def _register() -> None:
+    for ufunc, name in _UNARY.items():
+        function(ufunc)(_unary(ufunc, f"aten.{name}"))
+    for ufunc, op in _OPERATORS.items():
+        function(ufunc)(_operator(op))
+    for ufunc, name in _BINARY.items():
+        function(ufunc)(_binary(ufunc, f"aten.{name}"))
+
+
+def _unary(ufunc: np.ufunc, name: str):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
+        operand = as_array(frame, node, x)
+        return Array(frame.em.numpy(name, [operand.ssa]), operand.rank, operand.min_rank, ufunc_dtype(ufunc, operand))
+
+    return handler
+
+
+def _operator(op: type):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
+        if is_number(x1) and is_number(x2):
+            x1, x2 = strong(frame, node, x1), strong(frame, node, x2)
+        return arrays.binary(frame, node, op, x1, x2)
+
+    return handler
+
+
+def _binary(ufunc: np.ufunc, name: str):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
+        a, b = _pair(frame, node, x1, x2)
+        rank, least = broadcast_rank(a, b)
+        return Array(frame.em.numpy(name, [a.ssa, b.ssa]), rank, least, ufunc_dtype(ufunc, a, b))
+
+    return handler
+
+
+def _pair(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> tuple[Array, Array]:
+    """Both as arrays; a Python number beside an array is weak."""
+    if is_number(x1) and is_number(x2):
+        return strong(frame, node, x1), strong(frame, node, x2)
+    if is_number(x1):
+        b = as_array(frame, node, x2)
+        return weak(frame, x1, b), b
+    a = as_array(frame, node, x1)
+    return a, weak(frame, x2, a) if is_number(x2) else as_array(frame, node, x2)
+
+
+_register()
+
+
+@function(np.fabs)
+def fabs(frame: Frame, node: ast.AST, x: Value) -> Value:
+    """float of an int, then abs: dividing by 1 makes the float that NumPy computes with."""
+    return _unary(np.absolute, "aten.abs")(frame, node, _as_float(frame, node, x))
+
+
+def _as_float(frame: Frame, node: ast.AST, x: Value) -> Array:
+    operand = as_array(frame, node, x)
+    if operand.dtype is not None and operand.dtype.kind == "f":
+        return operand
+    return arrays.binary(frame, node, ast.Div, operand, Const(1))
+
+
+@function(np.where)
+def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Value = NONE) -> Value:
+    if isinstance(x, Const) and x.value is None and isinstance(y, Const) and y.value is None:
+        return nonzero(frame, node, condition)
+    cond = as_array(frame, node, condition)
+    if cond.dtype != np.bool_:
+        cond = arrays.binary(frame, node, ast.NotEq, cond, Const(0))
+    em = frame.em
+    x, y = (strong(frame, node, v) if is_number(v) and number_kind(v) == "bool" else v for v in (x, y))
+    if is_number(x) and is_number(y):
+        x = strong(frame, node, x, np.result_type(_sample(x), _sample(y)))
+    operands: list[Value] = [v if is_number(v) else as_array(frame, node, v) for v in (x, y)]
+    kinds = "".join("s" if is_number(v) else "t" for v in operands)
+    name = {"tt": "aten.where.self", "ts": "aten.where.ScalarOther", "st": "aten.where.ScalarSelf"}[kinds]
+    ssa = em.numpy(name, [cond.ssa, *(number(frame, v) if is_number(v) else v.ssa for v in operands)])  # type: ignore[union-attr]
+    rank, least = broadcast_rank(cond, *(v for v in operands if isinstance(v, Array)))
+    dtype = ufunc_dtype(np.maximum, *operands)
+    return Array(ssa, rank, least, dtype, decays=False)
+
+
+def _sample(value: Value):  # noqa: ANN202 - a number
+    return np.zeros((), arrays.KIND_DTYPES[number_kind(value)])
+
+
+@function(np.clip, method="clip")
+def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Value = NONE, min: Value = NONE, max: Value = NONE) -> Value:  # noqa: A002
+    """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""
+    low, high = (v if not _none(v) else w for v, w in ((a_min, min), (a_max, max)))
+    x: Value = as_array(frame, node, a)
+    if _none(low) and _none(high):
+        return as_array(frame, node, x, fresh=True)
+    bounds = [v for v in (low, high) if not _none(v)]
+    if all(is_number(v) and number_kind(v) != "bool" for v in bounds):
+        em = frame.em
+        operands = [em.none if _none(v) else number(frame, v) for v in (low, high)]
+        assert isinstance(x, Array)
+        return Array(em.numpy("aten.clamp", [x.ssa, *operands]), x.rank, x.min_rank, ufunc_dtype(np.maximum, x, *bounds) if len(bounds) == 1 else None)
+    if not _none(low):
+        x = _binary(np.maximum, "aten.maximum")(frame, node, x, low)
+    if not _none(high):
+        x = _binary(np.minimum, "aten.minimum")(frame, node, x, high)
+    return x
+
+
+def _none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+@function(np.round, method="round")
+def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = Const(0)) -> Value:
+    if constant(frame, node, decimals, "`decimals`") != 0:
+        raise frame.error(node, "rounding to decimals", "write np.rint(x * 10**d) / 10**d")
+    operand = as_array(frame, node, a)
+    if operand.dtype is not None and operand.dtype.kind in "iu":
+        return as_array(frame, node, operand, fresh=True)
+    return Array(frame.em.numpy("aten.round", [operand.ssa]), operand.rank, operand.min_rank, operand.dtype)
+
+
+@function(np.nan_to_num)
+def nan_to_num(frame: Frame, node: ast.AST, x: Value, nan: Value = Const(0.0), posinf: Value = NONE, neginf: Value = NONE) -> Value:
+    em = frame.em
+    operand = as_array(frame, node, x)
+    numbers = [em.none if _none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]
+    return Array(em.numpy("aten.nan_to_num", [operand.ssa, *numbers]), operand.rank, operand.min_rank, operand.dtype)
+
+
+@function(np.hypot)
+def hypot(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
+    raise frame.error(node, "`np.hypot`", "write np.sqrt(x * x + y * y)")
+
+
+@function(np.deg2rad, np.radians)
+def deg2rad(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _scaled(frame, node, x, np.pi / 180.0)
+
+
+@function(np.rad2deg, np.degrees)
+def rad2deg(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return _scaled(frame, node, x, 180.0 / np.pi)
+
+
+def _scaled(frame: Frame, node: ast.AST, x: Value, factor: float) -> Value:
+    """NumPy's own formula: x times the factor in x's float dtype."""
+    return arrays.binary(frame, node, ast.Mult, _as_float(frame, node, x), Const(factor))

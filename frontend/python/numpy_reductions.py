@@ -1,0 +1,242 @@
+"""NumPy's reductions and scans."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python import arrays
+from tierup.frontend.python.arrays import as_array, as_int, dtype_code
+from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.scalars import number, to_bool
+from tierup.frontend.python.table import function, method
+from tierup.frontend.python.values import NONE, Array, Const, Scalar, Sequence, Value, is_number
+
+FALSE = Const(False)
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
+    """The axes, None for all of them."""
+    if is_none(axis):
+        return None
+    items = axis.items if isinstance(axis, Sequence) else [axis]
+    return [as_int(frame, node, i, "an axis") for i in items]
+
+
+def reduced(x: Array, dims: list[ir.Value] | None, keepdims: Value, ssa: ir.Value, dtype: np.dtype | None = None) -> Array:
+    """The result with the rank that a reduction leaves."""
+    keep = bool(keepdims.value) if isinstance(keepdims, Const) else None
+    if keep:
+        return Array(ssa, x.rank, x.min_rank, dtype)
+    if keep is None:
+        return Array(ssa, None, 0, dtype)
+    if dims is None:
+        return Array(ssa, 0, 0, dtype)
+    rank = None if x.rank is None else max(0, x.rank - len(dims))
+    return Array(ssa, rank, max(0, x.at_least - len(dims)), dtype)
+
+
+def _flag(frame: Frame, value: Value) -> ir.Value:
+    return to_bool(frame, value)
+
+
+def _keeps(value: Value) -> bool:
+    return not (isinstance(value, Const) and not value.value)
+
+
+@function(np.sum, method="sum")
+def sum_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    _no_out(frame, node, out)
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    return _over_axes(frame, node, x, axis, keepdims, "aten.sum", "aten.sum.dim_IntList", code, known)
+
+
+@function(np.mean, method="mean")
+def mean(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    _no_out(frame, node, out)
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    return _over_axes(frame, node, x, axis, keepdims, "aten.mean", "aten.mean.dim", code, known)
+
+
+def _over_axes(
+    frame: Frame, node: ast.AST, x: Array, axis: Value, keepdims: Value, whole: str, by_dim: str, code: ir.Value, dtype: np.dtype | None
+) -> Array:
+    em = frame.em
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy(whole, [x.ssa, code]), dtype)
+    listed = em.none if dims is None else em.int_list(dims)
+    if dims == []:
+        raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
+    return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code]), dtype)
+
+
+@function(np.prod, method="prod")
+def prod(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    _no_out(frame, node, out)
+    em = frame.em
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy("aten.prod", [x.ssa, code]), known)
+    if dims is None or len(dims) != 1:
+        raise frame.error(node, "np.prod over several axes", "one axis at a time, or none and no keepdims")
+    return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code]), known)
+
+
+def _extreme(name: str):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        dims = axes(frame, node, axis)
+        if dims is None and not _keeps(keepdims):
+            return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), x.dtype)
+        listed = em.int_list(dims or [])
+        return reduced(x, dims, keepdims, em.numpy(f"aten.a{name}", [x.ssa, listed, _flag(frame, keepdims)]), x.dtype)
+
+    return handler
+
+
+function(np.max, np.amax, method="max")(_extreme("max"))
+function(np.min, np.amin, method="min")(_extreme("min"))
+
+
+def _position(name: str):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        dim = em.none if is_none(axis) else as_int(frame, node, axis, "an axis")
+        ssa = em.numpy(name, [x.ssa, dim, _flag(frame, keepdims)])
+        return reduced(x, None if is_none(axis) else [dim], keepdims, ssa, np.dtype(np.int64))
+
+    return handler
+
+
+function(np.argmax, method="argmax")(_position("aten.argmax"))
+function(np.argmin, method="argmin")(_position("aten.argmin"))
+
+
+@function(np.any, method="any")
+def any_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    return _logical(frame, node, a, axis, out, keepdims, "any")
+
+
+@function(np.all, method="all")
+def all_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    return _logical(frame, node, a, axis, out, keepdims, "all")
+
+
+def _logical(frame: Frame, node: ast.AST, a: Value, axis: Value, out: Value, keepdims: Value, name: str) -> Value:
+    _no_out(frame, node, out)
+    em = frame.em
+    x = as_array(frame, node, a)
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), np.dtype(bool))
+    if dims is None or len(dims) != 1:
+        raise frame.error(node, f"np.{name} over several axes", "one axis at a time, or none and no keepdims")
+    return reduced(x, dims, keepdims, em.numpy(f"aten.{name}.dim", [x.ssa, dims[0], _flag(frame, keepdims)]), np.dtype(bool))
+
+
+def _spread(name: str):  # noqa: ANN202 - a Handler
+    def handler(
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, ddof: Value = Const(0),
+        keepdims: Value = FALSE, correction: Value = NONE,
+    ) -> Value:  # fmt: skip
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        if not is_none(dtype):
+            raise frame.error(node, f"`dtype` of np.{name}", "convert the array first: x.astype(...)")
+        dims = axes(frame, node, axis)
+        listed = em.none if dims is None else em.int_list(dims)
+        correction = ddof if is_none(correction) else correction
+        if not is_number(correction):
+            raise frame.error(node, f"`ddof` of np.{name} that is not a number")
+        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), _flag(frame, keepdims)])
+        return reduced(x, dims, keepdims, ssa)
+
+    return handler
+
+
+function(np.var, method="var")(_spread("var"))
+function(np.std, method="std")(_spread("std"))
+
+
+def _scan(name: str):  # noqa: ANN202 - a Handler
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        code, known = dtype_code(frame, node, dtype)
+        if is_none(axis):
+            x, axis = Array(em.numpy("aten.reshape", [x.ssa, em.ints(-1)]), 1, dtype=x.dtype), Const(0)
+        return Array(em.numpy(name, [x.ssa, as_int(frame, node, axis, "an axis"), code]), x.rank, x.min_rank, known)
+
+    return handler
+
+
+function(np.cumsum, method="cumsum")(_scan("aten.cumsum"))
+function(np.cumprod, method="cumprod")(_scan("aten.cumprod"))
+
+
+@function(np.count_nonzero)
+def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
+    """A Python int for the whole array; int64 counts along an axis."""
+    nonzero = arrays.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0))
+    total = sum_(frame, node, nonzero, axis)
+    assert isinstance(total, Array)
+    if is_none(axis):
+        return Scalar(frame.em.numpy("aten.Int.Tensor", [total.ssa], frame.em.types.int), "int")
+    return total
+
+
+@function(np.ptp)
+def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    high, low = (_extreme(n)(frame, node, a, axis, out, keepdims) for n in ("max", "min"))
+    return arrays.binary(frame, node, ast.Sub, high, low)
+
+
+@function(np.linalg.norm)
+def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:  # noqa: A002
+    """The 2-norm and Frobenius norm, by numpy.linalg.norm's own steps: sqrt(dot(x, x)), or sqrt(sum(x * x, axis))."""
+    em = frame.em
+    if not is_none(ord) and not (isinstance(ord, Const) and ord.value == 2 and isinstance(axis, Const) and isinstance(axis.value, int)):
+        raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
+    array = as_array(frame, node, x)
+    if array.dtype is None or array.dtype.kind != "f":
+        array = arrays.binary(frame, node, ast.Div, array, Const(1))  # ints become float64, floats stay what they are
+    if is_none(axis) and not _keeps(keepdims):
+        flat = em.numpy("aten.reshape", [array.ssa, em.ints(-1)])
+        squares = Array(em.numpy("aten.dot", [flat, flat]), 0)
+    else:
+        found = sum_(frame, node, arrays.binary(frame, node, ast.Mult, array, array), axis, keepdims=keepdims)
+        assert isinstance(found, Array)
+        squares = found
+    return Array(em.numpy("aten.sqrt", [squares.ssa]), squares.rank, squares.min_rank)
+
+
+@method("item")
+def item(frame: Frame, node: ast.AST, a: Value) -> Value:
+    x = as_array(frame, node, a)
+    if x.dtype is not None:
+        kind = {"f": "float", "b": "bool"}.get(x.dtype.kind, "int")
+        name = {"float": "Float", "bool": "Bool", "int": "Int"}[kind]
+        return Scalar(frame.em.numpy(f"aten.{name}.Tensor", [x.ssa], frame.em.types.scalars[kind]), kind)
+    raise frame.error(node, "`.item()` of an array whose dtype only the run knows", "write float(x) or int(x)")
+
+
+def _no_out(frame: Frame, node: ast.AST, out: Value) -> None:
+    if not is_none(out):
+        raise frame.error(node, "`out=`", "assign to it: out[...] = ...")

@@ -1,0 +1,103 @@
+"""The functions that the body of a program may call, by the Python object that the user's code names.
+
+A handler is `handler(frame, node, *values, **values) -> Value`; its Python signature is the function's own, so that a call that
+does not bind is the user's mistake. Arguments that a handler does not name are not supported.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.values import Const, Value
+
+Handler = Callable[..., Value]
+
+FUNCTIONS: dict[Any, Handler] = {}
+METHODS: dict[str, Handler] = {}
+_NAMES: dict[Any, str] = {}
+
+
+def function(*objects: Any, method: str | None = None) -> Callable[[Handler], Handler]:
+    """Register a handler for these functions, and for the array method `method` with the array as first argument."""
+
+    def register(handler: Handler) -> Handler:
+        for obj in objects:
+            FUNCTIONS[obj] = handler
+        if method is not None:
+            METHODS[method] = handler
+        return handler
+
+    return register
+
+
+def method(name: str) -> Callable[[Handler], Handler]:
+    """Register a handler for an array method only."""
+    return function(method=name)
+
+
+def find(obj: Any) -> Handler | None:
+    try:
+        return FUNCTIONS.get(obj)
+    except TypeError:  # not hashable: no function of ours
+        return None
+
+
+def name_of(obj: Any) -> str:
+    """How the user would spell it: np.sum."""
+    if isinstance(obj, np.ufunc):
+        return f"np.{obj.__name__}"
+    module = getattr(obj, "__module__", "") or ""
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+    if module.startswith("numpy.linalg"):
+        return f"np.linalg.{name}"
+    if module.startswith("numpy"):
+        return f"np.{name}"
+    return name if module in ("builtins", "") else f"{module}.{name}"
+
+
+def invoke(frame: Frame, node: ast.AST, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Call a handler; UnsupportedSyntax names an argument that it does not have."""
+    parameters = inspect.signature(handler).parameters
+    names = list(parameters)[2:]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    for keyword in kwargs:
+        if keyword not in names:
+            raise frame.error(node, f"the argument `{keyword}` of {name}", f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here")
+    if not variadic and len(args) > len(names):
+        raise frame.error(node, f"{len(args)} arguments for {name}", f"it takes {', '.join(names)} here")
+    try:
+        bound = inspect.signature(handler).bind(frame, node, *args, **kwargs)
+    except TypeError as e:
+        raise frame.error(node, f"this call of {name}", str(e)) from e
+    return handler(*bound.args, **bound.kwargs)
+
+
+def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
+    """The error for a function that is not in the table, with the nearest that are."""
+    name = name_of(obj)
+    known = sorted({name_of(o) for o in FUNCTIONS})
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    if name.startswith("np.random"):
+        return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
+    if name == "print":
+        return frame.error(node, "`print`", "return the value and print it outside")
+    return frame.error(node, f"`{name}` is not translated", f"did you mean {' or '.join(close)}?" if close else "call it outside the function")
+
+
+def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
+    close = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.6)
+    return frame.error(node, f"the array method `.{name}`", f"did you mean {' or '.join('.' + c for c in close)}?" if close else "")
+
+
+def constant(frame: Frame, node: ast.AST, value: Value, what: str) -> Any:
+    """A value that must be known at build time."""
+    if not isinstance(value, Const):
+        raise frame.error(node, f"{what} known only at run time", f"write {what} as a constant")
+    return value.value
