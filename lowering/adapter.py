@@ -1,0 +1,168 @@
+"""The thin function of the ABI in front of a kernel that MLIR made, as LLVM IR text.
+
+    i32 @kernel(ptr %arguments, ptr %results)
+
+It reads pointers and the sizes and strides that are not compiled in, and calls the kernel's function, whose memrefs arrive
+exploded: allocated pointer, aligned pointer, offset, sizes, strides. Equal symbols are read once, so that LLVM knows them equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect import dtypes
+from tierup.lowering.abi import ERROR_BASE, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+
+_SCALAR = {ArgumentKind.INT: "i64", ArgumentKind.FLOAT: "double", ArgumentKind.BOOL: "i1"}
+_SCALAR_RESULT = {"int": "i64", "float": "double", "bool": "i1"}
+
+
+class _Body:
+    """Lines of a function, with fresh names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._count = 0
+
+    def let(self, expression: str) -> str:
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def do(self, statement: str) -> None:
+        self.lines.append(f"  {statement}")
+
+    def load(self, type_: str, base: str, offset: int, element: str = "i64") -> str:
+        """The `offset`-th 8-byte word behind `base`."""
+        address = base if offset == 0 else self.let(f"getelementptr {element}, ptr {base}, i64 {offset}")
+        return self.let(f"load {type_}, ptr {address}, align 8")
+
+
+def adapter(symbol: str, inner: str, arguments: Sequence[ArgumentSpec], results: Sequence[ResultSpec]) -> str:
+    """LLVM IR text that defines @symbol, calling @inner, which is defined in the same module."""
+    body = _Body()
+    status = body.let("alloca i32, align 4")
+    body.do(f"store i32 0, ptr {status}, align 4")
+    operands: list[str] = []
+    symbols: dict[str, str] = {}
+    for i, spec in enumerate(arguments):
+        if spec.kind is ArgumentKind.ARRAY:
+            operands += _array(body, i, spec, symbols)
+        else:
+            operands.append(_scalar(body, i, spec.kind))
+    returned = []
+    for i, result in enumerate(results):
+        if result.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
+            operands += _buffer(body, i, result)
+        elif result.kind in (ResultKind.ALLOCATED, ResultKind.SCALAR):
+            returned.append((i, result, _returned_type(result)))
+    operands += _descriptor(status, [], [])
+    _call(body, inner, operands, returned)
+    code = body.load("i32", status, 0)
+    failed = body.let(f"icmp ne i32 {code}, 0")
+    shifted = body.let(f"add i32 {code}, {ERROR_BASE - 1}")  # sites count from 1
+    answer = body.let(f"select i1 {failed}, i32 {shifted}, i32 0")
+    body.do(f"ret i32 {answer}")
+    text = "\n".join(body.lines)
+    return f"define i32 @{symbol}(ptr noalias readonly %arguments, ptr noalias %results) {{\n{text}\n}}\n"
+
+
+def _field(body: _Body, table: str, stride: int, i: int, field: int) -> str:
+    return body.load("ptr", table, i * stride + field)
+
+
+def _scalar(body: _Body, i: int, kind: ArgumentKind) -> str:
+    address = f"%arguments, i64 {3 * i}"
+    slot = body.let(f"getelementptr i64, ptr {address}")
+    if kind is ArgumentKind.BOOL:
+        word = body.let(f"load i64, ptr {slot}, align 8")
+        return f"i1 {body.let(f'icmp ne i64 {word}, 0')}"
+    type_ = _SCALAR[kind]
+    return f"{type_} {body.let(f'load {type_}, ptr {slot}, align 8')}"
+
+
+def _array(body: _Body, i: int, spec: ArgumentSpec, symbols: dict[str, str]) -> list[str]:
+    data = _field(body, "%arguments", 3, i, 0)
+    sizes = []
+    table = ""
+    for axis, size in enumerate(spec.sizes):
+        if isinstance(size, str):
+            if size not in symbols:
+                table = table or _field(body, "%arguments", 3, i, 1)
+                symbols[size] = body.load("i64", table, axis)
+            sizes.append(symbols[size])
+        else:
+            sizes.append(str(size))
+    if spec.layout is not Layout.STRIDED:
+        return _descriptor(data, sizes, _dense(body, sizes))
+    strides = []
+    itemsize = dtypes.BY_NAME[spec.dtype].itemsize
+    if sizes:
+        table = _field(body, "%arguments", 3, i, 2)
+    for axis in range(len(sizes)):
+        in_bytes = body.load("i64", table, axis)
+        strides.append(in_bytes if itemsize == 1 else body.let(f"sdiv exact i64 {in_bytes}, {itemsize}"))
+    return _descriptor(data, sizes, strides)
+
+
+def _buffer(body: _Body, i: int, spec: ResultSpec) -> list[str]:
+    data = _field(body, "%results", 2, i, 0)
+    sizes = []
+    table = ""
+    for axis, size in enumerate(spec.sizes):
+        if not isinstance(size, int):
+            table = table or _field(body, "%results", 2, i, 1)
+            sizes.append(body.load("i64", table, axis))
+        else:
+            sizes.append(str(size))
+    return _descriptor(data, sizes, _dense(body, sizes))
+
+
+def _dense(body: _Body, sizes: list[str]) -> list[str]:
+    """C-order strides, folded where sizes are numbers."""
+    strides: list[str] = []
+    step = "1"
+    for size in reversed(sizes):
+        strides.insert(0, step)
+        if step.isdigit() and size.isdigit():
+            step = str(int(step) * int(size))
+        elif step == "1":
+            step = size
+        else:
+            step = body.let(f"mul i64 {step}, {size}")
+    return strides
+
+
+def _descriptor(data: str, sizes: list[str], strides: list[str]) -> list[str]:
+    return [f"ptr {data}", f"ptr {data}", "i64 0", *(f"i64 {v}" for v in (*sizes, *strides))]
+
+
+def _returned_type(spec: ResultSpec) -> str:
+    if spec.kind is ResultKind.SCALAR:
+        return _SCALAR_RESULT[spec.dtype]
+    rank = len(spec.sizes)
+    return f"{{ ptr, ptr, i64, [{rank} x i64], [{rank} x i64] }}" if rank else "{ ptr, ptr, i64 }"
+
+
+def _call(body: _Body, inner: str, operands: list[str], returned: list[tuple[int, ResultSpec, str]]) -> None:
+    call = f"@{inner}({', '.join(operands)})"
+    if not returned:
+        body.do(f"call void {call}")
+        return
+    whole = f"{{ {', '.join(type_ for _, _, type_ in returned)} }}" if len(returned) > 1 else returned[0][2]
+    answer = body.let(f"call {whole} {call}")
+    for position, (i, spec, type_) in enumerate(returned):
+        one = answer if len(returned) == 1 else body.let(f"extractvalue {whole} {answer}, {position}")
+        slot = body.let(f"getelementptr i64, ptr %results, i64 {2 * i}")
+        if spec.kind is ResultKind.SCALAR:
+            if type_ == "i1":
+                one, type_ = body.let(f"zext i1 {one} to i64"), "i64"
+            body.do(f"store {type_} {one}, ptr {slot}, align 8")
+            continue
+        body.do(f"store ptr {body.let(f'extractvalue {type_} {one}, 1')}, ptr {slot}, align 8")
+        if spec.sizes:
+            table = _field(body, "%results", 2, i, 1)
+            for axis in range(len(spec.sizes)):
+                address = table if axis == 0 else body.let(f"getelementptr i64, ptr {table}, i64 {axis}")
+                body.do(f"store i64 {body.let(f'extractvalue {type_} {one}, 3, {axis}')}, ptr {address}, align 8")

@@ -1,0 +1,194 @@
+"""From a specialised program to machine code: `compile(request) -> artifact`, a pure function of what pickles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from torch_mlir.dialects import llvm as llvm_dialect
+
+from tierup.dialect import registry
+from tierup.dialect.context import thread_context
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import PassFailure
+from tierup.lowering import builders as b
+from tierup.lowering import literals, llvm, origins, signature
+from tierup.lowering.abi import Artifact, ErrorSite, Request
+from tierup.lowering.adapter import adapter
+from tierup.lowering.blas import PREFIX
+from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS, TENSORS, TORCH
+from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.transforms.verify_lowered import NotLowered
+
+SYMBOL = "kernel"
+STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
+
+_TEXTS = {"linalg": TENSORS, "buffers": BUFFERS, "loops": LOOPS}  # the stage whose outcome is shown under a name
+
+
+@dataclass
+class _Log:
+    """What is kept beside the code: texts of stages asked for, and milliseconds per stage."""
+
+    wanted: Collection[str]
+    texts: dict[str, str] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.milliseconds[stage] = (time.perf_counter() - start) * 1e3
+
+
+def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa: A001 - the field's word
+    """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, asm.
+
+    Raises Unsupported when the program, or an op of it, has no native code; CompileError when the compiler fails; ValueError
+    for a request that contradicts itself.
+    """
+    log = _Log(stages)
+    context = thread_context()
+    with context, ir.Location.unknown():
+        with log.timed("parse"):
+            module = _parse(request)
+            function = _entry(module, request)
+        with log.timed("torch"):
+            results = _prepare(module, function, request)
+            if "torch" in log.wanted:
+                log.texts["torch"] = str(module)
+            _lower_torch(module, request)
+        for named in (TENSORS, BUFFERS, LOOPS, LLVM):
+            with log.timed(named.name.removeprefix("lower-")):
+                _run(named, module, request)
+            for name in log.wanted:
+                if _TEXTS.get(name) is named:
+                    log.texts[name] = str(module)
+        with log.timed("translate"):
+            sites = _sites(module)
+            text, externals = _translate(module, request, results)
+    if "llvm" in log.wanted:
+        log.texts["llvm"] = text
+    with log.timed("optimise+emit"):
+        try:
+            emitted = llvm.emit(text, target=request.target, level=request.level, want_asm="asm" in log.wanted)
+        except RuntimeError as e:
+            raise CompileError(str(e), "LLVM", text) from e
+    if "asm" in log.wanted:
+        log.texts["asm"] = emitted.asm
+    return Artifact(
+        object=emitted.object,
+        symbol=SYMBOL,
+        arguments=request.arguments,
+        results=results,
+        error_sites=sites,
+        externals=externals,
+        stages=log.texts,
+        timings_ms=log.milliseconds,
+    )
+
+
+def _parse(request: Request) -> ir.Module:
+    try:
+        return ir.Module.parse(request.ir)
+    except ir.MLIRError as e:
+        raise CompileError(str(e), "parse", request.ir) from e
+
+
+def _entry(module: ir.Module, request: Request) -> ir.Operation:
+    """The entry, with all it calls inlined; every other function is dropped."""
+    names = [ir.StringAttr(f.attributes["sym_name"]).value for f in registry.functions(module.operation)]
+    if request.entry not in names:
+        raise ValueError(f"the module has no function '{request.entry}'; it has {', '.join(names)}")
+    private = ir.StringAttr.get("private")
+    for function in registry.functions(module.operation):
+        if ir.StringAttr(function.attributes["sym_name"]).value != request.entry:
+            function.attributes["sym_visibility"] = private
+        elif "sym_visibility" in function.attributes:
+            del function.attributes["sym_visibility"]
+    if len(names) > 1:
+        _guard(registry.parse("inline,symbol-dce"), "inline", module, request)
+    functions = list(registry.functions(module.operation))
+    if len(functions) != 1:
+        raise Unsupported("func.call", "", "the program is recursive")
+    _check_arguments(functions[0], request)
+    return functions[0]
+
+
+def _check_arguments(function: ir.Operation, request: Request) -> None:
+    types = [str(t) for t in ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs]
+    wanted = [signature.argument_type(spec) for spec in request.arguments]
+    if types != wanted:
+        raise ValueError(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
+
+
+def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[signature.ResultSpec, ...]:
+    """What is decided on the torch dialect: sizes, kinds of results, checks."""
+    origins.tag(b.walk(function))
+    signature.bake(function, request.arguments)
+    inference = signature.infer(function, request.arguments)
+    results = signature.settle(function, request.arguments, inference)
+    function.attributes[STRICT] = ir.UnitAttr.get()
+    return results
+
+
+def _lower_torch(module: ir.Module, request: Request) -> None:
+    """Out of the torch dialect; what fails here is an op of the program that has no lowering."""
+    places = {}
+    for function in registry.functions(module.operation):
+        for op in b.walk(function):
+            found = origins.origin(op.location)
+            if found is not None:
+                places.setdefault(found.place, found.op)
+    try:
+        registry.parse(TORCH.text).run(module)
+    except NotLowered as e:
+        raise Unsupported(e.origin.op, e.origin.place, str(e.diagnostics[0].message)) from e
+    except PassFailure as e:
+        place = next((str(d.place) for d in e.diagnostics if d.place.line), "")
+        raise Unsupported(places.get(place, "an op"), place, f"has no lowering ({e})") from e
+
+
+def _run(named: registry.NamedPipeline, module: ir.Module, request: Request) -> None:
+    _guard(registry.parse(named.text), named.name, module, request)
+
+
+def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request) -> None:
+    try:
+        pipeline.run(module)
+    except PassFailure as e:
+        raise CompileError(str(e), stage, f"// {stage}: {e}\n// {request!r}\n{request.ir}") from e
+
+
+def _sites(module: ir.Module) -> tuple[ErrorSite, ...]:
+    for view in module.body.operations:
+        attributes = view.operation.attributes
+        if ERROR_SITES in attributes:
+            found = [ir.DictAttr(site) for site in ir.ArrayAttr(attributes[ERROR_SITES])]
+            return tuple(ErrorSite(ir.StringAttr(s["op"]).value, ir.StringAttr(s["place"]).value) for s in found)
+    return ()
+
+
+def _translate(module: ir.Module, request: Request, results: tuple[signature.ResultSpec, ...]) -> tuple[str, tuple[str, ...]]:
+    """LLVM IR text with the adapter, and the library functions that it calls."""
+    inner = f"tierup_{request.entry}"
+    externals = []
+    for view in module.body.operations:
+        op = view.operation
+        if not op.name.startswith("llvm."):
+            # the translation crashes on what is not LLVM's
+            raise CompileError(f"'{op.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
+        for inside in b.walk(op):
+            if not inside.name.startswith("llvm."):
+                raise CompileError(f"'{inside.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
+        if op.name == "llvm.func":
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if name == request.entry:
+                op.attributes["sym_name"] = ir.StringAttr.get(inner)
+            elif name.startswith(PREFIX):
+                externals.append(name)
+    text = literals.mend(llvm_dialect.translate_module_to_llvmir(module.operation))
+    return text + adapter(SYMBOL, inner, request.arguments, results), tuple(externals)

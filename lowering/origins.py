@@ -1,0 +1,40 @@
+"""Which op of the user's program an internal op came from.
+
+Every op of the program gets a location that names it, `loc("torch.aten.mm"("x.py":3:4))`; passes carry locations along, so
+what became of it still says where it began.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tierup.dialect import diagnostics
+from tierup.dialect.mlir import ir
+
+_NAMED = re.compile(r'"(?P<op>torch\.[\w.]+|func\.[\w.]+|tierup\.[\w.]+)"\(')
+
+
+@dataclass(frozen=True)
+class Origin:
+    """An op of the program: its name without the dialect, and its place as `file:line:column` or ""."""
+
+    op: str
+    place: str
+
+
+def tag(ops: Iterable[ir.Operation]) -> None:
+    """Write each op's name into its location."""
+    for op in ops:
+        op.location = ir.Location.name(op.name, op.location)
+
+
+def origin(location: ir.Location | str) -> Origin | None:
+    """The op of the program that a location names, None when it names none."""
+    text = str(location)
+    match = _NAMED.search(text)
+    if match is None:
+        return None
+    place = diagnostics.place_of(text)
+    return Origin(match["op"].removeprefix("torch."), str(place) if place.line else "")

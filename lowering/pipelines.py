@@ -1,0 +1,98 @@
+"""The stages of lowering as named pipelines: readable lists of passes, each usable as one flag of tierup-opt.
+
+    lower-torch    torch dialect -> linalg on tensors
+    lower-tensors  linalg on tensors: fused, canonical
+    lower-buffers  arguments and results are the caller's buffers; memory is explicit
+    lower-loops    loops over scalars; math expanded
+    lower-llvm     the LLVM dialect
+    lower-cpu      all of them, in this order
+
+`compile.py` runs the stages one by one, so that each can be shown and timed. What a stage needs to know about arguments and
+results stands in function attributes (see materialize_boundary.py), so the stages run from tierup-opt as well.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.registry import NamedPipeline
+
+TORCH = NamedPipeline(
+    "lower-torch",
+    "torch dialect to linalg on tensors",
+    (
+        "func.func(torch-decompose-complex-ops)",
+        "canonicalize",
+        "func.func(convert-torch-to-linalg,convert-torch-to-scf,convert-torch-to-arith,convert-torch-to-tensor,tierup-verify-lowered)",
+        "torch-func-backend-type-conversion",
+        "canonicalize",
+        "func.func(torch-finalizing-backend-type-conversion)",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+TENSORS = NamedPipeline(
+    "lower-tensors",
+    "fuse and simplify linalg on tensors",
+    (
+        "func.func(tierup-materialize-boundary)",
+        "linalg-fuse-elementwise-ops",
+        "func.func(linalg-fold-unit-extent-dims)",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+BUFFERS = NamedPipeline(
+    "lower-buffers",
+    "bufferise: memory becomes explicit",
+    (
+        "eliminate-empty-tensors",
+        "one-shot-bufferize",
+        "canonicalize",
+        "cse",
+        "func.func(tierup-asserts-to-status)",
+        "buffer-deallocation-pipeline",
+        "convert-bufferization-to-memref",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+LOOPS = NamedPipeline(
+    "lower-loops",
+    "linalg to loops over scalars",
+    (
+        "func.func(refback-munge-memref-copy)",
+        "func.func(convert-linalg-to-affine-loops,affine-loop-fusion,affine-scalrep,lower-affine)",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+LLVM = NamedPipeline(
+    "lower-llvm",
+    "the LLVM dialect",
+    (
+        "expand-strided-metadata",
+        "lower-affine",
+        "convert-scf-to-cf",
+        "convert-math-to-llvm",
+        "convert-math-to-libm",
+        "finalize-memref-to-llvm",
+        "convert-func-to-llvm",
+        "convert-arith-to-llvm",
+        "convert-index-to-llvm",
+        "convert-cf-to-llvm",
+        "convert-ub-to-llvm",
+        "reconcile-unrealized-casts",
+        "canonicalize",
+        "cse",
+        "tierup-annotate-kernel",
+    ),
+)
+
+STAGES = (TORCH, TENSORS, BUFFERS, LOOPS, LLVM)
+
+CPU = NamedPipeline("lower-cpu", "from the specialised torch dialect to the LLVM dialect", tuple(s for stage in STAGES for s in stage.steps))
+
+PIPELINES = (*STAGES, CPU)

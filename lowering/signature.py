@@ -1,0 +1,217 @@
+"""From the torch function of a request to what its kernel takes and returns.
+
+`settle` decides, result by result, whether the caller allocates it, the kernel does, or no data is needed because it is an
+argument or a view of one; and leaves in the function only the results that the kernel computes.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import dims, dtypes, torch_types
+from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.mlir import ir
+from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
+from tierup.lowering import builders as b
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
+from tierup.lowering.errors import Unsupported
+from tierup.lowering.origins import Origin, origin
+from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
+from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
+
+WRITEBACKS = "tierup.writebacks"
+ALIASES = "tierup.result_aliases"
+
+_SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
+_SCALAR_VALUES = {ArgumentKind.INT: Int, ArgumentKind.FLOAT: Float, ArgumentKind.BOOL: Bool}
+
+
+def argument_type(spec: ArgumentSpec) -> str:
+    """The type that an argument has in the IR, as text."""
+    if spec.kind is not ArgumentKind.ARRAY:
+        return f"!torch.{spec.kind.value}"
+    sizes = ",".join(str(size) if isinstance(size, int) else "?" for size in spec.sizes)
+    return f"!torch.vtensor<[{sizes}],{dtypes.BY_NAME[spec.dtype].mlir}>"
+
+
+def argument_values(arguments: tuple[ArgumentSpec, ...]) -> list[Value]:
+    """What the guards promise about each argument, as inference has it."""
+    values: list[Value] = []
+    for spec in arguments:
+        if spec.kind is ArgumentKind.ARRAY:
+            shape = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
+            values.append(Tensor(dtypes.BY_NAME[spec.dtype], shape))
+        else:
+            values.append(_SCALAR_VALUES[spec.kind](spec.value))  # type: ignore[arg-type]  # of the kind's own type
+    return values
+
+
+def unsupported(op: ir.Operation, reason: str) -> Unsupported:
+    """Unsupported at an op that origins.tag has seen."""
+    found = origin(op.location) or Origin(op.name.removeprefix("torch."), "")
+    return Unsupported(found.op, found.place, reason)
+
+
+def bake(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> None:
+    """Replace scalar arguments whose value the guards promise by constants. The arguments stay, unused."""
+    block = function.regions[0].blocks[0]
+    with ir.Location.unknown(function.context), ir.InsertionPoint.at_block_begin(block):
+        for argument, spec in zip(block.arguments, arguments, strict=True):
+            if spec.value is None:
+                continue
+            if spec.kind is ArgumentKind.BOOL:
+                made = b.value("torch.constant.bool", [], argument.type, value=ir.BoolAttr.get(bool(spec.value)))
+            elif spec.kind is ArgumentKind.INT:
+                made = b.value("torch.constant.int", [], argument.type, value=ir.IntegerAttr.get(b.integer_type(64), int(spec.value)))
+            else:
+                made = b.value("torch.constant.float", [], argument.type, value=ir.FloatAttr.get(ir.F64Type.get(), float(spec.value)))
+            argument.replace_all_uses_with(made)
+
+
+def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Inference:
+    """Types of all values. Raises Unsupported for a program that raises for these types, or needs sizes equal that no guard ties."""
+    try:
+        inference = infer_function(function, argument_values(arguments))
+    except InferenceError as e:
+        raise unsupported(e.op, f"raises for these types: {e}") from e
+    for tie in inference.ties:
+        raise Unsupported("", "", f"the program needs the sizes {tie.left} and {tie.right} equal, which no guard ensures")
+    return inference
+
+
+def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ResultSpec, ...]:
+    """Decide the kinds of all results; drop from the function those that need no data. Raises Unsupported."""
+    block = function.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    returned = list(terminator.operands)
+    writebacks = list(ir.DenseI64ArrayAttr(function.attributes[WRITEBACKS])) if WRITEBACKS in function.attributes else []
+    users = len(returned) - len(writebacks)
+    stated = b.strings(function.attributes[ALIASES]) if ALIASES in function.attributes else [""] * users
+    roots = _roots(block, arguments, returned[users:], writebacks)
+    known = {d.name for spec in arguments for d in _symbols(spec)}
+    specs, kept, kinds = [], [], []
+    for i, value in enumerate(returned):
+        if i < users:
+            spec = _result(value, stated[i], roots, inference, known)
+        else:
+            spec = _writeback(value, writebacks[i - users], inference, known)
+        specs.append(spec)
+        if spec.kind in _COMPUTED:
+            kept.append(value)
+            kinds.append(ir.StringAttr.get(_COMPUTED[spec.kind], function.context))
+    _return(function, terminator, kept)
+    with ir.Location.unknown(function.context):
+        function.attributes[RESULT_KINDS] = ir.ArrayAttr.get(kinds)
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in arguments])
+        for name in (WRITEBACKS, ALIASES, "res_attrs"):
+            if name in function.attributes:
+                del function.attributes[name]
+    return tuple(specs)
+
+
+_COMPUTED = {
+    ResultKind.BUFFER: "buffer",
+    ResultKind.ARGUMENT: "buffer",
+    ResultKind.ALLOCATED: "allocated",
+    ResultKind.SCALAR: "scalar",
+}
+
+
+def _symbols(spec: ArgumentSpec) -> list[dims.Symbol]:
+    return [dims.Symbol(size) for size in spec.sizes if isinstance(size, str)]
+
+
+def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
+    strided = spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED
+    return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if strided else {})
+
+
+def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[ir.Value], writebacks: list[int]) -> dict[ir.Value, View]:
+    """The values whose memory is an argument's once the call is over: arguments, and new contents of those written."""
+    roots = {}
+    for i, (value, spec) in enumerate(zip(block.arguments, arguments, strict=True)):
+        if spec.kind is ArgumentKind.ARRAY:
+            sizes = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
+            strided = spec.layout is Layout.STRIDED
+            strides = tuple(stride_symbol(i, d) for d in range(len(sizes))) if strided else contiguous_strides(sizes)
+            roots[value] = View(i, 0, sizes, strides)
+    of = {view.argument: view for view in roots.values()}
+    for value, argument in zip(written, writebacks, strict=True):
+        roots[value] = of[argument]
+    return roots
+
+
+def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference: Inference, known: set[str]) -> ResultSpec:
+    type_ = str(value.type)
+    if type_ in _SCALARS:
+        return ResultSpec(ResultKind.SCALAR, _SCALARS[type_])
+    if type_ == "!torch.none" or isinstance(inference[value], NoneValue):
+        return ResultSpec(ResultKind.NONE)
+    if not torch_types.is_value_tensor(value.type):
+        raise _at(value, f"a result of type {type_} has no native form")
+    if stated.startswith("argument:"):
+        return ResultSpec(ResultKind.ALIAS, argument=int(stated.partition(":")[2]))
+    if stated == "fresh":
+        return _fresh(value, inference, known)
+    if value in roots:
+        return ResultSpec(ResultKind.ALIAS, argument=roots[value].argument)
+    try:
+        view = view_of(value, roots, inference)
+    except Unknown as e:
+        raise _at(value, f"a result is a view of an argument, but {e}") from e
+    if view is None:
+        if stated:
+            raise _at(value, f"a result is a {stated}, but no chain of views leads there")
+        return _fresh(value, inference, known)
+    if stated and int(stated.partition(":")[2]) != view.argument:
+        raise _at(value, f"a result is a {stated}, but its chain of views leads to argument {view.argument}")
+    return _check(value, ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides), known)
+
+
+def _check(value: ir.Value, spec: ResultSpec, known: set[str]) -> ResultSpec:
+    """A view is described by sizes and strides of arguments, and nothing else."""
+    for dim in (*spec.sizes, *spec.strides, spec.offset):
+        for symbol in dims.symbols(dim):
+            if symbol.name not in known and not symbol.name.startswith("stride"):
+                raise _at(value, "a result is a view of an argument, but its layout is known at run time only")
+    return spec
+
+
+def _writeback(value: ir.Value, argument: int, inference: Inference, known: set[str]) -> ResultSpec:
+    fresh = _fresh(value, inference, known)
+    if fresh.kind is not ResultKind.BUFFER:
+        raise _at(value, f"the sizes of what is written to argument {argument} are not known")
+    return ResultSpec(ResultKind.ARGUMENT, fresh.dtype, fresh.sizes, argument)
+
+
+def _fresh(value: ir.Value, inference: Inference, known: set[str]) -> ResultSpec:
+    found = inference[value]
+    assert isinstance(found, Tensor)
+    dtype = _dtype(value, inference)
+    if found.shape is not None and all(s.name in known for d in found.shape for s in dims.symbols(d)):
+        return ResultSpec(ResultKind.BUFFER, dtype, found.shape)
+    sizes, _ = torch_types.parse_tensor(str(value.type))
+    if sizes is None:
+        raise _at(value, "the rank of a result is not known")
+    return ResultSpec(ResultKind.ALLOCATED, dtype, (0,) * len(sizes))
+
+
+def _dtype(value: ir.Value, inference: Inference) -> str:
+    _, dtype = torch_types.parse_tensor(str(value.type))
+    if dtype is None:
+        raise _at(value, "the dtype of a result is not known")
+    found = inference[value]
+    if isinstance(found, Tensor) and found.dtype is not None and found.dtype is not dtype:
+        raise _at(value, f"its type says {dtype} but inference {found.dtype}")
+    return dtype.name
+
+
+def _at(value: ir.Value, reason: str) -> Unsupported:
+    owner = value.owner
+    return unsupported(owner.operation, reason) if isinstance(owner, (ir.Operation, ir.OpView)) else Unsupported("func.func", "", reason)
+
+
+def _return(function: ir.Operation, terminator: ir.Operation, values: list[ir.Value]) -> None:
+    with ir.InsertionPoint(terminator), ir.Location.unknown(function.context):
+        b.op("func.return", values)
+    terminator.erase()
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(type_.inputs, [v.type for v in values]))

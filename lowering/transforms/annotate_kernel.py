@@ -1,0 +1,39 @@
+"""tierup-annotate-kernel: tell LLVM what bufferization knows.
+
+    llvm.func @f(%arg0: !llvm.ptr, %arg1: !llvm.ptr, ...)
+becomes
+    llvm.func internal @f(%arg0: !llvm.ptr {llvm.noalias}, ...)
+
+Results are fresh memory and arguments are only read, so no pointer argument of an entry is written through another. Entries are
+called by the adapter alone, hence internal; so are the helpers that MLIR's passes add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+
+
+@register
+@dataclass(frozen=True)
+class AnnotateKernel(Pass):
+    """Mark the pointers of entries noalias, and all functions internal."""
+
+    name = "tierup-annotate-kernel"
+
+    def run(self, module: ir.Module) -> None:
+        noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+        nothing = ir.DictAttr.get({})
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        for view in module.body.operations:
+            function = view.operation
+            if function.name != "llvm.func" or not len(function.regions[0].blocks):
+                continue
+            function.attributes["linkage"] = internal
+            if RESULT_KINDS in function.attributes:
+                arguments = function.regions[0].blocks[0].arguments
+                marks = [noalias if str(a.type) == "!llvm.ptr" else nothing for a in arguments]
+                function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)

@@ -1,0 +1,90 @@
+"""tierup-asserts-to-status: a failed assertion is reported in a status slot; nothing aborts.
+
+    cf.assert %ok, "message"
+becomes
+    scf.if %bad { memref.store %site, %status[] }
+
+where %status is a new last argument, memref<i32>, that the caller has set to 0, and %site counts the assertions from 1.
+The function goes on after a failed one: whoever emitted it has clamped what it protects. A loop without a trip count that
+asserts on its way leaves when the status is set, because clamped values may never end it. The function attribute
+`tierup.error_sites` says, per site, which op of the program asserts, where, and why.
+
+Only functions with `tierup.result_kinds` (entries) get a status; an assertion in another function is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering import builders as b
+from tierup.lowering.origins import Origin, origin
+from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+
+ERROR_SITES = "tierup.error_sites"
+
+
+@register
+@dataclass(frozen=True)
+class AssertsToStatus(Pass):
+    """Replace assertions by stores of an error site to a status slot."""
+
+    name = "tierup-asserts-to-status"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        asserts = [op for op in b.walk(function) if op.name == "cf.assert"]
+        if RESULT_KINDS not in function.attributes:
+            if asserts:
+                raise PassFailure(asserts[0], "stands in a function that has no status to report to")
+            return
+        with ir.Location.unknown(function.context):
+            status = _add_status(function)
+            sites = [_site(op) for op in asserts]
+            for loop in dict.fromkeys(loop for op in asserts for loop in _open_loops(op)):
+                _leave_when_set(loop, status)
+            for number, op in enumerate(asserts, start=1):
+                _replace(op, number, status)
+            function.attributes[ERROR_SITES] = ir.ArrayAttr.get(sites)
+
+
+def _add_status(function: ir.Operation) -> ir.Value:
+    status = function.regions[0].blocks[0].add_argument(ir.MemRefType.get([], b.integer_type(32)), ir.Location.unknown())
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*type_.inputs, status.type], type_.results))
+    return status
+
+
+def _site(op: ir.Operation) -> ir.Attribute:
+    found = origin(op.location) or Origin("", "")
+    return ir.DictAttr.get({"op": ir.StringAttr.get(found.op), "place": ir.StringAttr.get(found.place), "message": op.attributes["msg"]})
+
+
+def _replace(op: ir.Operation, number: int, status: ir.Value) -> None:
+    with ir.InsertionPoint(op):
+        bit = b.integer_type(1)
+        bad = b.value("arith.xori", [op.operands[0], b.integer(1, 1)], bit)
+        branch = b.op("scf.if", [bad], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            b.op("memref.store", [b.integer(number, 32), status])
+            b.op("scf.yield")
+    op.erase()
+
+
+def _open_loops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The loops around `op` that end only when a condition says so, innermost first."""
+    parent = op.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name == "scf.while":
+            yield parent.operation
+        parent = parent.parent
+
+
+def _leave_when_set(loop: ir.Operation, status: ir.Value) -> None:
+    condition = list(loop.regions[0].blocks[0].operations)[-1].operation
+    with ir.InsertionPoint(condition):
+        set_ = b.value("memref.load", [status], b.integer_type(32))
+        equal = ir.IntegerAttr.get(b.integer_type(64), 0)
+        clear = b.value("arith.cmpi", [set_, b.integer(0, 32)], b.integer_type(1), predicate=equal)
+        condition.operands[0] = b.value("arith.andi", [condition.operands[0], clear], b.integer_type(1))

@@ -1,0 +1,114 @@
+"""tierup-materialize-boundary: from tensors in and out to the buffers of the ABI.
+
+    func.func @f(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, i64) attributes {tierup.result_kinds = ["buffer", "scalar"]}
+becomes
+    func.func @f(%x: memref<?x4xf32>, %out: memref<?x4xf32>) -> i64 {
+      %t = bufferization.to_tensor %x restrict
+      ...
+      bufferization.materialize_in_destination %r in restrict writable %out
+
+* An argument with `tierup.layout = "strided"` becomes a memref whose strides are read at run time; others are in C order.
+* A "buffer" result is written to a memref argument that comes after the arguments, one per such result, in their order.
+* An "allocated" result is written to fresh memory and returned as a memref that the caller owns.
+* i1 tensors are bytes at the boundary, as NumPy has them: any byte but 0 is true coming in, 0 or 1 going out.
+
+Bufferization may not write to an argument (`to_tensor` without `writable`); all buffers are `restrict`, because results are
+fresh memory and arguments are only read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering import builders as b
+
+RESULT_KINDS = "tierup.result_kinds"
+LAYOUT = "tierup.layout"
+
+
+@register
+@dataclass(frozen=True)
+class MaterializeBoundary(Pass):
+    """Turn tensor arguments and results of functions into buffers given by the caller."""
+
+    name = "tierup-materialize-boundary"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if RESULT_KINDS not in function.attributes:
+            return  # not an entry
+        with ir.Location.unknown(function.context):
+            _convert(function)
+
+
+def _convert(function: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    if terminator.name != "func.return" or len(function.regions[0].blocks) != 1:
+        raise PassFailure(function, "needs structured control flow: one block that ends in func.return")
+    kinds = b.strings(function.attributes[RESULT_KINDS])
+    if len(kinds) != len(terminator.operands):
+        raise PassFailure(function, f"has {len(terminator.operands)} results but {RESULT_KINDS} lists {len(kinds)}")
+    layouts = _layouts(function, len(block.arguments))
+    with ir.InsertionPoint.at_block_begin(block):
+        for argument, layout in zip(list(block.arguments), layouts, strict=True):
+            if isinstance(argument.type, ir.RankedTensorType):
+                _argument(argument, layout)
+    returned = []
+    with ir.InsertionPoint(terminator):
+        for result, kind in zip(list(terminator.operands), kinds, strict=True):
+            if kind == "scalar":
+                returned.append(result)
+                continue
+            bytes_ = _as_bytes(result)
+            type_ = ir.RankedTensorType(bytes_.type)
+            memref = ir.MemRefType.get(b.shape_of(type_), type_.element_type)
+            if kind == "buffer":
+                target = block.add_argument(memref, ir.Location.unknown())
+            else:
+                # no alignment attribute: the pointer is then malloc's own, which the caller frees
+                sizes = b.dynamic_sizes(bytes_)
+                target = b.value("memref.alloc", sizes, memref, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+                returned.append(target)
+            b.op("bufferization.materialize_in_destination", [bytes_, target], restrict=ir.UnitAttr.get(), writable=ir.UnitAttr.get())
+        b.op("func.return", returned)
+    terminator.erase()
+    types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned])
+    function.attributes["function_type"] = ir.TypeAttr.get(types)
+    if "res_attrs" in function.attributes:
+        del function.attributes["res_attrs"]
+    if "arg_attrs" in function.attributes:
+        del function.attributes["arg_attrs"]
+
+
+def _layouts(function: ir.Operation, count: int) -> list[str]:
+    if "arg_attrs" not in function.attributes:
+        return [""] * count
+    attributes = [ir.DictAttr(a) for a in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    return [ir.StringAttr(a[LAYOUT]).value if LAYOUT in a else "" for a in attributes]
+
+
+def _argument(argument: ir.Value, layout: str) -> None:
+    tensor = ir.RankedTensorType(argument.type)
+    is_bool = str(tensor.element_type) == "i1"
+    element = b.integer_type(8) if is_bool else tensor.element_type
+    shape = b.shape_of(tensor)
+    strides = [ir.ShapedType.get_dynamic_stride_or_offset()] * len(shape)
+    strided = ir.StridedLayoutAttr.get(0, strides) if layout == "strided" and shape else None
+    bytes_type = ir.RankedTensorType.get(shape, element)
+    uses = list(argument.uses)
+    argument.set_type(ir.MemRefType.get(shape, element, layout=strided))
+    seen = b.value("bufferization.to_tensor", [argument], bytes_type, restrict=ir.UnitAttr.get())
+    if is_bool:
+        zero = b.integer(0, 8)
+        not_equal = ir.IntegerAttr.get(b.integer_type(64), 1)
+        seen = b.elementwise(seen, b.integer_type(1), lambda x: b.value("arith.cmpi", [x, zero], b.integer_type(1), predicate=not_equal))
+    for use in uses:
+        use.owner.operands[use.operand_number] = seen
+
+
+def _as_bytes(result: ir.Value) -> ir.Value:
+    if str(ir.RankedTensorType(result.type).element_type) != "i1":
+        return result
+    return b.elementwise(result, b.integer_type(8), lambda x: b.value("arith.extui", [x], b.integer_type(8)))

@@ -1,0 +1,40 @@
+"""tierup-verify-lowered: no op of the torch dialect computes any more.
+
+Runs after the conversions out of the torch dialect, before the types are converted: an op that is still there has no lowering
+for its types, and this pass names it instead of letting a type conversion fail on what surrounds it. Constants, lists and
+casts that nothing uses are left to the next clean-up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering import builders as b
+from tierup.lowering.origins import Origin, origin
+
+_HARMLESS = ("torch.constant.", "torch_c.", "torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.symbolic_int",
+             "torch.bind_symbolic_shape", "torch.derefine")  # fmt: skip
+
+
+class NotLowered(PassFailure):
+    """An op without lowering; `origin` is the op of the program it came from."""
+
+    def __init__(self, op: ir.Operation, message: str) -> None:
+        super().__init__(op, message)
+        self.origin = origin(op.location) or Origin(op.name.removeprefix("torch."), "")
+
+
+@register
+@dataclass(frozen=True)
+class VerifyLowered(Pass):
+    """Fail at an op of the torch dialect that has no lowering."""
+
+    name = "tierup-verify-lowered"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in b.walk(function):
+            if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and any(len(list(r.uses)) for r in op.results):
+                shown = ", ".join(str(v.type) for v in op.operands)
+                raise NotLowered(op, f"has no lowering for operands ({shown})")
