@@ -134,13 +134,6 @@ def addmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: 
     return _added("addmm", x, a, b, beta, alpha)
 
 
-def addmv(x: np.ndarray, a: np.ndarray, v: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
-    """aten.addmv: beta * x + alpha * (a @ v); x broadcasts to (n)."""
-    _ranks("addmv", (a, 2), (v, 1))
-    _inner("addmv", a, v)
-    return _added("addmv", x, a, v, beta, alpha)
-
-
 def baddbmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
     """aten.baddbmm: beta * x + alpha * (a @ b) over batches; x broadcasts to (b, n, m)."""
     _batches("baddbmm", a, b)

@@ -70,11 +70,6 @@ def reshape_alias(x: np.ndarray, sizes: Sequence[int], strides: Sequence[int]) -
     return result
 
 
-def view_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """aten.view_as."""
-    return view(x, other.shape)
-
-
 def reshape_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     """aten.reshape_as."""
     return reshape(x, other.shape)
@@ -344,3 +339,22 @@ def diagonal(x: np.ndarray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> np
     if x.flags.writeable:
         result.flags.writeable = True  # NumPy's diagonal is read-only out of caution for old code
     return result
+
+
+def meshgrid(tensors: Sequence[np.ndarray], indexing: str = "ij") -> list[np.ndarray]:
+    """aten.meshgrid: vectors and scalars of one dtype expanded along a dim each; "xy" exchanges the first two dims."""
+    if not tensors:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise ValueError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in tensors:
+        if x.ndim > 1:
+            raise ValueError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
+        if x.dtype != tensors[0].dtype:
+            raise TypeError("meshgrid expects all tensors to have the same dtype")
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(tensors) > 1:
+        order[:2] = [1, 0]
+    shape = [tensors[i].size for i in order]
+    rank = len(shape)
+    return [expand(x.reshape([-1 if order[d] == i else 1 for d in range(rank)], copy=False), shape) for i, x in enumerate(tensors)]

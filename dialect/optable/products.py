@@ -137,7 +137,7 @@ def _expanded(ctx: Infer, op: str, x: Value, result: Shape | None) -> None:
 
 
 def _added(op: str, rank_a: int, rank_b: int) -> InferRule:
-    """addmm, addmv, baddbmm."""
+    """addmm and baddbmm."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         x, a, b = operands[:3]
@@ -198,7 +198,6 @@ ROWS = (
     _row("dot", "dot", _dot, "numpy_products.dot", "vectors only; under NumPy's rules np.dot, of any rank"),
     _row("outer", "outer", _outer, "numpy_products.outer"),
     _row("addmm", "addmm", _added("addmm", 2, 2), note="input is not read when beta is 0, nor the product when alpha is 0"),
-    _row("addmv", "addmv", _added("addmv", 2, 1), note="input is not read when beta is 0, nor the product when alpha is 0"),
     _row("baddbmm", "baddbmm", _added("baddbmm", 3, 3), note="input is not read when beta is 0, nor the product when alpha is 0"),
     _row("linear", "linear", _linear),
 )

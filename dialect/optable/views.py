@@ -57,7 +57,7 @@ def _like_other(rule: Callable[[Infer, Shape, Shape], Shape]) -> InferRule:
 
 
 def _reshape_as(ctx: Infer, of: Shape, other: Shape) -> Shape:
-    return reshaped(ctx, "view_as", read.product(of), other)
+    return reshaped(ctx, "reshape_as", read.product(of), other)
 
 
 def _flatten(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -149,6 +149,35 @@ def _expand(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 
 def _expand_as(ctx: Infer, of: Shape, other: Shape) -> Shape:
     return expanded(ctx, "expand_as", of, other)
+
+
+def _meshgrid(ctx: Infer, operands: Sequence[Value]) -> List:
+    tensors = or_unknown(read.items)(operands[0])
+    mode = or_unknown(read.text)(operands[1]) if len(operands) > 1 else "ij"
+    if mode not in (None, "ij", "xy"):
+        raise ShapeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {mode}')
+    if tensors is None:
+        return List(None, Tensor())
+    if not tensors:
+        raise ShapeError("meshgrid expects a non-empty TensorList")
+    known = {d for d in map(read.dtype_of, tensors) if d is not None}
+    if len(known) > 1:
+        raise TypeError("meshgrid expects all tensors to have the same dtype")
+    grid = _grid(tensors, mode)
+    return List(tuple(Tensor(read.dtype_of(t), grid) for t in tensors))
+
+
+@or_unknown
+def _grid(tensors: Sequence[Value], mode: str | None) -> Shape:
+    shapes = [read.shape(t) for t in tensors]
+    if any(len(s) > 1 for s in shapes):
+        raise ShapeError("torch.meshgrid: Expected 0D or 1D tensors in the tensor list")
+    out = [read.product(s) for s in shapes]
+    if mode is None:
+        raise read.Unknown
+    if mode == "xy" and len(out) > 1:
+        out[:2] = out[1], out[0]
+    return tuple(out)
 
 
 def _broadcast_tensors(ctx: Infer, operands: Sequence[Value]) -> List:
@@ -329,7 +358,6 @@ ROWS = (
     _row("reshape", "reshape", _reshape("reshape"), numpy="reshape", aliasing=MAY_VIEW),
     _row("_unsafe_view", "reshape", _reshape("view"), aliasing=MAY_VIEW),
     _row("_reshape_alias", "reshape_alias", _reshape("view"), note=_STRIDES),
-    _row("view_as", "view_as", _like_other(_reshape_as), note=_STRIDES),
     _row("reshape_as", "reshape_as", _like_other(_reshape_as), aliasing=MAY_VIEW),
     _row("flatten.using_ints", "flatten", _view(_flatten), aliasing=MAY_VIEW),
     _row("unflatten.int", "unflatten", _view(_unflatten)),
@@ -347,6 +375,8 @@ ROWS = (
     _row("expand_as", "expand_as", _like_other(_expand_as), note="read-only where an element shows more than once"),
     _row("broadcast_to", "broadcast_to", _view(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"),
     _row("broadcast_tensors", "broadcast_tensors", _broadcast_tensors),
+    _row("meshgrid", "meshgrid", _meshgrid),
+    _row("meshgrid.indexing", "meshgrid", _meshgrid),
     _row("select.int", "select", _view(_select), numpy="select", raises=True),
     _row("slice.Tensor", "slice_", _view(_slice), numpy="slice_", note="the step is positive; under NumPy's rules it may be negative"),
     _row("narrow", "narrow", _view(_narrow)),

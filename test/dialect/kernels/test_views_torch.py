@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from tierup.dialect import dtypes  # noqa: E402
 from torch_oracle import SHAPES, Sample, array, check, kernel, strided, to_torch  # noqa: E402
 
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*use of `x.T`")]
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*(use of `x.T`|meshgrid)")]
 LAST = 2**63 - 1
 
 
@@ -108,10 +108,19 @@ def test_expand_agrees_with_torch(op: str, shape: tuple[int, ...], sizes: list[i
 
 def test_views_like_another_tensor_agree_with_torch() -> None:
     for a, b in (((2, 3), (3, 2)), ((2, 3), (6,)), ((2, 3), (4,)), ((2, 1), (2, 3)), ((3,), (2, 3)), ((), (2,))):
-        for op in ("view_as", "reshape_as", "expand_as"):
+        for op in ("reshape_as", "expand_as"):
             check(Sample(f"aten.{op}", (x(*a), x(*b)), 0.0))
     for shapes in (((2, 1), (3,)), ((), (2, 3)), ((2,), (3,)), ((0, 1), (1, 4))):
         check(Sample("aten.broadcast_tensors", ([x(*s) for s in shapes],), 0.0))
+
+
+def test_meshgrid_agrees_with_torch() -> None:
+    for shapes in (((2,), (3,)), ((2,),), ((2,), ()), ((2,), (3,), (0,)), ((2, 2),)):
+        tensors = [x(*s) for s in shapes]
+        check(Sample("aten.meshgrid", (tensors,), 0.0))
+        for indexing in ("ij", "xy", "zz"):
+            check(Sample("aten.meshgrid.indexing", (tensors, indexing), 0.0))
+    check(Sample("aten.meshgrid", ([x(2), array((3,), dtypes.i64)],)))
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (0, 3), (2, 3, 4), ()])
