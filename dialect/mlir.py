@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from torch_mlir import ir, passmanager, rewrite
 from torch_mlir._mlir_libs._mlir import globals as _bindings
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 from torch_mlir._mlir_libs._torchMlir import register_dialect as register_torch_dialect
-from torch_mlir.dialects import ext
 
-__all__ = ["ext", "ir", "passmanager", "register_torch_dialect", "rewrite"]
+__all__ = ["ir", "passmanager", "register_torch_dialect", "rewrite", "translate_module_to_llvmir"]
 
 # The bindings import the generated op classes of a dialect (torch's: 100 ms) when they first meet an op of it. Looked for
-# here first, torch has none, and its ops arrive as plain ir.OpView; who wants the classes imports torch_mlir.dialects.torch.
+# here first, torch, linalg, arith, ... have none, and their ops arrive as plain ir.OpView; who wants the classes of a dialect
+# imports torch_mlir.dialects.<it>.
 _LIGHT = "tierup.dialect.bindings"
 if _LIGHT not in _bindings.dialect_search_modules:
     _bindings.dialect_search_modules = [_LIGHT, *_bindings.dialect_search_modules]

@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from torch_mlir.dialects import llvm as llvm_dialect
-
 from tierup.dialect import registry
 from tierup.dialect.context import thread_context
-from tierup.dialect.mlir import ir
+from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.registry import PassFailure
 from tierup.lowering import builders as b
 from tierup.lowering import literals, llvm, origins, signature
@@ -190,5 +188,5 @@ def _translate(module: ir.Module, request: Request, results: tuple[signature.Res
                 op.attributes["sym_name"] = ir.StringAttr.get(inner)
             elif name.startswith(PREFIX):
                 externals.append(name)
-    text = literals.mend(llvm_dialect.translate_module_to_llvmir(module.operation))
+    text = literals.mend(translate_module_to_llvmir(module.operation))
     return text + adapter(SYMBOL, inner, request.arguments, results), tuple(externals)
