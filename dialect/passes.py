@@ -6,7 +6,6 @@ names that a pass file imports.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
@@ -15,12 +14,12 @@ import threading
 import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, TypeVar
 
 from tierup.dialect import diagnostics
 from tierup.dialect.diagnostics import Diagnostic
 from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import closest
 
 PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms")  # every module in them is a pass file
 ENTRY_POINTS = "tierup.passes"  # other distributions name modules of passes here
@@ -141,6 +140,8 @@ def _import_file_of(name: str) -> None:
 
 def _discover() -> None:
     global _discovered
+    from importlib.metadata import entry_points  # 20 ms that a start without unknown passes need not pay
+
     with _discovery:  # two threads may ask at once for their first pass
         if _discovered:
             return
@@ -186,12 +187,6 @@ def make(cls: type[Pass], settings: Iterable[tuple[str, str | None]]) -> Pass:
         except ValueError as e:
             raise PipelineError(f"option '{flag}' of pass '{cls.name}' takes <{option.type_name}>, not '{text}'") from e
     return cls(**values)
-
-
-def closest(word: str, words: Iterable[str]) -> str:
-    """`; did you mean 'x' or 'y'?`, or nothing when no word is close."""
-    near = difflib.get_close_matches(word, list(words), n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(w) for w in near)}?" if near else ""
 
 
 def functions(op: ir.Operation) -> Iterator[ir.Operation]:

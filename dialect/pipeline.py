@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, Union
 
-from tierup.dialect import diagnostics, mlir_passes
+from tierup.dialect import diagnostics, mlir_passes, ops
 from tierup.dialect.mlir import ir, passmanager
-from tierup.dialect.passes import Pass, PassFailure, PipelineError, closest, find, make, passes
+from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipeline_text import Element, parse_elements, split_options
+from tierup.dialect.spelling import closest
 
 _managers: weakref.WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = weakref.WeakKeyDictionary()
 
@@ -160,10 +161,19 @@ def _own(instance: Pass, op: ir.Operation, module: ir.Module, hooks: tuple[Hook,
             instance.run(module)
         else:
             instance.run_on_function(op)  # type: ignore[attr-defined]  # `_step` checked it
-        if verify and not op.verify():  # raises MLIRError itself, with the diagnostics
-            raise PassFailure(op, "is broken after this pass")
+        if verify:
+            _verify(op)
 
     _timed(str(instance), instance.name, work, op, hooks)
+
+
+def _verify(op: ir.Operation) -> None:
+    op.verify()  # raises MLIRError with the diagnostics
+    broken = ops.verify(op)
+    if broken:
+        failure = PassFailure(None, "left broken ops behind")
+        failure.diagnostics = tuple(broken)
+        raise failure
 
 
 def _manage(anchor: str, texts: list[str], op: ir.Operation, hooks: tuple[Hook, ...]) -> None:

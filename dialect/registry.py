@@ -20,8 +20,9 @@ import importlib.util
 from dataclasses import dataclass
 from functools import cache
 
-from tierup.dialect.passes import Pass, PassFailure, PipelineError, closest, find, functions, passes, register
+from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
 from tierup.dialect.pipeline import Hook, Pipeline, parse
+from tierup.dialect.spelling import closest
 
 __all__ = [
     "Hook", "NamedPipeline", "Pass", "PassFailure", "Pipeline", "PipelineError",
