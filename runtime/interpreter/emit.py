@@ -117,8 +117,8 @@ class FunctionEmitter:
             elif isinstance(node, Let):
                 self._let(node, depth)
             # a name that the statement has just given to one of its results is not the dead value's any more
-            current = {self.variable(r) for r in node.results if r not in dead}
-            self._delete([v for v in dead if self.variable(v) not in current], depth)
+            current = {self.name[r] for r in node.results if r in self.name and r not in dead}
+            self._delete([v for v in dead if self.name.get(v) not in current], depth)
 
     def _delete(self, dead: list[Var], depth: int) -> None:
         names = dict.fromkeys(self.variable(v) for v in dead if v in self.name)

@@ -16,6 +16,7 @@ from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece,
 
 _KERNELS = "tierup.dialect.kernels"
 _TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+_DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # name sizes; nothing to do in a run
 
 
 class Reader:
@@ -71,7 +72,9 @@ class Reader:
         """Append a block's ops to the current body; what its terminator gives."""
         for view in block.operations:
             op = view.operation
-            operands = [self.env[v] for v in op.operands]
+            if op.name in _DECLARATIONS:
+                continue
+            operands = [self._operand(op, v) for v in op.operands]
             handler = structural.HANDLERS.get(op.name) or tierup_ops.HANDLERS.get(op.name)
             if handler is not None:
                 handler(self, op, operands)
@@ -80,6 +83,11 @@ class Reader:
             else:
                 self.row(op, operands, op.name)
         return []
+
+    def _operand(self, op: ir.Operation, value: ir.Value) -> Piece:
+        if value not in self.env:  # the one op that defines a value without computing it
+            raise UnsupportedOp(f"{op.name} reads a torch.symbolic_int, which has no value in a run (at {self.origin(op)})")
+        return self.env[value]
 
     def row(self, op: ir.Operation, operands: list[Piece], name: str) -> None:
         """A call of the kernel of the op table's row `name`."""

@@ -91,10 +91,6 @@ def _identity(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.env[op.results[0]] = operands[0]
 
 
-def _nothing(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    """Declares sizes; says nothing to a run."""
-
-
 def _copy(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.let(op, call(support("copy"), operands))
 
@@ -147,13 +143,10 @@ def _operator(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.row(op, operands, name)
 
 
-def _raise(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    reader.let(op, call(support("raise_exception"), operands))
-
-
 def _assert(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """The message is an attribute; the row's kernel takes it as an operand."""
     message = spell(ir.StringAttr(op.attributes["message"]).value)
-    reader.let(op, call(support("runtime_assert"), [operands[0], message]))
+    reader.row(op, [operands[0], message], op.name)
 
 
 HANDLERS: dict[str, Handler] = {
@@ -177,12 +170,9 @@ HANDLERS: dict[str, Handler] = {
     "torch.copy.to_vtensor": _copy,
     "torch.overwrite.tensor.contents": _overwrite,
     "torch.tensor_static_info_cast": _static_cast,
-    "torch.symbolic_int": _nothing,
-    "torch.bind_symbolic_shape": _nothing,
     "torch.prim.If": _if,
     "torch.prim.Loop": _loop,
     "func.call": _call,
     "torch.operator": _operator,
-    "torch.prim.RaiseException": _raise,
     "torch.runtime.assert": _assert,
 }

@@ -1,9 +1,6 @@
-"""What generated source calls besides kernels: copies, checks, raising. Free of MLIR."""
+"""What generated source calls besides kernels: copies and checks. Free of MLIR."""
 
 from __future__ import annotations
-
-import builtins
-from typing import NoReturn
 
 import numpy as np
 
@@ -36,17 +33,3 @@ def only(items: list[object] | tuple[object, ...]) -> object:
     """The one item of a list. Raises ValueError for another length."""
     (item,) = items
     return item
-
-
-def raise_exception(message: str, exception: str | None) -> NoReturn:
-    """torch.prim.RaiseException: `exception` names a builtin exception ("builtins.ValueError"); anything else is a RuntimeError."""
-    found = getattr(builtins, (exception or "").removeprefix("builtins."), None)
-    if isinstance(found, type) and issubclass(found, Exception):
-        raise found(message)
-    raise RuntimeError(message)
-
-
-def runtime_assert(condition: bool, message: str) -> None:
-    """torch.runtime.assert. Raises AssertionError."""
-    if not condition:
-        raise AssertionError(message)
