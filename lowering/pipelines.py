@@ -63,7 +63,7 @@ LOOPS = NamedPipeline(
     "linalg to loops over scalars",
     (
         "func.func(refback-munge-memref-copy)",
-        "func.func(convert-linalg-to-affine-loops,affine-loop-fusion,affine-scalrep,lower-affine)",
+        "func.func(convert-linalg-to-affine-loops,lower-affine)",
         "canonicalize",
         "cse",
     ),
