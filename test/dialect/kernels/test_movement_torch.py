@@ -59,7 +59,7 @@ def test_repeating_agrees_with_torch(op: str) -> None:
 
 def test_interleaving_agrees_with_torch() -> None:
     for shape, times, dim in itertools.product(((), (3,), (2, 3), (0, 2)), (0, 1, 2, -1), (None, 0, -1, 1)):
-        if not shape and dim is not None and times < 0:
+        if len(shape) < 2 and dim == 1 and times < 0 or not shape and times < 0:
             continue  # two errors at once
         over_layouts("repeat_interleave.self_int", shape, times, dim)
     over_layouts("repeat_interleave.self_int", (3,), 2, 0, 5)
