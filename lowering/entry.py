@@ -82,6 +82,7 @@ class NativeTable:
         with self._lock:
             others = self._chain.versions
             self._set_chain(NativeChain((made, *others) if first else (*others, made)))
+            self._release()
 
     def remove(self, record: VersionRecord) -> None:
         """Take a version out; running calls finish. Raises ValueError when it is not in the table."""

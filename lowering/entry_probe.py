@@ -72,9 +72,9 @@ def _check_objects() -> None:
     # functions are called by vectorcall: their types say where the pointer is, behind the fields of a PyObject
     _expect("vectorcall offset", _read(type(_expect), layout.TYPE_VECTORCALL_OFFSET) in range(16, 256, 8), True)
     _expect("float", _read(1.5, layout.FLOAT_VALUE, ctypes.c_double), 1.5)
-    pair = (probe, another)
-    _expect("tuple size", _read(pair, layout.OB_SIZE), 2)
-    _expect("tuple items", _read(pair, layout.TUPLE_ITEMS + 8), id(another))
+    many = (probe, another, *range(40))
+    _expect("tuple size", _read(many, layout.OB_SIZE), len(many))
+    _expect("tuple items", _read(many, layout.TUPLE_ITEMS + 8), id(another))
     items = _read(another, layout.LIST_ITEMS)
     _expect("list items", ctypes.c_int64.from_address(items + 8).value, id(probe))
     _expect("int digits", _read(123456, layout.LONG_DIGITS, ctypes.c_uint32), 123456)
@@ -118,6 +118,7 @@ def _check_call() -> None:
     vector = np.arange(5, dtype=np.float32)
     counts = sys.getrefcount(vector), sys.getrefcount(vector.dtype)
     for number in (0, 1, -1, 5, -5, (1 << 30) - 1, 1 << 30, -(1 << 30), 1 << 45, -(1 << 62), (1 << 63) - 2, -(1 << 63)):
+        vector += 1  # NumPy's fresh arrays may hold an old answer
         doubled, following, same = call(vector, number, -0.5)
         _expect("probe array", (doubled.tolist(), doubled.dtype.char, doubled.flags.num & layout.CARRAY), ((vector * 2).tolist(), "f", layout.CARRAY))
         _expect("probe scalars", (following, struct.pack("d", same)), (number + 1, struct.pack("d", -0.5)))

@@ -190,6 +190,21 @@ done:
   ret i32 %s
 }
 
+; (n: int) -> 42 after n steps
+define i32 @spin(ptr %args, ptr %results) {
+  %n = load i64, ptr %args
+  br label %body
+body:
+  %i = phi i64 [ 0, %0 ], [ %next, %body ]
+  store volatile i64 %i, ptr %results
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %done
+done:
+  store i64 42, ptr %results
+  ret i32 0
+}
+
 ; nothing to compute
 define i32 @done(ptr %args, ptr %results) {
   ret i32 0

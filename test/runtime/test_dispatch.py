@@ -1,0 +1,128 @@
+"""The choice of entry, and what only the Python twin can show. What both entries do is in test/lowering/entry/test_both_entries.py."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tierup.lowering import abi, entry_probe
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.entry_records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
+from tierup.runtime.dispatch import PythonTable, function_type, make_table, native_unavailable
+
+
+def slow(*args: Any, **kwargs: Any) -> str:
+    return "slow"
+
+
+def test_the_native_entry_works_here() -> None:
+    assert native_unavailable() is None
+    assert make_table(1, slow).entry == "native"
+
+
+def test_the_python_entry_can_be_asked_for() -> None:
+    assert make_table(1, slow, entry="python").entry == "python"
+    with pytest.raises(ValueError, match="native or python"):
+        make_table(1, slow, entry="fast")
+
+
+def test_a_failed_probe_gives_the_python_entry_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_probe, "unavailable", lambda: "no such luck")
+    assert native_unavailable() == "no such luck"
+    assert make_table(1, slow).entry == "python"
+
+    class Base:
+        pass
+
+    assert function_type(Base) is Base
+
+
+def test_python_tables_need_neither_mlir_nor_llvm() -> None:
+    code = (
+        "import sys\n"
+        "from tierup.runtime.dispatch import make_table\n"
+        "assert make_table(1, lambda *a: 5, entry='python').callable()(1) == 5\n"
+        "assert not [m for m in sys.modules if m.startswith(('torch_mlir', 'llvmlite'))]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_native_entry_needs_no_mlir() -> None:
+    code = (
+        "import sys\n"
+        "from tierup.runtime.dispatch import make_table\n"
+        "assert make_table(1, lambda *a: 5).callable()(1) == 5\n"
+        "assert not [m for m in sys.modules if m.startswith('torch_mlir')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("entry", ["native", "python"])
+def test_a_kernel_may_be_any_c_function(entry: str) -> None:
+    """The ABI as ctypes sees it: what a kernel reads and fills."""
+    seen: list[Any] = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Result))
+    def kernel(arguments: Any, results: Any) -> int:
+        sizes = list((ctypes.c_int64 * 2).from_address(arguments[0].dims))
+        strides = list((ctypes.c_int64 * 2).from_address(arguments[0].strides))
+        elements = list((ctypes.c_float * 6).from_address(arguments[0].data))
+        number = ctypes.c_int64.from_address(ctypes.addressof(arguments[1])).value
+        flag = ctypes.c_int64.from_address(ctypes.addressof(arguments[2])).value
+        seen.append((sizes, strides, elements, number, flag, arguments[1].dims, list((ctypes.c_int64 * 1).from_address(results[0].dims))))
+        (ctypes.c_int64 * 3).from_address(results[0].data)[:] = [7, 8, 9]
+        return 0
+
+    arguments = (ArgumentSpec(ArgumentKind.ARRAY, "f32", ("s0", 3)), ArgumentSpec(ArgumentKind.INT), ArgumentSpec(ArgumentKind.BOOL))
+    address = ctypes.cast(kernel, ctypes.c_void_p).value
+    assert address is not None
+    table = make_table(3, slow, entry=entry)
+    table.add(VersionRecord(arguments, (ResultSpec(ResultKind.BUFFER, "i64", (3,)),), address, keepalive=kernel))
+    out = table.callable()(np.arange(6, dtype=np.float32).reshape(2, 3), -5, True)
+    assert out.tolist() == [7, 8, 9] and out.dtype == np.int64
+    assert seen == [([2, 3], [12, 4], [0, 1, 2, 3, 4, 5], -5, 1, None, [3])]
+
+
+@pytest.mark.parametrize("entry", ["native", "python"])
+def test_a_base_class_answers_through_its_table(entry: str) -> None:
+    class Function:
+        def __init__(self) -> None:
+            self.table = make_table(1, self.answer, entry=entry)
+            self.table.attach(self)
+
+        def answer(self, *args: Any, **kwargs: Any) -> Any:
+            return args, kwargs
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self.table(*args, **kwargs)
+
+    f = function_type(Function, entry=entry)()
+    assert f(1, 2, a=3) == ((1, 2), {"a": 3}) and f.__call__(5) == ((5,), {})
+
+
+def test_inputs_say_whether_they_are_plain() -> None:
+    assert Inputs(2).plain and Inputs(2, (Positional(0), Positional(1))).plain and Inputs(0).plain
+    assert not Inputs(2, (Positional(1), Positional(0))).plain and not Inputs(2, (Positional(0),)).plain
+    assert not Inputs(1, None, (Constant(GlobalSource({}, "a"), 1),)).plain
+    for wrong in ((Positional(1),), (AttributeSource(AttributeSource(Positional(-1), "a"), "b"),)):
+        with pytest.raises(ValueError):
+            Inputs(1, wrong)
+
+
+def test_unknown_work_is_counted_in_elements() -> None:
+    arguments = (ArgumentSpec(ArgumentKind.ARRAY, "f32", ("s0", 3)), ArgumentSpec(ArgumentKind.INT))
+    record = VersionRecord(arguments, (ResultSpec(ResultKind.BUFFER, "f32", (4, 5)),), 0)
+    assert str(work_of(record)) == "3*s0 + 20"
+    assert work_of(VersionRecord(arguments, record.results, 0, work=9)) == 9
+
+
+def test_the_table_is_the_twin() -> None:
+    public = {n for n in dir(PythonTable) if not n.startswith("_")}
+    from tierup.lowering.entry import NativeTable
+
+    assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel"}
