@@ -90,6 +90,31 @@ def parse(text: str) -> Pipeline:
     return Pipeline(tuple(_step(e, "builtin.module") for e in elements))
 
 
+def nest(text: str) -> str:
+    """A lone pass as it stands in a pipeline on modules: under func.func(...) when it works on functions only."""
+    (element,) = parse_elements(text)
+    if find(element.name) is not None:
+        return text
+    try:
+        passmanager.PassManager.parse(f"func.func({text})", _scratch())
+    except ValueError:
+        return text  # works on modules, or on nothing: `parse` says which
+    try:
+        passmanager.PassManager.parse(f"builtin.module({text})", _scratch())
+    except ValueError:
+        return f"func.func({text})"
+    return text
+
+
+def is_mlir_pass(name: str) -> bool:
+    """Whether MLIR knows a pass or pass pipeline of that name."""
+    try:
+        passmanager.PassManager.parse(f"any({name})", _scratch())
+    except ValueError as e:
+        return "does not refer to a registered pass" not in str(e)
+    return True
+
+
 def _step(element: Element, anchor: str) -> Step:
     if element.children is not None:
         return Nest(element.name, tuple(_step(child, element.name) for child in element.children))
@@ -132,7 +157,7 @@ def _check_mlir(element: Element, anchor: str) -> None:
 def _run(anchor: str, steps: Sequence[Step], op: ir.Operation, module: ir.Module, hooks: tuple[Hook, ...], verify: bool) -> None:
     pending: list[str] = []
     for step in steps:
-        if _all_mlir(step):
+        if _all_mlir(step) and not (hooks and isinstance(step, Nest)):
             pending.append(str(step))
             if hooks:  # one at a time, so that each is seen
                 _manage(anchor, pending, op, hooks)

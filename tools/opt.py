@@ -1,0 +1,151 @@
+"""tierup-opt: MLIR in, passes, MLIR out. Works like mlir-opt, and knows tierup's passes and pipelines beside MLIR's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tierup.dialect import diagnostics, ops, pipeline, registry
+from tierup.dialect.context import new_context
+from tierup.dialect.diagnostics import Diagnostic, Place
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
+from tierup.tools import opt_help
+from tierup.tools.opt_chunks import Chunk, split
+from tierup.tools.opt_expect import check_expected
+from tierup.tools.opt_hooks import PrintIR, Timing
+from tierup.tools.opt_options import Settings, UsageError, parse_arguments
+
+PROGRAM = "tierup-opt"
+
+
+@dataclass
+class Outcome:
+    """What became of one chunk: its output when all went well, and every diagnostic."""
+
+    output: str | None = None
+    found: list[Diagnostic] = field(default_factory=list)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run tierup-opt on a command line (sys.argv without its first word). Returns the exit code: 0, or 1 for any error."""
+    try:
+        settings = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        if settings.action is not None:
+            print(opt_help.ACTIONS[settings.action](settings))
+            return 0
+        steps = pipeline_of(settings)
+        if settings.dump_pass_pipeline:
+            print(f"Pass Manager with {len(steps.steps)} passes:\n{steps}", file=sys.stderr)
+        return _process(settings, steps)
+    except UsageError as e:
+        print(f"{PROGRAM}: {e}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of our output went away: `tierup-opt ... | head`
+        sys.stdout = None
+        return 1
+
+
+def pipeline_of(settings: Settings) -> Pipeline:
+    """The passes that the command line asks for. Raises UsageError."""
+    try:
+        if settings.pass_pipeline is not None:
+            return registry.parse(settings.pass_pipeline)
+        steps: list[pipeline.Step] = []
+        for flag in settings.passes:
+            if flag.pipeline:
+                steps.extend(registry.pipeline(flag.text).steps)
+            else:
+                steps.extend(registry.parse(pipeline.nest(flag.text)).steps)
+        return Pipeline(tuple(steps))
+    except PipelineError as e:
+        shown = ""
+        if settings.pass_pipeline is not None and e.at is not None:
+            shown = f"\n{settings.pass_pipeline}\n{' ' * e.at}^"
+        raise UsageError(f"{e}{shown}") from e
+
+
+def _process(settings: Settings, steps: Pipeline) -> int:
+    name, data = _read(settings.input)
+    if data.startswith(b"ML\xefR"):
+        chunks = [Chunk(name, "", 0, bytecode=data)]
+    else:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as e:
+            raise UsageError(f"'{name}' is neither MLIR text in UTF-8 nor MLIR bytecode: {e}") from e
+        chunks = split(name, text) if settings.split_input_file else [Chunk(name, text, 0)]
+    timing = Timing() if settings.timing else None
+    failed = False
+    outputs: list[str] = []
+    for chunk in chunks:
+        outcome = _run(chunk, settings, steps, timing)
+        if settings.verify_diagnostics:
+            outcome.found = check_expected(chunk, outcome.found)
+            failed |= bool(outcome.found)
+        else:
+            failed |= outcome.output is None
+        for diagnostic in outcome.found:
+            print(chunk.show(diagnostic), file=sys.stderr)
+        if outcome.output is not None:
+            outputs.append(outcome.output)
+    if timing is not None:
+        print(timing.table(), file=sys.stderr)
+    if outputs or not failed:
+        _write(settings.output, "// -----\n\n".join(outputs))
+    return int(failed)
+
+
+def _run(chunk: Chunk, settings: Settings, steps: Pipeline, timing: Timing | None) -> Outcome:
+    """Parse, verify, run, print one chunk, each in a context of its own."""
+    context = new_context()
+    outcome = Outcome()
+    hooks = [h for h in (PrintIR.of(settings), timing) if h is not None]
+    with diagnostics.collect(context) as found:
+        try:
+            module = chunk.parse(context)
+            broken = [] if settings.allow_unregistered_dialect else ops.verify(module.operation)
+            if not broken:
+                steps.run(module, hooks=hooks, verify=settings.verify_each)
+                outcome.output = _print(module, settings)
+            found.extend(broken)
+        except PassFailure as e:
+            found.extend(e.diagnostics)
+            if not any(d.severity == "error" for d in found):  # a pass of MLIR's that failed without a word
+                found.append(Diagnostic("error", Place(), f"pass '{e.pass_name}' failed"))
+        except ir.MLIRError as e:
+            if not found:
+                found.append(Diagnostic("error", Place(), str(e)))
+    outcome.found = list(found)
+    return outcome
+
+
+def _print(module: ir.Module, settings: Settings) -> str:
+    text = module.operation.get_asm(enable_debug_info=settings.print_debuginfo, print_generic_op_form=settings.print_op_generic)
+    return text.rstrip("\n") + "\n"
+
+
+def _read(path: str) -> tuple[str, bytes]:
+    if path == "-":
+        return "<stdin>", sys.stdin.buffer.read()
+    try:
+        return path, Path(path).read_bytes()
+    except OSError as e:
+        raise UsageError(f"cannot open input file '{path}': {e.strerror}") from e
+
+
+def _write(path: str, text: str) -> None:
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        Path(path).write_text(text)
+    except OSError as e:
+        raise UsageError(f"cannot open output file '{path}': {e.strerror}") from e
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""tierup-opt's command line: a table of options, everything else is a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tierup.dialect import mlir_passes, registry
+from tierup.dialect.pipeline import is_mlir_pass
+from tierup.dialect.spelling import closest
+
+
+class UsageError(Exception):
+    """A command line that asks for nothing that can be done."""
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One option: `field` of Settings; `value` is what --help calls its value, "" for a flag."""
+
+    flag: str
+    field: str
+    value: str
+    meaning: str
+
+
+OPTIONS = (
+    OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes as one text, of tierup and MLIR at any nesting: builtin.module(a,func.func(b{x=1}))"),
+    OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
+    OptionRow("split-input-file", "split_input_file", "", "treat the parts between lines `// -----` as inputs of their own"),
+    OptionRow("verify-diagnostics", "verify_diagnostics", "", "check diagnostics against `// expected-error@+1 {{...}}` comments"),
+    OptionRow("verify-each", "verify_each", "true|false", "verify the module after each pass (default: true)"),
+    OptionRow("allow-unregistered-dialect", "allow_unregistered_dialect", "", "let ops of unknown dialects pass"),
+    OptionRow("mlir-print-ir-before-all", "print_before_all", "", "print the IR before each pass, to stderr"),
+    OptionRow("mlir-print-ir-after-all", "print_after_all", "", "print the IR after each pass, to stderr"),
+    OptionRow("mlir-print-ir-before", "print_before", "PASS,...", "print the IR before these passes, to stderr"),
+    OptionRow("mlir-print-ir-after", "print_after", "PASS,...", "print the IR after these passes, to stderr"),
+    OptionRow("mlir-print-ir-module-scope", "print_module_scope", "", "print the whole module, not only the function a pass worked on"),
+    OptionRow("mlir-print-debuginfo", "print_debuginfo", "", "print locations"),
+    OptionRow("mlir-print-op-generic", "print_op_generic", "", "print all ops in the generic form"),
+    OptionRow("mlir-timing", "timing", "", "print a table of how long each pass took, to stderr"),
+    OptionRow("dump-pass-pipeline", "dump_pass_pipeline", "", "print the pipeline that is about to run, to stderr"),
+    OptionRow("list-passes", "", "", "list all passes, tierup's with their options"),
+    OptionRow("list-pipelines", "", "", "list the named pipelines with their steps"),
+    OptionRow("o", "output", "FILE", "write the result there (default: -, stdout)"),
+    OptionRow("help", "", "", "this text; --help --PASS explains one pass"),
+)
+
+_ACTIONS = ("help", "list-passes", "list-pipelines")
+
+
+@dataclass(frozen=True)
+class PassFlag:
+    """A pass, or a named pipeline, in its place on the command line."""
+
+    text: str
+    pipeline: bool = False
+
+
+@dataclass
+class Settings:
+    """A command line, read."""
+
+    input: str = "-"
+    output: str = "-"
+    passes: list[PassFlag] = field(default_factory=list)
+    pass_pipeline: str | None = None
+    action: str | None = None
+    split_input_file: bool = False
+    verify_diagnostics: bool = False
+    verify_each: bool = True
+    allow_unregistered_dialect: bool = False
+    print_before_all: bool = False
+    print_after_all: bool = False
+    print_before: tuple[str, ...] = ()
+    print_after: tuple[str, ...] = ()
+    print_module_scope: bool = False
+    print_debuginfo: bool = False
+    print_op_generic: bool = False
+    timing: bool = False
+    dump_pass_pipeline: bool = False
+
+
+def parse_arguments(arguments: Sequence[str]) -> Settings:
+    """Read a command line. Raises UsageError with the nearest thing that exists."""
+    rows = {row.flag: row for row in OPTIONS}
+    settings = Settings()
+    inputs: list[str] = []
+    rest = list(arguments)
+    only_inputs = False
+    while rest:
+        word = rest.pop(0)
+        if word == "--" and not only_inputs:
+            only_inputs = True
+        elif only_inputs or word == "-" or not word.startswith("-"):
+            inputs.append(word)
+        else:
+            name, equals, value = word.lstrip("-").partition("=")
+            name = "help" if name == "h" else name
+            if name in rows:
+                _set(settings, rows[name], value if equals else None, rest)
+            else:
+                settings.passes.append(_pass(name, value))
+    if len(inputs) > 1:
+        raise UsageError(f"one input is read, got {', '.join(inputs)}")
+    if inputs:
+        settings.input = inputs[0]
+    if settings.pass_pipeline is not None and settings.passes and settings.action is None:
+        raise UsageError("cannot use --pass-pipeline and single passes or --tierup-pipeline together")
+    return settings
+
+
+def _set(settings: Settings, row: OptionRow, value: str | None, rest: list[str]) -> None:
+    if row.flag in _ACTIONS:
+        settings.action = row.flag
+        return
+    if not row.value or row.value == "true|false":
+        setattr(settings, row.field, _truth(row, value))
+        return
+    if value is None:
+        if not rest:
+            raise UsageError(f"option --{row.flag} needs a value: --{row.flag}={row.value}")
+        value = rest.pop(0)
+    if row.flag == "tierup-pipeline":
+        settings.passes.append(PassFlag(value, pipeline=True))
+    elif row.value == "PASS,...":
+        setattr(settings, row.field, (*getattr(settings, row.field), *value.split(",")))
+    else:
+        setattr(settings, row.field, value)
+
+
+def _truth(row: OptionRow, value: str | None) -> bool:
+    if value in (None, "true", "1"):
+        return True
+    if value in ("false", "0"):
+        return False
+    raise UsageError(f"option --{row.flag} is true or false, not '{value}'")
+
+
+def _pass(name: str, options: str) -> PassFlag:
+    if registry.find(name) is None and not is_mlir_pass(name):
+        known = [*(row.flag for row in OPTIONS), *registry.passes(), *mlir_passes.NAMES]
+        near = closest(f"--{name}", [f"--{k}" for k in known])
+        raise UsageError(f"unknown command line argument '--{name}'{near or '; see --help and --list-passes'}")
+    return PassFlag(f"{name}{{{options}}}" if options else name)
