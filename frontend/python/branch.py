@@ -17,7 +17,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.python.frame import Frame, Unjoinable
+from tierup.frontend.python.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.values import (
     Array, Const, DTypeOf, IntList, Mapping_, Scalar, Sequence, ShapeOf, Unset, Value, describe, is_number, is_numpy_scalar, number_kind,
 )  # fmt: skip
@@ -34,6 +34,7 @@ class PendingIf:
         self._scratch = em.create("torch.prim.If", [condition], [], regions=2)
         self.blocks = [r.blocks.append() for r in self._scratch.regions]
         self._regions: list[int | None] = [None, None]
+        self.is_open = True
 
     @contextmanager
     def arm(self, index: int) -> Iterator[None]:
@@ -52,11 +53,14 @@ class PendingIf:
         for region, block in zip(op.regions, self.blocks, strict=True):
             block.append_to(region)
         self._scratch.erase()
+        self.is_open = False
         return list(op.results)
 
     def abandon(self) -> None:
         """As if neither arm had been built."""
-        self._scratch.erase()
+        if self.is_open:
+            self._scratch.erase()
+            self.is_open = False
 
 
 # --- templates -----------------------------------------------------------------------------------------------------------
@@ -80,6 +84,7 @@ class OneArray:
     min_rank: int
     dtype: np.dtype | None
     decays: bool
+    detached: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
     if isinstance(value, Scalar):
         return OneScalar(value.kind)
     if isinstance(value, Array):
-        return OneArray(value.rank, value.at_least, value.dtype, value.decays)
+        return OneArray(value.rank, value.at_least, value.dtype, value.decays, value.detached)
     if isinstance(value, (IntList, DTypeOf)):
         return OneOther(type(value))
     if isinstance(value, ShapeOf):
@@ -132,7 +137,7 @@ def unify(a: Template, b: Template) -> Template | None:
         b = template_of(b.value, generalise=True)
     if isinstance(a, OneArray) and isinstance(b, OneArray):
         rank = a.rank if a.rank == b.rank else None
-        return OneArray(rank, min(a.min_rank, b.min_rank), a.dtype if a.dtype == b.dtype else None, a.decays or b.decays)
+        return OneArray(rank, min(a.min_rank, b.min_rank), a.dtype if a.dtype == b.dtype else None, a.decays or b.decays, a.detached or b.detached)
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
             return None
@@ -196,7 +201,7 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
     if isinstance(template, OneScalar):
         return Scalar(next(ssa), template.kind)
     if isinstance(template, OneArray):
-        return Array(next(ssa), template.rank, template.min_rank, template.dtype, template.decays)
+        return Array(next(ssa), template.rank, template.min_rank, template.dtype, template.decays, template.detached)
     if isinstance(template, OneOther):
         return template.make(next(ssa))
     items = [raise_(item, ssa, region) for item in template.items]
@@ -220,16 +225,23 @@ def scalar_ssa(em: Emitter, value: Value) -> ir.Value:
 
 def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
     """`then() if condition else orelse()`. Raises Unjoinable when the two are of different kinds."""
-    em = frame.em
-    pending = PendingIf(em, condition)
-    outer = dict(frame.env)
+    pending = PendingIf(frame.em, condition)
+    outer = frame.env
+    values: list[Value] = []
     try:
-        values = []
         for index, build in enumerate((then, orelse)):
+            frame.env = dict(outer)
             with pending.arm(index):
                 values.append(build())
-            frame.env = dict(outer)
+            for name, value in frame.env.items():
+                if outer.get(name) is not value:
+                    outer[name] = Unset("it is set in a part of an expression that may not run")
+            frame.env = outer
         joined = join_values(frame, pending, values)
+    except WillRaise as e:
+        frame.env = outer
+        pending.abandon()
+        return _one_arm_raises(frame, condition, e, (then, orelse), len(values))
     except BaseException:
         pending.abandon()
         frame.env = outer
@@ -241,6 +253,23 @@ def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callab
             "give both branches the same kind of value, for example with np.float64(...)", Unjoinable,
         )  # fmt: skip
     return joined
+
+
+def _one_arm_raises(frame: Frame, condition: ir.Value, error: WillRaise, arms: tuple[Callable[[], Value], ...], index: int) -> Value:
+    """The arm `index` can only raise: raise when it is chosen, else go on with the other arm's value."""
+    pending = PendingIf(frame.em, condition)
+    with pending.arm(index):
+        raise_error(frame, error.error)
+    pending.finish([[], []], [])
+    return arms[1 - index]()
+
+
+def raise_error(frame: Frame, error: Exception) -> None:
+    """Emit the raising of a built-in exception."""
+    em = frame.em
+    message = str(error.args[0]) if error.args else ""
+    kind = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")  # UFuncTypeError is a TypeError
+    em.create("torch.prim.RaiseException", [em.str(message), em.str(kind)], [])
 
 
 def join_values(frame: Frame, pending: PendingIf, values: list[Value]) -> Value | None:

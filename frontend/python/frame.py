@@ -20,6 +20,9 @@ from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
 
 
+ALL_NAMES = ("*",)
+
+
 class NeedsStatic(UnsupportedSyntax):
     """Unsupported unless a value were known at build time: an enclosing loop may be unrolled instead."""
 
@@ -64,8 +67,14 @@ class Frame:
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array] = {}  # block arguments after the leaves, in order
         self.locals = local_names(source.tree)
-        self.loop_depth = 0
+        self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
+        # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
+        # iteration of a loop that is written out
+        self.boundary: tuple[str, ...] | None = None
+        self.in_loop = False
+        self.is_entry = True
         self.duplicates = 0  # how often the code after a branch was built once more
+        self.peeled: dict[ast.AST, int] = {}
 
     # --- errors ------------------------------------------------------------------------------------------------------
 
@@ -129,8 +138,13 @@ class Frame:
             leaf = flatten(value, [], str(access))
             assert isinstance(leaf, Leaf)
             self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+        return self.hidden_array(access)
+
+    def hidden_array(self, access: Access) -> Array:
+        """The block argument that a hidden input is in this function."""
+        if access not in self.hidden:
             ssa = self.block.add_argument(self.em.types.tensor, self.em.unknown)
-            self.hidden[access] = Array(ssa, leaf.ndim, decays=False)
+            self.hidden[access] = Array(ssa, self.outside.hidden[access].leaf.ndim, decays=False)
         return self.hidden[access]
 
 

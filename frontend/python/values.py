@@ -209,3 +209,8 @@ class Jump(Ends):
 @dataclass
 class Raised(Ends):
     """Nothing after this runs."""
+
+
+@dataclass
+class Fell(Ends):
+    """All that follows was built too, and falls through."""

@@ -1,0 +1,316 @@
+"""A Python function to a module over the torch dialect: `build`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect.context import thread_context
+from tierup.dialect.mlir import ir
+from tierup.frontend.python import builtin_functions, numpy_elementwise, operators_of_tierup
+from tierup.frontend.python.arrays import shape_items
+from tierup.frontend.python.branch import Same, Template, lower, raise_, template_of, types_of
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
+from tierup.frontend.python.source import Source, parse
+from tierup.frontend.python.statements import execute
+from tierup.frontend.python.values import (
+    NONE, Array, Const, Mapping_, Object, Raised, Return, Scalar, Sequence, ShapeOf, Value, describe,
+)  # fmt: skip
+from tierup.runtime.hidden import Access, Constant, HiddenInput
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
+
+REGISTERED = (builtin_functions, numpy_elementwise, operators_of_tierup)  # imported for the handlers they register
+
+
+@dataclass(frozen=True)
+class GraphResult:
+    """A function's graph and what a caller must know to call it.
+
+    The entry's arguments are `leaves` in order, then `hidden`. The graph is right as long as every constant holds and every
+    hidden input fits. `output` says how the flat results become the Python result.
+    """
+
+    module: ir.Module
+    entry: str
+    leaves: tuple[tuple[str, Leaf], ...]
+    output: OutputTree
+    hidden: tuple[HiddenInput, ...]
+    constants: tuple[Constant, ...]
+    writes: bool  # whether the program writes an array: tensors are !torch.tensor then
+    notes: tuple[str, ...] = ()
+
+
+def build(function: FunctionType, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:
+    """The graph of `function` for calls of this shape.
+
+    `arguments` are needed for parameters that are objects (`self`): their attributes are read now. Raises UnsupportedSyntax
+    for what is not translated.
+    """
+    source = parse(function)
+    context = thread_context()
+    with context:
+        try:
+            return _Program(context, mutable=False).build(source, shape, arguments or {})
+        except NeedsMutation:
+            return _Program(context, mutable=True).build(source, shape, arguments or {})
+
+
+def shape_from_annotations(function: FunctionType) -> CallShape:
+    """The shape of a call not seen yet: arrays of any rank, save for parameters annotated int, float or bool."""
+    kinds = {int: "int", float: "float", bool: "bool", "int": "int", "float": "float", "bool": "bool"}
+    parameters = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        annotation = parameter.annotation
+        kind = kinds.get(annotation, "array") if isinstance(annotation, (type, str)) else "array"
+        parameters.append((name, Leaf(kind)))
+    return CallShape(tuple(parameters))
+
+
+@dataclass
+class _Callee:
+    """A private function built for one kind of call. `hidden`: what its caller must pass after the arguments."""
+
+    name: str
+    func: ir.Operation
+    hidden: tuple[Access, ...]
+    parameters: list[Template]
+    result: Template
+
+
+@dataclass
+class _Program:
+    """One module in the making."""
+
+    context: ir.Context
+    mutable: bool
+    em: Emitter = field(init=False)
+    outside: Outside = field(init=False)
+    callees: dict[Any, _Callee] = field(default_factory=dict)
+    stack: list[FunctionType] = field(default_factory=list)
+    kept: list[object] = field(default_factory=list)  # what keys hold by identity
+
+    def __post_init__(self) -> None:
+        self.em = Emitter(self.context, self.mutable)
+        self.outside = Outside()
+        self.module = ir.Module.create(self.em.unknown)
+
+    # --- the entry ---------------------------------------------------------------------------------------------------
+
+    def build(self, source: Source, shape: CallShape, arguments: Mapping[str, object]) -> GraphResult:
+        em = self.em
+        leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
+        types = [em.types.tensor if leaf.kind in ("array", "scalar") else em.types.scalars[leaf.kind] for _, leaf in leaves]
+        name = _symbol(source.function)
+        func, frame = self._function(source, name, types)
+        ssa = iter(list(frame.block.arguments))
+        with em.function(frame.block):
+            for parameter, tree in shape.parameters:
+                frame.env[parameter] = _parameter(frame, tree, Access("argument", parameter), arguments, ssa)
+            value = self._body(frame)
+            results, output = self._outputs(frame, value)
+            self._finish(func, frame, results)
+        hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
+        names = [n for n, _ in leaves] + [str(h.access) for h in hidden]
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n)}) for n in names])
+        func.attributes["tierup.source"] = ir.StringAttr.get("jit")
+        self._drop_unused(func)
+        return GraphResult(self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable)
+
+    def _function(self, source: Source, name: str, types: list[ir.Type]) -> tuple[ir.Operation, Frame]:
+        """An empty function and its frame. Its type is set when it is finished."""
+        location = ir.Location.file(source.filename, source.tree.lineno, source.tree.col_offset + 1, self.context)
+        attributes = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, []))}
+        func = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=ir.InsertionPoint(self.module.body))
+        block = func.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+        return func, Frame(self.em, source, self.outside, block, self.call)
+
+    def _body(self, frame: Frame) -> Value | None:
+        """What the body returns; None when it can only raise."""
+        function = frame.source.function
+        self.stack.append(function)
+        try:
+            end = execute(frame, frame.source.body, tail=True)
+        finally:
+            self.stack.pop()
+        if isinstance(end, Raised):
+            return None
+        return end.value if isinstance(end, Return) else NONE
+
+    def _finish(self, func: ir.Operation, frame: Frame, results: list[ir.Value]) -> None:
+        frame.em.create("func.return", results, [])
+        types = [a.type for a in frame.block.arguments], [r.type for r in results]
+        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+
+    def _outputs(self, frame: Frame, value: Value | None) -> tuple[list[ir.Value], OutputTree]:
+        """The flat results, and how they become the Python value."""
+        if value is None:
+            return [], Output("const")
+        if isinstance(value, Array):
+            return [value.ssa], Output("array", value.decays)
+        if isinstance(value, Scalar):
+            return [value.ssa], Output(value.kind)
+        if isinstance(value, Const) and _returnable(value.value):
+            return [], Output("const", value=value.value)
+        if isinstance(value, ShapeOf):
+            value = Sequence("tuple", shape_items(frame, None, value))
+        if isinstance(value, (Sequence, Mapping_)):
+            items = list(value.items.values()) if isinstance(value, Mapping_) else value.items
+            parts = [self._outputs(frame, item) for item in items]
+            tree = OutputNode(
+                "dict" if isinstance(value, Mapping_) else value.kind,
+                tuple(t for _, t in parts),
+                tuple(value.items) if isinstance(value, Mapping_) else (),
+            )
+            return [s for ssa, _ in parts for s in ssa], tree
+        raise frame.error(None, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
+
+    def _drop_unused(self, entry: ir.Operation) -> None:
+        """Private functions that only an abandoned attempt called."""
+        called: set[str] = set()
+        functions = {callee.name: callee.func for callee in self.callees.values()}
+        pending = [entry]
+        while pending:
+            for name in _calls(pending.pop()):
+                if name not in called:
+                    called.add(name)
+                    pending.append(functions[name])
+        for name, func in functions.items():
+            if name not in called:
+                func.erase()
+
+    # --- calls of other tierup functions -------------------------------------------------------------------------------
+
+    def call(self, frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """A func.call of a private function, built once for each kind of arguments."""
+        if function in self.stack:
+            raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
+        bound = _bind(frame, node, function, args, kwargs)
+        key = (function, tuple(self._key(v) for v in bound.values()))
+        callee = self.callees.get(key)
+        if callee is None:
+            callee = self.callees[key] = self._build_callee(function, bound)
+        em = frame.em
+        operands = [s for v, t in zip(bound.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
+        operands += [frame.hidden_array(access).ssa for access in callee.hidden]
+        symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
+        results = em.create("func.call", operands, types_of(em, callee.result), symbol).results
+        return raise_(callee.result, iter(results), em.region)
+
+    def _build_callee(self, function: FunctionType, bound: Mapping[str, Value]) -> _Callee:
+        em = self.em
+        name = f"{_symbol(function)}_{len(self.callees)}"
+        parameters = [template_of(v) for v in bound.values()]
+        types = [t for template in parameters for t in types_of(em, template)]
+        func, frame = self._function(parse(function), name, types)
+        func.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        frame.is_entry = False
+        ssa = iter(list(frame.block.arguments))
+        try:
+            with em.function(frame.block):
+                for parameter, template in zip(bound, parameters, strict=True):
+                    frame.env[parameter] = external(raise_(template, ssa, 0))
+                value = self._body(frame) or NONE
+                result = template_of(value)
+                self._finish(func, frame, lower(em, value, result))
+        except BaseException:
+            func.erase()
+            raise
+        return _Callee(name, func, tuple(frame.hidden), parameters, result)
+
+    def _key(self, value: Value) -> Any:
+        """What a callee depends on of an argument: everything but SSA values."""
+        if isinstance(value, Const):
+            number = value.value is None or isinstance(value.value, (bool, int, float, str, np.generic))
+            self.kept.append(value.value)
+            return "const", type(value.value), repr(value.value) if number else id(value.value)
+        if isinstance(value, Object):
+            return "object", value.access
+        if isinstance(value, Sequence):
+            return value.kind, tuple(self._key(v) for v in value.items)
+        if isinstance(value, Mapping_):
+            return "dict", tuple((k, self._key(v)) for k, v in value.items.items())
+        template = template_of(value)
+        self.kept.append(template)
+        return id(template) if isinstance(template, Same) else template
+
+
+def _bind(frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+    """Arguments by parameter, defaults filled in."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as e:
+        raise WillRaise(TypeError(f"{function.__name__}() {e}")) from e
+    values: dict[str, Value] = {}
+    for name, parameter in signature.parameters.items():
+        if name in bound.arguments:
+            given = bound.arguments[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                given = Sequence("tuple", list(given))
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                given = Mapping_(given)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            given = Sequence("tuple", [])
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            given = Mapping_({})
+        else:
+            given = frame.outside_value(node, parameter.default, Access("default", name, (), function))
+        values[name] = given
+    return values
+
+
+def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str, object], ssa: Iterator[ir.Value]) -> Value:
+    """A parameter's value: its leaves are the next block arguments."""
+    if isinstance(tree, Leaf):
+        if tree.kind in ("array", "scalar"):
+            return Array(next(ssa), tree.ndim, decays=tree.kind == "scalar")
+        if tree.kind == "none":
+            return NONE
+        if tree.kind == "str":
+            return Const(tree.value)
+        if tree.kind == "object":
+            return frame.outside_value(None, access.read(arguments), access)
+        return Scalar(next(ssa), tree.kind)
+    keys = tree.keys if tree.kind == "dict" else range(len(tree.items))
+    items = [_parameter(frame, item, access.item(key), arguments, ssa) for key, item in zip(keys, tree.items, strict=True)]
+    if tree.kind == "dict":
+        return Mapping_(dict(zip(tree.keys, items, strict=True)), external=True)
+    return Sequence(tree.kind, items, external=True)
+
+
+def external(value: Value) -> Value:
+    """A caller's list or dict, which the callee may not change."""
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, [external(v) for v in value.items], external=True)
+    if isinstance(value, Mapping_):
+        return Mapping_({k: external(v) for k, v in value.items.items()}, external=True)
+    return value
+
+
+def _returnable(value: object) -> bool:
+    return value is None or value is Ellipsis or isinstance(value, (bool, int, float, str, np.generic, np.dtype, type))
+
+
+def _calls(func: ir.Operation) -> set[str]:
+    """The functions that a function calls."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            found.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        return ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return found
+
+
+def _symbol(function: FunctionType) -> str:
+    return re.sub(r"\W", "_", function.__name__) if function.__name__ != "<lambda>" else "lambda_"

@@ -1,0 +1,347 @@
+"""`for` and `while`: prim.Loop when the run decides how often, or written out when the body needs to know which iteration it is.
+
+A loop carries the names that its body assigns and that had a value before. Types of carried values must stand still: where
+the first iteration changes one (a Python 0.0 that becomes an array), that iteration is built apart, in front of the loop.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python import arrays, iteration
+from tierup.frontend.python.branch import PendingIf, Template, general, join_environments, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.conditionals import boundary_end, branch, has_jump
+from tierup.frontend.python.expressions import assign_target, condition
+from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, assigned_names
+from tierup.frontend.python.iteration import MAX_UNROLLED
+from tierup.frontend.python.scalars import not_, raise_if, to_bool
+from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Unset, Value, describe
+
+Execute = Callable[..., Ends | None]
+MAX_PEELED = 3
+MAX_ROUNDS = 6
+INT64_MAX = (1 << 63) - 1
+
+
+class _Changes(Exception):  # noqa: N818 - a request, not an error
+    """The body gives a carried name another kind of value than it had before the loop."""
+
+    def __init__(self, name: str, before: Value, after: Value) -> None:
+        super().__init__(name)
+        self.name, self.before, self.after = name, before, after
+
+
+@dataclass
+class _Body:
+    """One loop to build. `bind` gives the target its item; `again` is the loop's condition at the end of an iteration."""
+
+    node: ast.For | ast.While
+    trips: ir.Value
+    first: ir.Value  # !torch.bool: whether the loop runs at all (while)
+    bind: Callable[[Value], None]
+    again: Callable[[], Value]
+
+
+# --- for -----------------------------------------------------------------------------------------------------------------
+
+
+def for_(frame: Frame, node: ast.For, iterated: Value, rest: list[Any], tail: bool, execute: Execute, step: type) -> Ends | None:
+    if node.orelse:
+        raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
+    frame.at(node)
+    iterable = iteration.iterate(frame, node.iter, iterated)
+    return _for_from(frame, node, iterable, 0, rest, tail, execute, step)
+
+
+def _for_from(
+    frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type
+) -> Ends | None:
+    """The loop from item `offset` on."""
+    known = iterable.length.value if isinstance(iterable.length, Const) else None
+    if known is not None and known <= offset:
+        return None
+    if iterable.needs_static_index or known == offset + 1:
+        return _write_out(frame, node, iterable, offset, rest, tail, execute, step)
+    saved = dict(frame.env)
+    try:
+        _build_for(frame, node, iterable, offset, execute)
+        return None
+    except NeedsStatic as e:
+        frame.env = saved
+        if known is None or known - offset > MAX_UNROLLED:
+            raise e from None
+        return _write_out(frame, node, iterable, offset, rest, tail, execute, step)
+    except _Changes as e:
+        frame.env = saved
+        return _peel(frame, node, iterable, offset, rest, tail, execute, step, e)
+
+
+def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, execute: Execute) -> None:
+    em = frame.em
+    length = arrays.as_int(frame, node.iter, iterable.length)
+    if offset:
+        length = em.scalar("aten.sub.int", [length, em.int(offset)], em.types.int)
+
+    def bind(i: Value) -> None:
+        assign_target(frame, node.target, iterable.item(iteration.add(frame, node.iter, i, Const(offset))))
+
+    body = _Body(node, length, em.bool(True), bind, lambda: Const(True))
+    _build(frame, body, assigned_names([node]), execute)
+
+
+def _write_out(
+    frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type
+) -> Ends | None:
+    """Every iteration one after the other."""
+    if not isinstance(iterable.length, Const):
+        raise frame.error(node.iter, "as many items as only the run knows", "loop over an array or a range", NeedsStatic)
+    count = iterable.length.value
+    if count - offset > MAX_UNROLLED:
+        raise frame.error(node, f"{count} iterations to write out (at most {MAX_UNROLLED})", "use array operations")
+
+    def binder(i: int) -> Any:
+        def run(_rest: list[Any], _tail: bool) -> None:
+            assign_target(frame, node.target, iterable.item(Const(i)))
+
+        return step(run, node)
+
+    if any(_jumps_loop(s) for s in node.body):
+        return _iterations(frame, node, [[binder(i), *node.body] for i in range(offset, count)], execute)
+    statements = [s for i in range(offset, count) for s in (binder(i), *node.body)]
+    return execute(frame, [*statements, *rest], tail=tail) or Fell()
+
+
+def _jumps_loop(node: Any) -> bool:
+    """Whether a statement breaks or continues the loop whose body it is in."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return True
+    if isinstance(node, ast.If):
+        return any(_jumps_loop(s) for s in (*node.body, *node.orelse))
+    return isinstance(node, ast.With) and any(_jumps_loop(s) for s in node.body)
+
+
+def _iterations(frame: Frame, node: ast.AST, bodies: list[list[Any]], execute: Execute) -> Ends | None:
+    """Iterations that may stop the loop: what follows a `break` that the run decides goes into a branch."""
+    for index, body in enumerate(bodies):
+        end = _one_iteration(frame, body, execute)
+        if isinstance(end, Raised):
+            return end
+        assert isinstance(end, Jump)
+        frame.env = dict(end.env)
+        if isinstance(end.broke, Const):
+            if end.broke.value:
+                return None
+            continue
+        assert isinstance(end.broke, Scalar)
+        _unless(frame, node, end.broke.ssa, lambda later=bodies[index + 1 :]: _iterations(frame, node, later, execute))
+        return None
+    return None
+
+
+def _one_iteration(frame: Frame, body: list[Any], execute: Execute) -> Ends:
+    saved = frame.boundary, frame.in_loop
+    frame.boundary, frame.in_loop = ALL_NAMES, True
+    try:
+        return execute(frame, body, tail=True) or boundary_end(frame)
+    finally:
+        frame.boundary, frame.in_loop = saved
+
+
+def _unless(frame: Frame, node: ast.AST, broke: ir.Value, build: Callable[[], Ends | None]) -> None:
+    """Run `build` if the loop has not stopped, and join the names."""
+    outer = frame.env
+    pending = PendingIf(frame.em, broke)
+    envs = [dict(outer)]
+    try:
+        frame.env = dict(outer)
+        with pending.arm(1):
+            build()
+        envs.append(frame.env)
+        merged = join_environments(frame, node, pending, envs, outer)
+    except BaseException:
+        frame.env = outer
+        pending.abandon()
+        raise
+    if merged is None:
+        pending.abandon()
+        frame.env = outer
+        raise frame.error(node, "`break` in a loop that changes what kind of value a name has", "give the name one kind of value before the loop", Unjoinable)
+    frame.env = merged
+
+
+# --- while ---------------------------------------------------------------------------------------------------------------
+
+
+def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: Execute) -> Ends | None:
+    if node.orelse:
+        raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
+    saved = dict(frame.env)
+    first = condition(frame, node.test)
+    frame.at(node)
+    if isinstance(first, Const) and not first.value:
+        return None
+    em = frame.em
+    first_ssa = to_bool(frame, first)
+    body = _Body(node, em.int(INT64_MAX), first_ssa, lambda i: None, lambda: condition(frame, node.test))
+    try:
+        _build(frame, body, assigned_names([node]), execute)
+        return None
+    except NeedsStatic as e:
+        frame.env = saved
+        frame.peeled[node] = frame.peeled.get(node, 0) + 1
+        if not isinstance(first, Const) or frame.peeled[node] > MAX_DEPTH or any(_jumps_loop(s) for s in node.body):
+            raise e from None
+        return execute(frame, [*node.body, node, *rest], tail=tail) or Fell()
+    except _Changes as e:
+        frame.env = saved
+        frame.peeled[node] = frame.peeled.get(node, 0) + 1
+        if frame.peeled[node] > MAX_PEELED or any(_jumps_loop(s) for s in node.body):
+            raise _refused(frame, node, e) from None
+        if isinstance(first, Const):
+            return execute(frame, [*node.body, node, *rest], tail=tail) or Fell()
+        return branch(frame, node, first_ssa, [*node.body, node], [], rest, tail, execute)
+
+
+MAX_DEPTH = 32  # iterations of a `while` over static structure
+
+
+# --- both ----------------------------------------------------------------------------------------------------------------
+
+
+def _build(frame: Frame, body: _Body, assigned: set[str], execute: Execute) -> None:
+    """Make the prim.Loop. Raises _Changes when a carried name does not keep its kind."""
+    outer = frame.env
+    carried = tuple(n for n, v in outer.items() if n in assigned and not isinstance(v, Unset))
+    templates = {n: general(template_of(outer[n], generalise=True)) for n in carried}
+    for _ in range(MAX_ROUNDS):
+        widened = _attempt(frame, body, outer, carried, templates, assigned, execute)
+        if widened is None:
+            return
+        templates = widened
+    raise frame.error(body.node, "a loop whose values change rank or dtype in every iteration")
+
+
+def _attempt(
+    frame: Frame, body: _Body, outer: dict[str, Value], carried: tuple[str, ...], templates: dict[str, Template], assigned: set[str], execute: Execute
+) -> dict[str, Template] | None:
+    """Build the loop for these templates: None when it fits, else wider templates, nothing built."""
+    em = frame.em
+    location = em.location
+    types = [t for name in carried for t in types_of(em, templates[name])]
+    initial = [s for name in carried for s in lower(em, outer[name], templates[name])]
+    scratch = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
+    line = body.node.lineno
+    saved = frame.boundary, frame.in_loop
+    done = False
+    try:
+        block = scratch.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
+        arguments = list(block.arguments)
+        with em.at_end(block):
+            values = iter(arguments[1:])
+            frame.env = dict(outer)
+            for name in assigned - set(carried):
+                frame.env[name] = Unset(f"the loop at line {line} has not set it yet")
+            for name in carried:
+                frame.env[name] = raise_(templates[name], values, em.region)
+            inside = frame.env
+            frame.boundary, frame.in_loop = carried, True
+            body.bind(Scalar(arguments[0], "int"))
+            end = execute(frame, body.node.body, tail=True) or boundary_end(frame)
+            if isinstance(end, Raised):
+                end = Jump({n: inside[n] for n in carried}, Const(True))
+            assert isinstance(end, Jump), "return in a loop is refused before"
+            widened = _widened(frame, body.node, outer, end.env, carried, templates)
+            if widened != templates:
+                return widened
+            frame.env = {**outer, **end.env}
+            frame.boundary, frame.in_loop = saved
+            again = _again(frame, body, end.broke)
+            yields = [s for name in carried for s in lower(em, end.env[name], templates[name])]
+            em.location = location
+            em.create("torch.prim.Loop.condition", [again, *yields], [])
+        done = True
+    finally:
+        frame.boundary, frame.in_loop = saved
+        frame.env = outer
+        em.location = location
+        if not done:
+            scratch.erase()
+    results = iter(scratch.results)
+    frame.env = dict(outer)
+    for name in assigned - set(carried):
+        frame.env[name] = Unset(f"the loop at line {line} may not run")
+    for name in carried:
+        frame.env[name] = raise_(templates[name], results, em.region)
+    return None
+
+
+def _again(frame: Frame, body: _Body, broke: Value) -> ir.Value:
+    """Whether there is a next iteration. The condition is not evaluated after a `break`."""
+    em = frame.em
+    if isinstance(broke, Const):
+        return em.bool(False) if broke.value else to_bool(frame, body.again())
+    assert isinstance(broke, Scalar)
+    if isinstance(body.node, ast.For):
+        return not_(frame, broke.ssa)
+    pending = PendingIf(em, broke.ssa)
+    with pending.arm(1):
+        again = to_bool(frame, body.again())
+    return pending.finish([[em.bool(False)], [again]], [em.types.bool])[0]
+
+
+def _widened(
+    frame: Frame, node: ast.AST, outer: dict[str, Value], after: dict[str, Value], carried: tuple[str, ...], templates: dict[str, Template]
+) -> dict[str, Template]:
+    out = {}
+    for name in carried:
+        value = after.get(name)
+        if value is None or isinstance(value, Unset):
+            raise frame.error(node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
+        template = unify(templates[name], template_of(value))
+        if template is None:
+            raise _Changes(name, outer[name], value)
+        out[name] = template
+    return out
+
+
+def _peel(
+    frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type, why: _Changes
+) -> Ends | None:
+    """Build the first iteration apart, so that the loop starts with the kinds of value that it keeps."""
+    if offset >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
+        raise _refused(frame, node, why)
+
+    def bind(_rest: list[Any], _tail: bool) -> None:
+        assign_target(frame, node.target, iterable.item(Const(offset)))
+
+    def remaining(after: list[Any], is_tail: bool) -> Ends | None:
+        return _for_from(frame, node, iterable, offset + 1, after, is_tail, execute, step)
+
+    go_on = step(remaining, node)
+    go_on.leaves = has_jump(node.body)
+    peeled = [step(bind, node), *node.body, go_on]
+    if isinstance(iterable.length, Const):
+        return execute(frame, [*peeled, *rest], tail=tail) or Fell()
+    em = frame.em
+    runs = em.scalar("aten.gt.int", [arrays.as_int(frame, node.iter, iterable.length), em.int(offset)], em.types.bool)
+    saved = dict(frame.env)
+    try:
+        return branch(frame, node, runs, peeled, [], rest, tail, execute)
+    except Unjoinable:
+        if not frame.in_loop:
+            raise
+        frame.env = saved
+    # Inside another loop both paths must give the same kind of value. A loop that never runs leaves a Python number, whose
+    # dtype rules no array has: refuse that when it happens, rather than give another dtype.
+    message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
+    raise_if(frame, not_(frame, runs), "ValueError", message)
+    return execute(frame, [*peeled, *rest], tail=tail) or Fell()
+
+
+def _refused(frame: Frame, node: ast.AST, why: _Changes) -> Exception:
+    remedy = f"start `{why.name}` as what it becomes, for example np.float64(0) or an array"
+    return frame.error(node, f"`{why.name}` is {describe(why.before)} before the loop and {describe(why.after)} in it", remedy, Unjoinable)
