@@ -36,7 +36,11 @@ class Origin:
     @property
     def text(self) -> str:
         """The source line, "" when its file cannot be read."""
-        return linecache.getline(self.file, self.line).strip() if self.line else ""
+        if not self.line:
+            return ""
+        # a relative name is the working folder's: linecache would look for it on sys.path, and quote another file
+        known = self.file in linecache.cache or self.file.startswith("<")
+        return linecache.getline(self.file if known else os.path.abspath(self.file), self.line).strip()
 
     @property
     def position(self) -> str:

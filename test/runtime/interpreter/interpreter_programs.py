@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tierup.dialect.context import thread_context
+from tierup.dialect.ir_text import parse_file, parse_module
 from tierup.dialect.mlir import ir
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -39,7 +39,7 @@ FOLDER = Path(__file__).parent / "programs"
 
 
 def parse(text: str) -> ir.Module:
-    return ir.Module.parse(ALIASES + text, thread_context())
+    return parse_module(ALIASES + text)
 
 
 def program(text: str, entry: str | None = None, *, record: bool = False) -> Tier0:
@@ -55,5 +55,4 @@ def main(signature: str, body: str, *, record: bool = False) -> Tier0:
 
 def load(name: str) -> Tier0:
     """Tier 0 of programs/<name>.mlir."""
-    text = (FOLDER / f"{name}.mlir").read_text()
-    return translate(ir.Module.parse(text, thread_context()))
+    return translate(parse_file(FOLDER / f"{name}.mlir"))

@@ -8,7 +8,7 @@ import traceback
 
 import numpy as np
 import pytest
-from interpreter_programs import main, program
+from interpreter_programs import load, main, program
 
 from tierup.runtime.errors import Origin, locate, origin_of
 
@@ -168,3 +168,9 @@ def test_exception_without_arguments_gets_the_place_alone() -> None:
     error = ValueError()
     locate(error, Origin("op"))
     assert str(error) == "(at op)"
+
+
+def test_line_of_a_program_in_mlir_is_quoted_from_its_file() -> None:
+    f = load("embedding_bag")
+    with pytest.raises(IndexError, match=r"\(at embedding_bag.mlir:\d+: %picked = torch.aten.embedding %table, %indices"):
+        f(np.zeros((2, 3), np.float32), np.array([[2]]))

@@ -153,7 +153,7 @@ VERSIONED = """
       %b = torch.aten.add.Tensor %a, %a, %k : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !i -> !torch.vtensor<[2,3],f32>
       %c = torch.aten.mul.Tensor %b, %b : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32> -> !t
       "tierup.yield"(%c) : (!t) -> ()
-    }) : (!torch.vtensor<[2,3],f32>) -> !t
+    }, {}) : (!torch.vtensor<[2,3],f32>) -> !t
     torch.prim.If.yield %f : !t
   } else {
     %f = "tierup.fallback"(%x) ({
@@ -162,7 +162,7 @@ VERSIONED = """
       %b = torch.aten.add.Tensor %a, %a, %k : !t, !t, !i -> !t loc("slow.py":9:1)
       %c = torch.aten.mul.Tensor %b, %b : !t, !t -> !t
       "tierup.yield"(%c) : (!t) -> ()
-    }) : (!t) -> !t
+    }, {}) : (!t) -> !t
     torch.prim.If.yield %f : !t
   }
   return %r : !t"""
@@ -202,7 +202,7 @@ GRAD = """
   %d = "tierup.grad_of"(%g) ({
     %two = torch.aten.add.Tensor %g, %g, %c1 : !t, !t, !i -> !t
     "tierup.yield"(%two) : (!t) -> ()
-  }) {op = "aten.double"} : (!t) -> !t
+  }, {}) {op = "aten.double"} : (!t) -> !t
   %s = "tierup.autograd_add"(%d, %g) : (!t, !t) -> !t
   %any = "tierup.any_nonzero"(%g, %z) : (!t, !t) -> !b
   %all = "tierup.all_nonzero"(%g, %z) : (!t, !t) -> !b
