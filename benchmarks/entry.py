@@ -98,7 +98,8 @@ def main() -> None:
         return ArgumentSpec(ArgumentKind.ARRAY, "f32", sizes)
 
     def version(size: int | str = "s0") -> VersionRecord:
-        return VersionRecord((array(size),) * 3, (ResultSpec(ResultKind.BUFFER, "f32", (n if size == "s0" else size,)),), muladd)  # type: ignore[arg-type]
+        result = ResultSpec(ResultKind.BUFFER, "f32", (n if isinstance(size, str) else size,))
+        return VersionRecord((array(size),) * 3, (result,), muladd)
 
     a, b, c = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     numpy_ns = nanoseconds(lambda x, y, z: x * y + z, (a, b, c))

@@ -179,8 +179,9 @@ class NativeTable:
         constants = [(slot_of(c.source), id(c.value)) for c in inputs.constants]
         t = self._struct
         t.flat, t.n_flat = self._array((ctypes.c_int64 * max(1, len(flat)))(*flat)), len(flat)
-        t.loads, t.n_loads = self._array((layout.Load * max(1, len(loads)))(*loads)), len(loads)
-        t.constants, t.n_constants = self._array((layout.ConstantGuard * max(1, len(constants)))(*constants)), len(constants)
+        t.loads, t.n_loads = self._array((layout.Load * max(1, len(loads)))(*(layout.Load(*i) for i in loads))), len(loads)
+        guards = (layout.ConstantGuard * max(1, len(constants)))(*(layout.ConstantGuard(*i) for i in constants))
+        t.constants, t.n_constants = self._array(guards), len(constants)
 
     def _load_of(self, source: Any, slot_of: Callable[[Source], int]) -> tuple[int, int, int, int]:
         if isinstance(source, GlobalSource):

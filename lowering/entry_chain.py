@@ -18,10 +18,9 @@ class NativeChain:
 
     def __init__(self, versions: Sequence[NativeVersion]) -> None:
         self.versions = tuple(versions)
-        front, hashed, rest = list(versions[:LINEAR]), [], []
-        if len(versions) > LINEAR:
-            for version in versions[LINEAR:]:
-                (hashed if is_static(version.record) else rest).append(version)
+        front, behind = versions[:LINEAR], versions[LINEAR:]
+        hashed = [v for v in behind if is_static(v.record)]
+        rest = [v for v in behind if not is_static(v.record)]
         c = self.struct = layout.Chain()
         linear = [v.address for v in (*front, *rest)]
         self._pointers = (ctypes.c_int64 * max(1, len(linear)))(*linear)

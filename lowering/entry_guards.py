@@ -118,7 +118,7 @@ def _define_argument(module: ir.Module, sizes_fit: ir.Function, scalar: ir.Funct
 
 
 def _define_evaluate(module: ir.Module) -> ir.Function:
-    """i1 evaluate(program, registers, arguments): compute sizes as Python's integers do; false on overflow, division by 0, a negative size."""
+    """i1 evaluate(program, registers, arguments): compute sizes as Python does; false on overflow, division by 0, a negative size."""
     f = Emitter(module, "evaluate", I1, [PTR, PTR, PTR])
     program, registers, arguments = f.parameters
     with f.loop(I64(1 << 62)) as n:
@@ -145,7 +145,8 @@ def _define_evaluate(module: ir.Module) -> ir.Function:
                 quotient, rest = f.b.sdiv(x, y), f.b.srem(x, y)
                 # C truncates, Python floors: one less where the signs differ and something is left
                 down = f.b.and_(f.differ(rest, I64(0)), f.less(f.b.xor(rest, y), I64(0)))
-                f.store(f.b.sub(quotient, f.b.zext(down, I64)) if number is Op.FLOORDIV else f.b.select(down, f.b.add(rest, y), rest), target)
+                floored = f.b.sub(quotient, f.b.zext(down, I64)) if number is Op.FLOORDIV else f.b.select(down, f.b.add(rest, y), rest)
+                f.store(floored, target)
             for number, larger in ((Op.MAX, True), (Op.MIN, False)):
                 case(number)
                 x, y = f.load(f.item(registers, a)), f.load(f.item(registers, b))

@@ -14,14 +14,16 @@ I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
 F64, PTR, VOID = ir.DoubleType(), ir.PointerType(), ir.VoidType()
 NULL = ir.Constant(PTR, None)
 
-_FIELD_TYPES = {ctypes.c_int32: I32, ctypes.c_int64: I64, ctypes.c_void_p: PTR}
+_FIELD_TYPES: dict[object, ir.Type] = {ctypes.c_int32: I32, ctypes.c_int64: I64, ctypes.c_void_p: PTR}
 
 
 class Emitter:
     """Builds one function. Early exits (`return_if`) keep the code flat."""
 
-    def __init__(self, module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type], *, exported: bool = False,
-                 inline: bool = False, outline: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type],
+        *, exported: bool = False, inline: bool = False, outline: bool = False,
+    ) -> None:  # fmt: skip
         self.function = ir.Function(module, ir.FunctionType(result, parameters), name)
         if not exported:
             self.function.linkage = "internal"
@@ -63,7 +65,8 @@ class Emitter:
 
     def get(self, base: ir.Value, structure: type[ctypes.Structure], field: str) -> ir.Value:
         """The value of a ctypes structure's field."""
-        return self.load(base, offset(structure, field), _FIELD_TYPES[dict(structure._fields_)[field]])  # type: ignore[misc,index]  # no bit fields here
+        type_ = next(f[1] for f in structure._fields_ if f[0] == field)
+        return self.load(base, offset(structure, field), _FIELD_TYPES[type_])
 
     def put(self, value: ir.Value, base: ir.Value, structure: type[ctypes.Structure], field: str) -> None:
         self.store(value, base, offset(structure, field))

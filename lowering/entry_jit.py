@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,20 @@ _EXPORTS = ("dispatch", "descr_get", "probe_kernel")
 
 @dataclass(frozen=True)
 class Code:
-    """Addresses of the dispatcher's functions; `tracker` owns the code."""
+    """Addresses of the dispatcher's functions. They stay valid until the process ends."""
 
     dispatch: int
     descr_get: int
     probe_kernel: int
-    tracker: Any
 
 
 def _numpy_api() -> Any:
     """NumPy's table of function pointers."""
-    from numpy._core import _multiarray_umath  # NumPy 2's home of the capsule; the probe turns an ImportError into a reason
+    umath: Any = import_module("numpy._core._multiarray_umath")  # NumPy 2's; else the probe has its reason
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
 
 
 def symbols() -> dict[str, int]:
@@ -105,4 +105,7 @@ def _load() -> Code:
         builder.export_symbol(name)
     jit = llvm.create_lljit_compiler(llvm.Target.from_triple(triple).create_target_machine(opt=2, jit=True))
     tracker = builder.link(jit, "tierup.entry")
-    return Code(tracker["dispatch"], tracker["descr_get"], tracker["probe_kernel"], (jit, tracker))
+    # types, functions and arrays (their destructor) may call the code until the interpreter is gone: it is never unloaded
+    tracker.detach()
+    jit.detach()
+    return Code(*(tracker[name] for name in _EXPORTS))

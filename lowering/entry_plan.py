@@ -127,7 +127,7 @@ class NativeVersion:
         v.work = program.encode(work_of(record))
         v.registers_at, self.frame = at, at + 8 * program.n_registers
         if program.code:
-            code = (layout.Instruction * (len(program.code) + 1))(*program.code)  # the last stays END
+            code = (layout.Instruction * (len(program.code) + 1))(*(layout.Instruction(*i) for i in program.code))  # the last stays END
             v.program = self._own(code)
 
     @property
@@ -205,6 +205,7 @@ def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:
                 assert isinstance(size, int)  # the caller hashes static versions only
                 key = layout.mix(key, size)
         else:
+            assert spec.value is not None  # else it would not count
             key = layout.mix(key, scalar_bits(spec.kind, spec.value) & (1 << 64) - 1)
     return key
 

@@ -120,7 +120,8 @@ def _check_call() -> None:
     for number in (0, 1, -1, 5, -5, (1 << 30) - 1, 1 << 30, -(1 << 30), 1 << 45, -(1 << 62), (1 << 63) - 2, -(1 << 63)):
         vector += 1  # NumPy's fresh arrays may hold an old answer
         doubled, following, same = call(vector, number, -0.5)
-        _expect("probe array", (doubled.tolist(), doubled.dtype.char, doubled.flags.num & layout.CARRAY), ((vector * 2).tolist(), "f", layout.CARRAY))
+        found = doubled.tolist(), doubled.dtype.char, doubled.flags.num & layout.CARRAY
+        _expect("probe array", found, ((vector * 2).tolist(), "f", layout.CARRAY))
         _expect("probe scalars", (following, struct.pack("d", same)), (number + 1, struct.pack("d", -0.5)))
         del doubled
     call(vector, 1 << 63, 0.5)

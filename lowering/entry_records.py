@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from types import CellType
-from typing import Any, Union
+from typing import Any
 
 from tierup.dialect.dims import Dim, symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
@@ -65,11 +65,11 @@ class CellSource:
 class AttributeSource:
     """`getattr(of, name)`, read at every call: `self.w` is AttributeSource(Positional(0), "w")."""
 
-    of: "Source"
+    of: Source
     name: str
 
 
-Source = Union[Positional, GlobalSource, CellSource, AttributeSource]
+Source = Positional | GlobalSource | CellSource | AttributeSource
 
 
 @dataclass(frozen=True, eq=False)

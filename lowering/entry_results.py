@@ -49,7 +49,9 @@ def define(module: ir.Module, decref: ir.Function) -> ResultFunctions:
     )
 
 
-def _new_array(f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value) -> ir.Value:
+def _new_array(
+    f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value
+) -> ir.Value:
     """A new numpy.ndarray, or null with an exception set. PyArray_NewFromDescr takes over a reference to the descriptor."""
     incref(f, descr)
     return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)

@@ -22,7 +22,8 @@ _T_OBJECT_EX, _T_PYSSIZET, _READONLY = 16, 19, 1
 
 
 class _Member(ctypes.Structure):  # PyMemberDef
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
+                ("doc", ctypes.c_char_p)]  # fmt: skip
 
 
 class _Slot(ctypes.Structure):  # PyType_Slot
@@ -30,7 +31,8 @@ class _Slot(ctypes.Structure):  # PyType_Slot
 
 
 class _Spec(ctypes.Structure):  # PyType_Spec
-    _fields_ = [("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint), ("slots", ctypes.POINTER(_Slot))]
+    _fields_ = [("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
+                ("slots", ctypes.POINTER(_Slot))]  # fmt: skip
 
 
 _starts: dict[type, int] = {}  # where our fields begin in instances of these types

@@ -302,9 +302,8 @@ class Call:
         """The user's results, scalars unboxed."""
         for i, (result, spec) in enumerate(zip(self.results, self.record.results, strict=False)):
             if spec.kind is ResultKind.SCALAR:
-                self.objects[i] = _SCALARS[spec.dtype].from_buffer(result).value
-                if spec.dtype == "bool":
-                    self.objects[i] = bool(self.objects[i])
+                python, c = _SCALARS[spec.dtype]
+                self.objects[i] = python(c.from_buffer(result).value)
             elif spec.kind is ResultKind.ALLOCATED:
                 self.objects[i] = self._allocated(result, spec)
             if self.record.scalars and not spec.sizes and spec.kind in (ResultKind.BUFFER, ResultKind.ALLOCATED):
@@ -334,4 +333,4 @@ class Call:
                 np.copyto(self.flat[spec.argument], array)
 
 
-_SCALARS = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_int64}
+_SCALARS: dict[str, tuple[type, Any]] = {"int": (int, ctypes.c_int64), "float": (float, ctypes.c_double), "bool": (bool, ctypes.c_int64)}

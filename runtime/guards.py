@@ -18,7 +18,7 @@ from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry_records import VersionRecord
 
-_SCALAR_TYPES = {ArgumentKind.INT: int, ArgumentKind.FLOAT: float, ArgumentKind.BOOL: bool}
+_SCALAR_TYPES: dict[ArgumentKind, type] = {ArgumentKind.INT: int, ArgumentKind.FLOAT: float, ArgumentKind.BOOL: bool}
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict
 
 
 def _scalar(i: int, spec: ArgumentSpec, arg: Any) -> Mismatch | None:
-    if type(arg) is not _SCALAR_TYPES[spec.kind]:
+    found: object = type(arg)
+    if found is not _SCALAR_TYPES[spec.kind]:
         return Mismatch(i, Reason.WRONG_TYPE, "type", spec.kind.value, type(arg).__name__)
     if spec.kind is ArgumentKind.INT and not INT64_MIN <= arg <= INT64_MAX:
         return Mismatch(i, Reason.WRONG_VALUE, "value", "an int of 64 bits", str(arg))

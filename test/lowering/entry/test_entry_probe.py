@@ -15,9 +15,12 @@ def forget() -> None:
 
 
 @pytest.mark.parametrize(("name", "wrong", "what"), [
-    ("ARRAY_ND", 28, "array rank"), ("ARRAY_DATA", 48, "array data"), ("ARRAY_DIMS", 40, "array sizes"), ("ARRAY_STRIDES", 32, "array strides"),
-    ("ARRAY_DESCR", 48, "array dtype"), ("ARRAY_FLAGS", 24, "array flags"), ("DESCR_BYTEORDER", 24, "dtype order"), ("DESCR_TYPE_NUM", 32, "dtype number"),
-    ("OB_REFCNT", 8, "reference count"), ("OB_TYPE", 0, "type"), ("FLOAT_VALUE", 8, "float"), ("TUPLE_ITEMS", 16, "tuple items"), ("LONG_DIGITS", 20, "int digits"),
+    ("ARRAY_ND", 28, "array rank"), ("ARRAY_DATA", 48, "array data"), ("ARRAY_DIMS", 40, "array sizes"), ("ARRAY_STRIDES", 32,
+    "array strides"),
+    ("ARRAY_DESCR", 48, "array dtype"), ("ARRAY_FLAGS", 24, "array flags"), ("DESCR_BYTEORDER", 24, "dtype order"), ("DESCR_TYPE_NUM",
+    32, "dtype number"),
+    ("OB_REFCNT", 8, "reference count"), ("OB_TYPE", 0, "type"), ("FLOAT_VALUE", 8, "float"), ("TUPLE_ITEMS", 16, "tuple items"),
+    ("LONG_DIGITS", 20, "int digits"),
     ("LONG_TAG", 8, "int 5"), ("OB_SIZE", 0, "tuple size"), ("TYPE_BASICSIZE", 40, "basicsize"),
 ])  # fmt: skip
 def test_a_wrong_offset_is_named(monkeypatch: pytest.MonkeyPatch, name: str, wrong: int, what: str) -> None:
@@ -47,7 +50,7 @@ def test_a_compiler_that_fails_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_answers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = entry_jit.code()
-    wrong = type(calls)(calls.dispatch, calls.descr_get, _kernel_that_does_nothing(), calls.tracker)
+    wrong = type(calls)(calls.dispatch, calls.descr_get, _kernel_that_does_nothing())
     monkeypatch.setattr(entry_jit, "_code", wrong)
     assert str(entry_probe.unavailable()).startswith("probe array")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import random
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,17 +166,24 @@ def test_other_threads_run_during_large_work_only(work: int, released: bool) -> 
 
 
 NONSENSE: list[Any] = [
-    None, ..., NotImplemented, 0, 1, -1, 2**40, 2**63, 2**200, True, False, 0.0, -0.0, float("nan"), 1j, "", "x" * 1000, b"", bytearray(3), (), [], {}, set(),
-    object(), type, int, np, len, lambda: 0, iter([]), range(3), slice(1), Exception(), memoryview(b"abc"), np.float32(1), np.int64(2), np.bool_(True),
-    np.array(None), np.array([None, 1]), np.array("a"), np.array([1, 2], ">i4"), np.zeros(3, "f4,i8"), np.array([], np.float32), np.array(1.0),
-    np.zeros((2,) * 20, np.int8), np.zeros((1,) * 64, np.float32), np.ma.masked, np.ma.zeros(3), np.recarray(2, "f4"), np.dtype("f4"), np.zeros(3, np.float32),
+    None, ..., NotImplemented, 0, 1, -1, 2**40, 2**63, 2**200, True, False, 0.0, -0.0, float("nan"), 1j, "", "x" * 1000, b"",
+    bytearray(3), (), [], {}, set(),
+    object(), type, int, np, len, lambda: 0, iter([]), range(3), slice(1), Exception(), memoryview(b"abc"), np.float32(1), np.int64(2),
+    np.bool_(True),
+    np.array(None), np.array([None, 1]), np.array("a"), np.array([1, 2], ">i4"), np.zeros(3, "f4,i8"), np.array([], np.float32),
+    np.array(1.0),
+    np.zeros((2,) * 20, np.int8), np.zeros((1,) * 64, np.float32), np.ma.masked, np.ma.zeros(3), np.recarray(2, "f4"), np.dtype("f4"),
+    np.zeros(3, np.float32),
     np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (2, 2), (4, 4)), np.broadcast_to(np.float32(1), (3, 3)),
-    np.zeros(3, np.float32)[::-1], np.zeros(9, np.uint8)[1:].view(np.float64), np.array(["2020-01-01"], "M8[D]"), np.zeros(0, "V0"), np.zeros(4, np.float16),
+    np.zeros(3, np.float32)[::-1], np.zeros(9, np.uint8)[1:].view(np.float64), np.array(["2020-01-01"], "M8[D]"), np.zeros(0, "V0"),
+    np.zeros(4, np.float16),
 ]  # fmt: skip
 
 _SPECS = st.sampled_from([
-    array(), array("s0"), array("s0", strided=True), array(3), array("s0", "s1"), array("s1", "s0", strided=True), array(2, 2, strided=True), array(0),
-    array("s0", dtype="f64"), array("s0", dtype="i64"), array("s0", dtype="bool"), array("s0", "s0", dtype="bf16"), scalar("int"), scalar("int", 1),
+    array(), array("s0"), array("s0", strided=True), array(3), array("s0", "s1"), array("s1", "s0", strided=True), array(2, 2,
+    strided=True), array(0),
+    array("s0", dtype="f64"), array("s0", dtype="i64"), array("s0", dtype="bool"), array("s0", "s0", dtype="bf16"), scalar("int"),
+    scalar("int", 1),
     scalar("float"), scalar("float", -0.0), scalar("float", float("nan")), scalar("bool"), scalar("bool", True),
 ])  # fmt: skip
 
@@ -186,7 +195,8 @@ def test_nonsense_never_crashes_and_is_judged_as_in_python(specs: list[list[Any]
     for arguments in specs:
         first = arguments[0]
         symbols = {s: symbol(s) for s in first.sizes if isinstance(s, str)}
-        writes = [ResultSpec(ResultKind.ARGUMENT, first.dtype, tuple(symbols.get(s, s) for s in first.sizes), 0)] if write and first.dtype else []
+        sizes = tuple(symbols.get(s, s) for s in first.sizes)
+        writes = [ResultSpec(ResultKind.ARGUMENT, first.dtype, sizes, 0)] if write and first.dtype else []
         # the kernel does nothing: the scratch holds what memory held, so written arguments are put back below
         table.add(version("answer", arguments, INT, *writes))
     saved = [(a, a.copy()) for a in args if type(a) is np.ndarray and a.flags.writeable]
@@ -206,6 +216,38 @@ def test_many_arguments_and_high_ranks() -> None:
     y = np.zeros(5, np.float32)
     assert table.callable()(x, *[y] * (n - 1)) == 42
     assert table.callable()(x, *[y] * (n - 2), y[:1]) == "slow"
+
+
+def test_native_objects_may_outlive_the_interpreter() -> None:
+    """At exit modules are emptied while native functions, and arrays with a native destructor, are still about."""
+    code = """
+import builtins, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from entry_kernels import array, scalar, version
+from tierup.dialect.dims import symbol
+from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.runtime.dispatch import make_table
+table = make_table(2, lambda *a: "slow")
+table.add(version("positive", [array("s0"), scalar("int")], ResultSpec(ResultKind.ALLOCATED, "f32", (symbol("s0"),))))
+call, x = table.callable(), np.ones(1000, np.float32)
+
+class Late:
+    def __init__(self):
+        self.call, self.x = call, x
+        self.result = call(x, 0)
+    def __del__(self):
+        self.call(self.x, 0)
+        self.call(None, 0)
+
+builtins.late = Late()
+kept = [call(x, 0) for _ in range(10)]
+cycle = [Late()]
+cycle.append(cycle)
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
 def test_calls_nest() -> None:

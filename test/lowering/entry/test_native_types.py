@@ -78,7 +78,8 @@ def test_with_a_table_calls_are_native(cls: type) -> None:
 def test_it_is_still_the_base() -> None:
     f = NativePlain("g")
     f.extra = 1
-    assert isinstance(f, Plain) and issubclass(NativePlain, Plain) and f.describe() == "<g>" and f.extra == 1 and vars(f) == {"name": "g", "extra": 1}
+    assert isinstance(f, Plain) and issubclass(NativePlain, Plain)
+    assert f.describe() == "<g>" and f.extra == 1 and vars(f) == {"name": "g", "extra": 1}
     assert (NativePlain.__name__, NativePlain.__module__, NativePlain.__doc__) == ("Plain", __name__, Plain.__doc__)
     assert callable(f) and "describe" in dir(f)
     with pytest.raises(AttributeError):
