@@ -12,11 +12,11 @@ from interpreter_programs import main
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
-def identity(type_: str):  # noqa: ANN201 - a Tier0
+def identity(type_: str):
     return main(f'(%x: {type_} {{tierup.name = "x"}}) -> {type_}', f"return %x : {type_}")
 
 
-def three():  # noqa: ANN201 - a Tier0
+def three():
     return main('(%x: !t {tierup.name = "x"}, %w: !t {tierup.name = "w"}, %b: !i {tierup.name = "b"}) -> !t', "return %x : !t")
 
 
@@ -121,7 +121,7 @@ def test_misaligned_arrays_are_computed_with() -> None:
     np.testing.assert_array_equal(f(misaligned), X + X)
 
 
-def test_array_subclasses_count_as_their_memory(tmp_path) -> None:  # noqa: ANN001 - pytest's
+def test_array_subclasses_count_as_their_memory(tmp_path) -> None:
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     got = identity("!t")(mapped)

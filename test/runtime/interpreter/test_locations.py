@@ -16,7 +16,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 SELECT = "%y = torch.aten.select.int %x, %c0, %n : !t, !i, !i -> !t"
 
 
-def test_line_of_the_users_file_is_quoted(tmp_path) -> None:  # noqa: ANN001 - pytest's
+def test_line_of_the_users_file_is_quoted(tmp_path) -> None:
     file = tmp_path / "model.py"
     file.write_text("def f(x, i):\n    y = x[i]\n    return y\n")
     f = main("(%x: !t, %n: !i) -> !t", f'{SELECT} loc("{file}":2:8)\n return %y : !t')

@@ -15,17 +15,17 @@ pytestmark = pytest.mark.torch
 F = torch.nn.functional
 
 
-def mlp(x, w0, b0, w1, b1, w2, b2):  # noqa: ANN001, ANN201 - tensors
+def mlp(x, w0, b0, w1, b1, w2, b2):
     return F.linear(F.relu(F.linear(F.relu(F.linear(x, w0, b0)), w1, b1)), w2, b2)
 
 
-def lstm_cell(x, h, c, wi, wh, b):  # noqa: ANN001, ANN201 - tensors
+def lstm_cell(x, h, c, wi, wh, b):
     i, f, g, o = (F.linear(x, wi, b) + F.linear(h, wh)).chunk(4, 1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
-def lstm(x, h, c, wi, wh, b):  # noqa: ANN001, ANN201 - tensors
+def lstm(x, h, c, wi, wh, b):
     cell = torch.nn.LSTM(x.shape[-1], h.shape[-1])
     with torch.no_grad():
         for name, value in (("weight_ih_l0", wi), ("weight_hh_l0", wh), ("bias_ih_l0", b), ("bias_hh_l0", torch.zeros_like(b))):
@@ -34,11 +34,11 @@ def lstm(x, h, c, wi, wh, b):  # noqa: ANN001, ANN201 - tensors
     return out, last[0]
 
 
-def attention(q, k, v, causal):  # noqa: ANN001, ANN201 - tensors
+def attention(q, k, v, causal):
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
-def newton_sqrt(x, tolerance, limit):  # noqa: ANN001, ANN201 - tensors
+def newton_sqrt(x, tolerance, limit):
     guess, steps = x, 0
     while steps < limit:
         following = (guess + x / guess) * 0.5
@@ -48,14 +48,14 @@ def newton_sqrt(x, tolerance, limit):  # noqa: ANN001, ANN201 - tensors
     return guess, steps
 
 
-def power_iteration(a, v, steps):  # noqa: ANN001, ANN201 - tensors
+def power_iteration(a, v, steps):
     for _ in range(steps):
         w = a @ v
         v = w / torch.sqrt(w @ w)
     return v @ (a @ v), v
 
 
-def sgd_step(x, target, w, b, rate):  # noqa: ANN001, ANN201 - tensors
+def sgd_step(x, target, w, b, rate):
     w.requires_grad_(True), b.requires_grad_(True)
     loss = F.cross_entropy(x @ w + b, target)
     loss.backward()
@@ -66,18 +66,18 @@ def sgd_step(x, target, w, b, rate):  # noqa: ANN001, ANN201 - tensors
     return loss.detach()
 
 
-def cumulative_rows(x):  # noqa: ANN001, ANN201 - tensors
+def cumulative_rows(x):
     for i in range(1, x.shape[0]):
         x[i] += x[i - 1]
     return x
 
 
-def layer_norm_gelu(x, scale, shift):  # noqa: ANN001, ANN201 - tensors
+def layer_norm_gelu(x, scale, shift):
     y = F.gelu(F.layer_norm(x, x.shape[-1:], scale, shift), approximate="tanh")
     return y, y.mean(-1)
 
 
-def embedding_bag(table, indices):  # noqa: ANN001, ANN201 - tensors
+def embedding_bag(table, indices):
     picked = table[indices].sum(1)
     return picked / indices.shape[1] if indices.shape[1] else picked
 

@@ -108,14 +108,14 @@ class Generator:
             env.update(zip(made, current, strict=True))
 
         return (
-            f"{head}torch.prim.Loop {trips}, {start}, init({', '.join(inits)}) {{\n^bb0({arguments}):\n{text}\n"
-            f"torch.prim.Loop.condition {goes_on}, iter({self._yield(values)})\n}} : ({', '.join(types)}) -> {self.types(count)}",
+            (f"{head}torch.prim.Loop {trips}, {start}, init({', '.join(inits)}) {{\n^bb0({arguments}):\n{text}\n"
+            f"torch.prim.Loop.condition {goes_on}, iter({self._yield(values)})\n}} : ({', '.join(types)}) -> {self.types(count)}"),
             step,
             made,
         )
 
 
-setattr(Generator, "if", Generator.if_)  # noqa: B010 - a keyword as a method's name
+setattr(Generator, "if", Generator.if_)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -129,7 +129,7 @@ def test_numpy_promotion_selects_the_numpy_kernel() -> None:
 BIG = 1 << 20  # bytes of one value in the memory tests
 
 
-def peak(f, *leaves) -> float:  # noqa: ANN001 - Tier0, arrays
+def peak(f, *leaves) -> float:
     f(*leaves)
     tracemalloc.start()
     f(*leaves)

@@ -1,0 +1,124 @@
+"""tierup-run: programs and arguments in, results or one clear message out."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tierup.tools.run import main
+from tierup.tools.run_arguments import BadArgument, read_arguments, value_of
+
+RANDOM = np.random.default_rng(0)
+
+PROGRAM = """
+func.func @main(%x: !torch.vtensor {tierup.name = "x"}, %n: !torch.int {tierup.name = "n"}) -> (!torch.vtensor, !torch.int) {
+  %y = torch.aten.add.Tensor %x, %x, %n : !torch.vtensor, !torch.vtensor, !torch.int -> !torch.vtensor
+  return %y, %n : !torch.vtensor, !torch.int
+}
+func.func @row(%x: !torch.vtensor {tierup.name = "x"}, %n: !torch.int {tierup.name = "n"}) -> !torch.vtensor {
+  %c0 = torch.constant.int 0
+  %y = torch.aten.select.int %x, %c0, %n : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor
+  return %y : !torch.vtensor
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_results_are_printed_with_their_types(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([file, "--entry=main", "--arg=f32[2,2]=iota", "--arg", "2"]) == 0
+    assert capsys.readouterr().out == "result 0: f32[2,2]\n[[0. 3.]\n [6. 9.]]\nresult 1: int\n2\n"
+
+
+def test_program_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PROGRAM))
+    assert main(["-", "--entry", "row", "--arg", "n=1", "--arg", "i64[2,2]=iota"]) == 0
+    assert capsys.readouterr().out == "result 0: i64[2]\n[2 3]\n"
+
+
+def test_source_is_emitted_without_arguments(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([file, "--entry=row", "--emit=source"]) == 0
+    assert "def row(x, n):" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--entry=main"], "takes 2 arguments (x, n): missing x, n"),
+    (["--entry=main", "--arg=1", "--arg=1", "--arg=1"], "takes 2 arguments (x, n): 1 too many"),
+    (["--entry=none"], "no function @none; the program has @main, @row"),
+    ([], "which function? The program has @main, @row"),
+    (["--entry=main", "--arg=oops", "--arg=1"], "cannot read the argument oops"),
+    (["--entry=main", "--arg=q8[2]", "--arg=1"], "q8 is no element type"),
+    (["--entry=main", "--arg=gone.npy", "--arg=1"], "gone.npy"),
+    (["--entry=main", "--arg=f32[2]", "--arg=1.5"], "TypeError: argument n: expected an int, got float"),
+    (["--entry=row", "--arg=f32[2]", "--arg=5"], "IndexError: "),
+])  # fmt: skip
+def test_what_cannot_be_run_is_one_message_and_exit_code_1(
+    file: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([file, *arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("tierup-run: error: ") and message in captured.err
+    assert captured.out == ""
+
+
+def test_users_line_is_in_the_message(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([file, "--entry=row", "--arg=f32[2]", "--arg=5"])
+    assert "(at program.mlir:8: %y = torch.aten.select.int %x, %c0, %n" in capsys.readouterr().err
+
+
+def test_malformed_program_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text("func.func @f( {\n}\n")
+    assert main([str(path)]) == 1
+    assert "bad.mlir:1:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("3", 3), ("-2.5", -2.5), ("true", True), ("none", None), ("-inf", -np.inf), ("[1,2,-1]", [1, 2, -1]), ("'mean'", "mean"),
+])  # fmt: skip
+def test_scalars_and_lists(text: str, expected: object) -> None:
+    got = value_of(text, RANDOM)
+    assert got == expected and type(got) is type(expected)
+
+
+@pytest.mark.parametrize(("text", "dtype", "shape", "first"), [
+    ("f32[2,3]=1.5", "float32", (2, 3), 1.5), ("f64[]=nan", "float64", (), np.nan), ("bool[2]=true", "bool", (2,), True),
+    ("u8[3]=255", "uint8", (3,), 255), ("i64[4]=9007199254740993", "int64", (4,), 9007199254740993), ("bf16[2]=iota", "bfloat16", (2,), 0),
+    ("f32[0,2]=1", "float32", (0, 2), None),
+])  # fmt: skip
+def test_arrays_by_type_shape_and_value(text: str, dtype: str, shape: tuple[int, ...], first: object) -> None:
+    got = value_of(text, RANDOM)
+    assert isinstance(got, np.ndarray) and got.dtype.name == dtype and got.shape == shape
+    if first is not None:
+        np.testing.assert_array_equal(got.reshape(-1)[0], first)
+
+
+def test_random_arrays_come_from_the_seed() -> None:
+    a, b, c = (read_arguments(["f32[8]", "i8[8]", "bool[8]"], ["x", "y", "z"], seed) for seed in (1, 1, 2))
+    for left, right in zip(a, b, strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert not np.array_equal(a[0], c[0])
+    assert [v.dtype.name for v in a] == ["float32", "int8", "bool"]  # type: ignore[attr-defined]  # arrays
+
+
+def test_files_give_arrays_by_position_key_and_name(tmp_path: Path) -> None:
+    x, w = np.arange(3.0), np.ones((2, 2), np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "all.npz", x=x, w=w, other=x)
+    got = read_arguments([f"{tmp_path}/x.npy", f"w={tmp_path}/all.npz:other"], ["x", "w"], 0)
+    np.testing.assert_array_equal(got[0], x)  # type: ignore[arg-type]  # an array
+    np.testing.assert_array_equal(got[1], x)  # type: ignore[arg-type]  # an array
+    got = read_arguments([f"{tmp_path}/all.npz", "7"], ["x", "n", "w"], 0)
+    assert got[1] == 7
+    np.testing.assert_array_equal(got[2], w)  # type: ignore[arg-type]  # an array
+    with pytest.raises(BadArgument, match="has x, w, other, none of y"):
+        read_arguments([f"{tmp_path}/all.npz"], ["y"], 0)
