@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tierup.dialect import dtypes, optable, torch_types
-from tierup.dialect.dims import Dim
+from tierup.dialect.attributes import facts_of
+from tierup.dialect.dims import Dim, symbol
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
+from tierup.dialect.profiled import Fact, ProfiledScalar
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 
 PROMOTION = "tierup.promotion"
@@ -102,6 +104,27 @@ class _Walker:
             return Tensor(a.dtype if a.dtype == b.dtype else None, sizes)
         return join(a, b)
 
+    def with_facts(self, site: ir.Value, value: Value, fact: Fact) -> Value:
+        """What is known of a value that fits `fact`. Sizes that stay unknown become run-time sizes of `site`."""
+        if isinstance(fact, ProfiledScalar):
+            kind = {"int": Int, "float": Float, "bool": Bool}.get(fact.kind or "")
+            known = isinstance(value, (Int, Float, Bool)) and value.value is not None
+            return value if kind is None or known else kind(fact.value)  # type: ignore[arg-type]  # of the kind's own type
+        if not isinstance(value, Tensor):
+            return value
+        shape = value.shape
+        if fact.sizes is not None and (shape is None or len(shape) == len(fact.sizes)):
+            stated = [symbol(s) if isinstance(s, str) else s for s in fact.sizes]
+            old: Sequence[Dim | None] = shape or [None] * len(stated)
+            pairs = enumerate(zip(old, stated, strict=True))
+            shape = tuple(self._known_size(site, i, a, b) for i, (a, b) in pairs)
+        return Tensor(value.dtype or fact.dtype, shape)
+
+    def _known_size(self, site: ir.Value, i: int, old: Dim | None, stated: Dim | None) -> Dim:
+        if isinstance(old, int) or stated is None:
+            return self._site_size(site, i) if old is None else old
+        return stated
+
     def _site_size(self, site: ir.Value, dim: int) -> Dim:
         if (site, dim) not in self.loop_sizes:
             self.loop_sizes[site, dim] = self.ctx.fresh()
@@ -175,6 +198,15 @@ def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple
     return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
 
 
+def _guarded(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """guard, bailout, check: the operands with what their facts add; then what else the op gives."""
+    expected = op.attributes["expected"]
+    facts = [facts_of(a) for a in expected] if isinstance(expected, ir.ArrayAttr) else [facts_of(expected)]
+    results = list(op.results)
+    values = [walker.with_facts(r, v, f) for r, v, f in zip(results, operands, facts, strict=False)]
+    return (*values, *(torch_types.value_of(r.type) for r in results[len(values) :]))
+
+
 def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     arms = [walker.block(region.blocks[0]) for region in op.regions]
     condition = operands[0]
@@ -242,9 +274,9 @@ _STRUCTURE = {
     "func.call": _call,
     "tierup.profile": _identity,
     "tierup.count_run": lambda walker, op, operands: (),
-    "tierup.guard": _refining,
-    "tierup.bailout": _refining,
-    "tierup.check": _refining,
+    "tierup.guard": _guarded,
+    "tierup.bailout": _guarded,
+    "tierup.check": _guarded,
     "tierup.fusion_group": _region,
     "tierup.fallback": _region,
 }

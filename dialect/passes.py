@@ -42,6 +42,13 @@ class PassFailure(Exception):
         # the op may be gone when the message is read, so its name and place are taken now
         self.diagnostics: tuple[Diagnostic, ...] = () if op is None else (diagnostics.at(op, "error", message, *notes),)
 
+    @classmethod
+    def of(cls, found: Iterable[Diagnostic]) -> PassFailure:
+        """A failure with diagnostics that stand already."""
+        failure = cls(None, "")
+        failure.diagnostics = tuple(found)
+        return failure
+
     def __str__(self) -> str:
         found = "\n".join(map(str, self.diagnostics)) or super().__str__()
         return f"{self.pass_name}: {found}" if self.pass_name else found

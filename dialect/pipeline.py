@@ -196,9 +196,7 @@ def _verify(op: ir.Operation) -> None:
     op.verify()  # raises MLIRError with the diagnostics
     broken = ops.verify(op)
     if broken:
-        failure = PassFailure(None, "left broken ops behind")
-        failure.diagnostics = tuple(broken)
-        raise failure
+        raise PassFailure.of(broken)
 
 
 def _manage(anchor: str, texts: list[str], op: ir.Operation, hooks: tuple[Hook, ...]) -> None:

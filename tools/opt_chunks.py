@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +37,20 @@ class Chunk:
         """Whether a location's file is this input: what was parsed from text says `-`."""
         return file in ("-", self.name)
 
+    def _line(self, number: int) -> str:
+        lines = self.text.splitlines()
+        at = number - self.first - 1
+        return lines[at] if 0 <= at < len(lines) else ""
+
     def show(self, diagnostic: Diagnostic) -> str:
         """The diagnostic as compilers print it: place, message, the source line and a caret."""
         place = diagnostic.place
         here = self.owns(place.file)
         where = f"{self.name if here else place.file}:{place.line}:{place.column}" if place.line else self.name
         shown = [f"{where}: {diagnostic.severity}: {diagnostic.message}"]
-        lines = self.text.splitlines()
-        if here and self.first < place.line <= self.first + len(lines):
-            shown += [lines[place.line - self.first - 1], " " * (place.column - 1) + "^"]
+        line = self._line(place.line) if here else linecache.getline(place.file, place.line).rstrip("\n")
+        if line.strip():
+            shown += [line, " " * (place.column - 1) + "^"]
         return "\n".join([*shown, *map(self.show, diagnostic.notes)])
 
 

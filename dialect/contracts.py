@@ -1,0 +1,129 @@
+"""What the four contract verifiers share: which ops a program may hold, and how a broken contract is reported.
+
+A contract says what one stage may rely on; `tierup-verify-graph`, `-profiled`, `-guarded` and `-specialized` check one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tierup.dialect import diagnostics, optable, torch_types
+from tierup.dialect.diagnostics import Diagnostic
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.passes import PassFailure
+from tierup.dialect.values import Tensor
+
+# Ops of the graph that are no rows of the op table: constants, control flow, calls, casts between types of one value.
+STRUCTURE = frozenset({
+    "func.call", "func.func", "func.return",
+    "torch.bind_symbolic_shape", "torch.constant.bool", "torch.constant.device", "torch.constant.float", "torch.constant.int",
+    "torch.constant.none", "torch.constant.number", "torch.constant.str", "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch.derefine",
+    "torch.overwrite.tensor.contents", "torch.prim.If", "torch.prim.If.yield", "torch.prim.ListConstruct", "torch.prim.ListUnpack",
+    "torch.prim.Loop", "torch.prim.Loop.condition", "torch.prim.TupleConstruct", "torch.prim.TupleUnpack", "torch.prim.Uninitialized",
+    "torch.prim.unchecked_cast", "torch.runtime.assert", "torch.symbolic_int", "torch.tensor.literal", "torch.tensor_static_info_cast",
+    "torch.vtensor.literal",
+})  # fmt: skip
+
+# Ops of the tierup dialect that compute, whatever was bet on.
+VALUES = frozenset({
+    "tierup.all_nonzero", "tierup.all_zero", "tierup.any_nonzero", "tierup.autograd_add", "tierup.autograd_zero", "tierup.batched_mm_side",
+    "tierup.batched_mm_tree", "tierup.constant_chunk", "tierup.differentiable", "tierup.grad_of", "tierup.if_then_else", "tierup.yield",
+})  # fmt: skip
+
+Report = Callable[[ir.Operation, str], None]
+
+
+class Contract:
+    """Collects what breaks one contract; `raise_if_broken` fails the pass with all of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found: list[Diagnostic] = []
+
+    def broken(self, op: ir.Operation, what: str, *notes: tuple[ir.Operation, str]) -> None:
+        """Report `op`, in the user's terms: its name in the torch dialect, its line, the contract."""
+        self.found.append(diagnostics.at(op, "error", f"breaks the contract '{self.name}': {what}", *notes))
+
+    def raise_if_broken(self) -> None:
+        if self.found:
+            raise PassFailure.of(self.found)
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops inside `op`, outer before inner, in order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                inner = view.operation
+                yield inner
+                yield from walk(inner)
+
+
+def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:
+    for view in module.body.operations:
+        if view.operation.name == "func.func" and len(view.operation.regions[0].blocks):
+            yield view.operation
+
+
+def function_names(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by name, declarations included."""
+    tops = (view.operation for view in module.body.operations)
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}
+
+
+def check_graph(module: ir.Module, contract: Contract, also: Iterable[str] = ()) -> None:
+    """The contract `graph`, with the ops in `also` allowed besides."""
+    allowed = STRUCTURE | VALUES | frozenset(also)
+    names = function_names(module)
+    for view in module.body.operations:
+        top = view.operation
+        if top.name != "func.func":
+            contract.broken(top, "a program is a module of functions")
+            continue
+        if not len(top.regions[0].blocks):
+            contract.broken(top, f"function @{ir.StringAttr(top.attributes['sym_name']).value} has no body")
+            continue
+        for op in walk(top):
+            _check_op(op, allowed, names, contract)
+
+
+def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Operation], contract: Contract) -> None:
+    row = optable.lookup(op.name)
+    if row is None and op.name not in allowed:
+        if op.name.startswith("tierup."):
+            contract.broken(op, "speculation has no place here")
+        elif op.name == "torch.operator":
+            contract.broken(op, f"no part of tierup knows {op.attributes['name']}")
+        else:
+            contract.broken(op, "no part of tierup knows this op")
+        return
+    if op.name == "func.call":
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        if callee not in names:
+            contract.broken(op, f"calls @{callee}, which is no function of this module")
+    if row is not None and len(op.operands) and torch_types.is_tensor(op.operands[0].type):
+        _check_memory(op, row.aliasing, contract)
+
+
+def _check_memory(op: ir.Operation, aliasing: Aliasing, contract: Contract) -> None:
+    """Value tensors are never written, nor do they share memory with a tensor that is."""
+    source = op.operands[0].type
+    if aliasing is Aliasing.SELF and torch_types.is_value_tensor(source):
+        contract.broken(op, f"writes a value of type {source}; what is written is !torch.tensor")
+    if aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW) and not torch_types.is_value_tensor(source):
+        for result in op.results:
+            if torch_types.is_tensor(result.type) and torch_types.is_value_tensor(result.type):
+                contract.broken(op, f"gives {result.type}, a view of memory that may be written; its type is !torch.tensor")
+
+
+def follows(type_: ir.Type, proven: Tensor) -> bool:
+    """Whether a type states nothing that is not proven."""
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    if dtype is not None and dtype != proven.dtype:
+        return False
+    if sizes is None:
+        return True
+    if proven.shape is None or len(proven.shape) != len(sizes):
+        return False
+    return all(stated is None or stated == known for stated, known in zip(sizes, proven.shape, strict=True))

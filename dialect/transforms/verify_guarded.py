@@ -1,0 +1,101 @@
+"""tierup-verify-guarded: the contract of a speculative graph: no type says more than inference can prove from the guards.
+
+* Types of arguments are what callers guarantee (a version's entry guards); everything else is inferred again, from them,
+  from constants and from the facts of guards and checks. A type in the IR that knows more than that is a bet nobody checks.
+* A refined result of `tierup.check` is used only where its answer was found true: under a `torch.prim.If` on it.
+* A cast (`torch.tensor_static_info_cast`, `torch.prim.unchecked_cast`) proves nothing: its result must follow as well.
+
+    %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
+    error: 'torch.aten.tanh' op breaks the contract 'guarded': no guard or check that dominates this gives its result the
+    type !torch.vtensor<[4],f32>; what follows is !torch.vtensor
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import symbols, torch_types
+from tierup.dialect.contracts import Contract, defined_functions, follows, function_names, walk
+from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.values import Tensor
+
+_CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
+_CONJUNCTION = "torch.aten.__and__.bool"
+
+
+@register
+@dataclass(frozen=True)
+class VerifyGuarded(Pass):
+    """Check the contract `guarded`: every refined type follows from guards and checks that dominate it."""
+
+    name = "tierup-verify-guarded"
+
+    def run(self, module: ir.Module) -> None:
+        contract = Contract("guarded")
+        functions = function_names(module)
+        for function in defined_functions(module):
+            for op in walk(function):
+                if op.name == "tierup.check":
+                    _check_dominance(op, contract)
+            try:
+                inference = infer_function(function, symbols.argument_values(function), functions)
+            except InferenceError as e:
+                contract.broken(e.op, f"cannot run on operands of these types: {e}")
+                continue
+            for tie in inference.ties:
+                contract.broken(function, f"the sizes {tie.left} and {tie.right} must be equal, and no guard ensures it")
+            for op in walk(function):
+                _check_types(op, inference, contract)
+        contract.raise_if_broken()
+
+
+def _check_dominance(check: ir.Operation, contract: Contract) -> None:
+    """Uses of what a check refined stand under an If on its answer."""
+    results = list(check.results)
+    answer = results[-1]
+    for refined in results[:-1]:  # those of unchanged type too: inference uses the facts, not the types
+        for use in refined.uses:
+            user = use.owner.operation
+            if not _under(user, answer):
+                what = "uses a checked value where the check may have failed"
+                contract.broken(user, what, (check, "the check is here; only the then-branch of an If on its answer may rely on it"))
+
+
+def _under(op: ir.Operation, answer: ir.Value) -> bool:
+    """Whether `op` stands in the then-region of an If that `answer` decides."""
+    inner = op
+    while inner.parent is not None:
+        outer = inner.parent.operation
+        if outer.name == "torch.prim.If" and _implies(outer.operands[0], answer) and inner.block.region == outer.regions[0]:
+            return True
+        if outer.name == "func.func":
+            return False
+        inner = outer
+    return False
+
+
+def _implies(condition: ir.Value, answer: ir.Value) -> bool:
+    """Whether a true condition means a true answer."""
+    if condition == answer:
+        return True
+    owner = condition.owner
+    if isinstance(owner, ir.Block) or owner.name != _CONJUNCTION:
+        return False
+    return any(_implies(operand, answer) for operand in owner.operands)
+
+
+def _check_types(op: ir.Operation, inference: Inference, contract: Contract) -> None:
+    values = list(op.results)
+    for region in op.regions:
+        for block in region.blocks:
+            values.extend(block.arguments)
+    for value in values:
+        if not torch_types.is_tensor(value.type) or value not in inference.values:
+            continue
+        proven = inference[op.operands[0]] if op.name in _CASTS else inference[value]
+        if isinstance(proven, Tensor) and not follows(value.type, proven):
+            what = torch_types.tensor_type(proven, value_semantics=torch_types.is_value_tensor(value.type))
+            whose = "its result" if isinstance(value, ir.OpResult) else "an argument of its body"
+            contract.broken(op, f"no guard or check that dominates this gives {whose} the type {value.type}; what follows is {what}")

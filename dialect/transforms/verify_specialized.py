@@ -1,0 +1,123 @@
+"""tierup-verify-specialized: the contract of a region that lowering accepts: it knows all there is to know but the values.
+
+Checked in the bodies of all `tierup.fusion_group`s, and whole in functions that have none.
+
+* Every tensor is a `!torch.vtensor` whose type has dtype and rank. Each size is static, or `?` and then inference knows it: a
+  symbol declared with `torch.symbolic_int` and bound to the argument with `torch.bind_symbolic_shape`, or what follows from
+  such symbols, or a size that the run computes.
+* Every op has native code for its dtypes; nothing speculates, nothing writes in place.
+* Scalars are ints, floats and bools, not `!torch.number`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import optable, symbols, torch_types
+from tierup.dialect.contracts import STRUCTURE, VALUES, Contract, defined_functions, follows, function_names, walk
+from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Op
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.values import Tensor
+
+_NOT_NATIVE = frozenset({"torch.operator", "torch.overwrite.tensor.contents", "torch.copy.to_tensor", "torch.tensor.literal", "torch.prim.Uninitialized"})
+
+
+@register
+@dataclass(frozen=True)
+class VerifySpecialized(Pass):
+    """Check the contract `specialized`: what lowering accepts, named by the user's op and line where it is broken."""
+
+    name = "tierup-verify-specialized"
+
+    def run(self, module: ir.Module) -> None:
+        contract = Contract("specialized")
+        functions = function_names(module)
+        for function in defined_functions(module):
+            groups = [op for op in walk(function) if op.name == "tierup.fusion_group"]
+            for region in groups or [function]:
+                check_region(region, contract, functions)
+        contract.raise_if_broken()
+
+
+def check_region(owner: ir.Operation, contract: Contract, functions: dict[str, ir.Operation]) -> None:
+    """Check the first region of a function or a fusion group."""
+    before = len(contract.found)
+    block = owner.regions[0].blocks[0]
+    bound = symbols.bound_shapes(block)
+    for i, argument in enumerate(block.arguments):
+        _check_type(owner, argument.type, f"argument {i}", contract)
+        sizes = torch_types.parse_tensor(str(argument.type))[0] if torch_types.is_tensor(argument.type) else None
+        if sizes is not None and None in sizes and argument not in bound:
+            contract.broken(owner, f"argument {i} of type {argument.type} has a size that no torch.bind_symbolic_shape names")
+    for op in walk(owner):
+        _check_op(op, contract)
+    if len(contract.found) > before:
+        return  # inference would only repeat what was said
+    try:
+        inference = infer_function(owner, symbols.argument_values(owner), functions)
+    except InferenceError as e:
+        contract.broken(e.op, f"cannot run on operands of these types: {e}")
+        return
+    for tie in inference.ties:
+        contract.broken(owner, f"the sizes {tie.left} and {tie.right} must be equal, and no symbol says so")
+    for op in walk(owner):
+        _check_inferred(op, inference, contract)
+
+
+def _check_op(op: ir.Operation, contract: Contract) -> None:
+    row = optable.lookup(op.name)
+    structure = (op.name in STRUCTURE and op.name not in _NOT_NATIVE) or op.name in VALUES
+    if row is None and not structure:
+        contract.broken(op, "speculation has no place here" if op.name.startswith("tierup.") else "no part of tierup knows this op")
+        return
+    if row is not None and (not row.native or row.writes):
+        why = "it writes its operand" if row.writes else "there is no native code for it"
+        contract.broken(op, f"{op.name.removeprefix('torch.')} is left to tier 0: {why}")
+    for i, result in enumerate(op.results):
+        _check_type(op, result.type, f"result {i}" if len(op.results) > 1 else "the result", contract)
+    for region in op.regions:
+        for block in region.blocks:
+            for i, argument in enumerate(block.arguments):
+                _check_type(op, argument.type, f"argument {i} of its body", contract)
+
+
+def _check_type(op: ir.Operation, type_: ir.Type, what: str, contract: Contract) -> None:
+    text = str(type_)
+    if text == "!torch.number":
+        contract.broken(op, f"{what} is a !torch.number, int or float is not known")
+    if not torch_types.is_tensor(type_):
+        return
+    if not torch_types.is_value_tensor(type_):
+        contract.broken(op, f"{what} is a tensor that may be written: {text}")
+        return
+    sizes, dtype = torch_types.parse_tensor(text)
+    missing = " and ".join(name for name, known in (("dtype", dtype), ("rank", sizes)) if known is None)
+    if missing:
+        contract.broken(op, f"{what} has no known {missing}: {text}")
+
+
+def _check_inferred(op: ir.Operation, inference: Inference, contract: Contract) -> None:
+    row = optable.lookup(op.name)
+    if row is not None:
+        _check_dtypes(op, row, inference, contract)
+    for result in op.results:
+        known = inference.values.get(result)
+        if not isinstance(known, Tensor):
+            continue
+        if known.shape is None:
+            contract.broken(op, f"the sizes of its result follow from no symbol: {result.type}")
+        elif not follows(result.type, known):
+            contract.broken(op, f"its result is {torch_types.tensor_type(known)}, but the type says {result.type}")
+
+
+def _check_dtypes(op: ir.Operation, row: Op, inference: Inference, contract: Contract) -> None:
+    if row.native_dtypes is None:
+        return
+    for operand in op.operands:
+        known = inference.values.get(operand)
+        if isinstance(known, Tensor) and known.dtype is not None and known.dtype.name not in row.native_dtypes:
+            name = op.name.removeprefix("torch.")
+            contract.broken(op, f"{name} is left to tier 0: native code is for {', '.join(row.native_dtypes)}, not for {known.dtype.name}")
+            return
