@@ -134,39 +134,51 @@ def gather(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False
 
 def scatter(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     """aten.scatter.src: a copy of x with x[index[i, j], j] = source[i, j] for dim 0, and so on; the last one of several counts."""
+    return scatter_(x.copy(), dim, index, source)
+
+
+def scatter_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """aten.scatter_.src: x itself, written."""
     axis = axis_of(dim, x.ndim)
     if x.dtype != source.dtype:
         raise TypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     _check_index("scatter", x, axis, index, source)
-    result = x.copy()
     if index.size:
         whole = _whole(index)
-        _whole(result)[_grid(whole, axis)] = _whole(source)[tuple(slice(n) for n in whole.shape)]
-    return result
+        _whole(x)[_grid(whole, axis)] = _whole(source)[tuple(slice(n) for n in whole.shape)]
+    return x
 
 
 def scatter_value(x: np.ndarray, dim: int, index: np.ndarray, value: Number) -> np.ndarray:
     """aten.scatter.value: a copy of x with `value` at every index. ValueError where the dtype cannot hold it."""
+    return scatter_value_(x.copy(), dim, index, value)
+
+
+def scatter_value_(x: np.ndarray, dim: int, index: np.ndarray, value: Number) -> np.ndarray:
+    """aten.scatter_.value: x itself, written."""
     axis = axis_of(dim, x.ndim)
     _check_index("scatter", x, axis, index)
     filler = element(value, x.dtype)
-    result = x.copy()
     if index.size:
-        _whole(result)[_grid(_whole(index), axis)] = filler
-    return result
+        _whole(x)[_grid(_whole(index), axis)] = filler
+    return x
 
 
 def scatter_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     """aten.scatter_add: a copy of x to which every source element is added at its index; or, for bools."""
+    return scatter_add_(x.copy(), dim, index, source)
+
+
+def scatter_add_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """aten.scatter_add_: x itself, written."""
     axis = axis_of(dim, x.ndim)
     if x.dtype != source.dtype:
         raise TypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     _check_index("scatter_add", x, axis, index, source)
-    result = x.copy()
     if index.size:
         whole = _whole(index)
-        _accumulate(_whole(result), _grid(whole, axis), _whole(source)[tuple(slice(n) for n in whole.shape)])
-    return result
+        _accumulate(_whole(x), _grid(whole, axis), _whole(source)[tuple(slice(n) for n in whole.shape)])
+    return x
 
 
 def _accumulate(target: np.ndarray, where: tuple[np.ndarray | slice, ...], source: np.ndarray) -> None:
@@ -278,18 +290,22 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
 
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """aten.index_put: a copy of x with x[indices] = values, or += with every repeated index counted."""
+    return index_put_(x.copy(), indices, values, accumulate)
+
+
+def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
+    """aten.index_put_: x itself, written. Nothing is written when an index is out of range."""
     if x.dtype != values.dtype:
         raise TypeError(
             "Index put requires the source and destination dtypes match, "
             f"got {name_of(x.dtype)} for the destination and {name_of(values.dtype)} for the source."
         )
-    result = x.copy()
     key = _key(indices)
     try:
         if accumulate:
-            _accumulate(result, key, values)
+            _accumulate(x, key, values)
         else:
-            result[key] = values
+            x[key] = values
     except IndexError as e:
         raise _torch_text(e) from None
-    return result
+    return x

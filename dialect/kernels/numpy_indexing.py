@@ -43,9 +43,13 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
 
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """A copy of x after x[i, j, ...] = values, or np.add.at when accumulating."""
-    result = x.copy()
+    return index_put_(x.copy(), indices, values, accumulate)
+
+
+def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
+    """x[i, j, ...] = values, or np.add.at when accumulating."""
     if accumulate:
-        np.add.at(result, _key(indices), values)
+        np.add.at(x, _key(indices), values)
     else:
-        result[_key(indices)] = values
-    return result
+        x[_key(indices)] = values
+    return x

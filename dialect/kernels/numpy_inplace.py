@@ -1,0 +1,76 @@
+"""In-place ops under NumPy's rules: what `x += y` and `x[...] = y` do, casting errors (UFuncTypeError) included.
+
+A kernel is a ufunc with `out=x` where NumPy has one for the op, else the NumPy flavour of the functional op, written into x
+when `same_kind` casting allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import kernels, optable
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "fmod": np.fmod,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
+}  # fmt: skip
+_ROUNDED = {"floor": np.floor_divide, None: np.true_divide}
+
+
+def _with_ufunc(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def kernel(x: np.ndarray, y: Any, alpha: float = 1) -> np.ndarray:
+        return ufunc(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
+
+    return kernel
+
+
+def _with_mode(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    written = _written(functional)
+
+    def kernel(x: np.ndarray, y: Any, mode: str | None) -> np.ndarray:
+        return _ROUNDED[mode](x, y, out=x) if mode in _ROUNDED else written(x, y, mode)
+
+    return kernel
+
+
+def _written(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def kernel(x: np.ndarray, *rest: Any) -> np.ndarray:
+        result = functional(x, *rest)
+        if result.shape != x.shape:
+            raise ValueError(f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast shape {result.shape}")
+        np.copyto(x, result, casting="same_kind")
+        return x
+
+    return kernel
+
+
+def __getattr__(name: str) -> Callable[..., np.ndarray]:
+    """The kernel called `name` in the op table."""
+    for op in optable.table().values():
+        if op.numpy == f"numpy_inplace.{name}" and op.functional is not None:
+            row = optable.lookup(op.functional)
+            if row is not None:
+                base, _, overload = op.functional.removeprefix("aten.").partition(".")
+                functional = kernels.resolve(row.numpy or row.kernel)
+                if overload.endswith("_mode"):
+                    made = _with_mode(functional)
+                else:
+                    made = _with_ufunc(_UFUNCS[base]) if base in _UFUNCS else _written(functional)
+                return globals().setdefault(name, made)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """x[...] = source."""
+    x[...] = source
+    return x
+
+
+def fill_(x: np.ndarray, value: Any) -> np.ndarray:
+    """x[...] = value."""
+    x[...] = value
+    return x
