@@ -84,7 +84,7 @@ def _define_find(module: ir.Module, guards: entry_guards.GuardFunctions) -> ir.F
 
 def _define_run_released(module: ir.Module) -> ir.Function:
     """i32 run_released(version, frame): the kernel without the GIL, on copies of the arguments' sizes and strides."""
-    f = Emitter(module, "run_released", I32, [PTR, PTR])
+    f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
     version, frame = f.parameters
     memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
     copies = f.variable(PTR, f.at(frame, f.get(version, Version, "copies_at")))
@@ -112,7 +112,7 @@ def _call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
 
 def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) -> ir.Function:
     """ptr failed(table, version, status, flat, args, nargsf, kwnames): failed(record, status, flat arguments), or slow without one."""
-    f = Emitter(module, "failed", PTR, [PTR, PTR, I32, PTR, PTR, I64, PTR])
+    f = Emitter(module, "failed", PTR, [PTR, PTR, I32, PTR, PTR, I64, PTR], rare=True)
     table, version, status, flat, args, nargsf, kwnames = f.parameters
     handler = f.get(table, Table, "failed")
     count = f.get(version, Version, "n_arguments")
@@ -314,7 +314,7 @@ def _define_descr_get(module: ir.Module) -> None:
 
 def _define_probe_kernel(module: ir.Module) -> None:
     """A kernel of the ABI for `entry_probe`: (f32 vector, int n, float x) -> (2 * vector, n + 1, x)."""
-    f = Emitter(module, "probe_kernel", I32, [PTR, PTR], exported=True)
+    f = Emitter(module, "probe_kernel", I32, [PTR, PTR], exported=True, rare=True)
     arguments, results = f.parameters
     vector, doubled = f.load(arguments, 0, PTR), f.load(results, 0, PTR)
     with f.loop(f.load(f.get(arguments, Argument, "dims"), 0)) as i:

@@ -181,7 +181,7 @@ def _define_extent(module: ir.Module) -> ir.Function:
 
 def _define_overlaps_itself(module: ir.Module) -> ir.Function:
     """i1 overlaps_itself(guard, argument): whether some dim's step is shorter than what the finer dims reach."""
-    f = Emitter(module, "overlaps_itself", I1, [PTR, PTR])
+    f = Emitter(module, "overlaps_itself", I1, [PTR, PTR], rare=True)
     guard, argument = f.parameters
     sizes, strides = f.load(argument, _DIMS, PTR), f.load(argument, _STRIDES, PTR)
     rank = f.b.sext(f.get(guard, Guard, "rank"), I64)

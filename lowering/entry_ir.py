@@ -22,7 +22,7 @@ class Emitter:
 
     def __init__(
         self, module: ir.Module, name: str, result: ir.Type, parameters: Sequence[ir.Type],
-        *, exported: bool = False, inline: bool = False, outline: bool = False,
+        *, exported: bool = False, inline: bool = False, outline: bool = False, rare: bool = False,
     ) -> None:  # fmt: skip
         self.function = ir.Function(module, ir.FunctionType(result, parameters), name)
         if not exported:
@@ -30,8 +30,10 @@ class Emitter:
         self.function.attributes.add("nounwind")
         if inline:
             self.function.attributes.add("alwaysinline")
-        if outline:
+        if outline or rare:
             self.function.attributes.add("noinline")
+        if rare:  # LLVM spends no time on it
+            self.function.attributes.add("optnone")
         self.module = module
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.parameters = self.function.args

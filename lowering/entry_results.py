@@ -139,7 +139,7 @@ def _define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function) ->
 
 def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
     """void discard(version, frame): drop every object and what the kernel allocated."""
-    f = Emitter(module, "discard", VOID, [PTR, PTR])
+    f = Emitter(module, "discard", VOID, [PTR, PTR], rare=True)
     version, frame = f.parameters
     records = f.get(version, Version, "results")
     results = f.at(frame, f.get(version, Version, "results_at"))
@@ -154,7 +154,7 @@ def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
 
 def _define_free_capsule(module: ir.Module) -> ir.Function:
     """void free_capsule(capsule): the destructor of memory that a kernel allocated."""
-    f = Emitter(module, "free_capsule", VOID, [PTR])
+    f = Emitter(module, "free_capsule", VOID, [PTR], rare=True)
     (capsule,) = f.parameters
     api(f, "free", api(f, "PyCapsule_GetPointer", capsule, NULL))
     f.b.ret_void()
@@ -167,7 +167,7 @@ def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function
     The result's data is null afterwards if the memory is taken care of. A null pointer is an array without elements.
     """
     free_capsule = _define_free_capsule(module)
-    f = Emitter(module, "allocated", PTR, [PTR, PTR])
+    f = Emitter(module, "allocated", PTR, [PTR, PTR], rare=True)
     record, result = f.parameters
     data, sizes = f.load(result, _DATA, PTR), f.load(result, _DIMS, PTR)
     f.return_if(f.is_null(data), lambda: f.call(fresh, record, sizes))
