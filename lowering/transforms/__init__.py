@@ -1,1 +1,1 @@
-"""The passes of lowering, one per file, the file named after its flag."""
+"""Passes of the lowering, one per file."""

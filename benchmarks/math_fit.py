@@ -1,0 +1,239 @@
+"""Fits the polynomials of lowering/math and writes lowering/math/coefficients.py. Needs mpmath; takes a minute or two.
+
+    python benchmarks/math_fit.py
+
+Each fit is a minimax polynomial of the weighted error (Remez's exchange algorithm on a dense grid, in 60 digits), of the
+least degree that keeps the bound. Coefficients are then rounded to the format; the error printed is the one after rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+from mpmath import mp, mpf
+
+mp.dps = 60
+Function = Callable[[mpf], mpf]
+BOUNDS = {"f32": -28, "narrow": -36, "f64": -58}  # log2 of the weighted error that a table may have
+OUTPUT = Path(__file__).resolve().parent.parent / "lowering" / "math" / "coefficients.py"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`function` is approximated on [low, high]; `weight` turns its error into the result's relative error."""
+
+    name: str
+    text: str
+    function: Function
+    weight: Function
+    intervals: dict[str, tuple[float, float]]  # by grade
+    bounds: dict[str, int] | None = None
+
+
+def everywhere(low: float, high: float, *grades: str) -> dict[str, tuple[float, float]]:
+    return {grade: (low, high) for grade in grades or ("f32", "narrow", "f64")}
+
+
+def erfcx_scaled(q: mpf, center: int) -> mpf:
+    a = center * (1 + q) / (1 - q)
+    return (1 + 2 * a) * mp.erfc(a) * mp.exp(a * a)
+
+
+HALF_LN2 = float(mp.log(2) / 2) * 1.0001
+QUARTER_PI = float(mp.pi / 4) * 1.0001
+LOG_Z = float((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * 1.0001
+TAN_EIGHTH = 0.41421357**2
+
+
+def root(z: mpf) -> mpf:
+    return mp.sqrt(z)
+
+
+FITS = [
+    Fit(
+        "exp", "exp(r) = 1 + r + r**2 * P(r), |r| <= log(2)/2; bounded for expm1(r) too",
+        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.expm1(r), everywhere(-HALF_LN2, HALF_LN2),
+    ),
+    Fit(
+        "log", "2 * atanh(s) = 2*s + s * z * P(z), z = s**2; s = f / (2 + f) gives log(1 + f)",
+        lambda z: (2 * mp.atanh(root(z)) / root(z) - 2) / z, lambda z: z / 2, everywhere(0, LOG_Z),
+        {"f32": -28, "narrow": -44, "f64": -58},
+    ),
+    Fit(
+        "atanh_tail", "atanh(s) = s + s**3/3 + s**5/5 + s**7 * P(z), z = s**2",
+        lambda z: (mp.atanh(root(z)) / root(z) - 1 - z / 3 - z * z / 5) / z**3, lambda z: z**3, everywhere(0, LOG_Z, "f64"),
+        {"f64": -72},
+    ),
+    Fit(
+        "erf", "erf(x) = x + x * P(x**2), |x| <= 0.75",
+        lambda z: mp.erf(root(z)) / root(z) - 1, lambda z: root(z) / mp.erf(root(z)), everywhere(0, 0.5626, "f32", "f64"),
+    ),
+    Fit(
+        "erfcx2", "exp(a**2) * erfc(a) = P(q) / (1 + 2*a), q = (a - 2) / (a + 2), 0 <= a <= 10.2 (f32)",
+        lambda q: erfcx_scaled(q, 2), lambda q: 1 / erfcx_scaled(q, 2), {"f32": (-1, 8.2 / 12.2)},
+    ),
+    Fit(
+        "erfcx4", "exp(a**2) * erfc(a) = P(q) / (1 + 2*a), q = (a - 4) / (a + 4), 0 <= a <= 27.4 (f64)",
+        lambda q: erfcx_scaled(q, 4), lambda q: 1 / erfcx_scaled(q, 4), {"f64": (-1, 23.4 / 31.4)},
+    ),
+    Fit(
+        "sin", "sin(r) = r + r**3 * P(r**2), |r| <= pi/4",
+        lambda z: (mp.sin(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.sin(root(z)),
+        everywhere(0, QUARTER_PI**2, "narrow", "f64"),
+    ),
+    Fit(
+        "cos", "cos(r) = 1 - r**2/2 + r**4 * P(r**2), |r| <= pi/4",
+        lambda z: (mp.cos(root(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(root(z)),
+        everywhere(0, QUARTER_PI**2, "narrow", "f64"),
+    ),
+    Fit(
+        "atan", "atan(t) = t + t**3 * P(t**2), |t| <= tan(pi/8)",
+        lambda z: (mp.atan(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.atan(root(z)),
+        everywhere(0, TAN_EIGHTH, "narrow", "f64"),
+    ),
+    Fit(
+        "asin", "asin(x) = x + x**3 * P(x**2), |x| <= 1/2",
+        lambda z: (mp.asin(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.asin(root(z)),
+        everywhere(0, 0.25, "narrow", "f64"),
+    ),
+    Fit(
+        "cbrt", "cbrt(m), 1 <= m <= 2, to start an iteration from",
+        lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), everywhere(1, 2, "narrow", "f64"), {"narrow": -14, "f64": -14},
+    ),
+]  # fmt: skip
+
+
+def remez(powers: range, xs: list[mpf], fs: list[mpf], ws: list[mpf]) -> tuple[list[mpf], mpf]:
+    """Coefficients of x**p, p in powers, that minimise max |w * (f - P)| on the grid, and that maximum."""
+    count = len(powers) + 1
+    chosen = [round((len(xs) - 1) * (1 - np.cos(np.pi * i / (count - 1))) / 2) for i in range(count)]
+    for _ in range(60):
+        rows = [[xs[i] ** p for p in powers] + [(-1) ** k / ws[i]] for k, i in enumerate(chosen)]
+        solution = mp.lu_solve(mp.matrix(rows), mp.matrix([fs[i] for i in chosen]))
+        coefficients, level = list(solution)[:-1], abs(solution[count - 1])
+        errors = [w * (f - mp.polyval(coefficients[::-1], x) * x ** powers.start) for x, f, w in zip(xs, fs, ws)]
+        # one extremum from each run of equal sign
+        extrema: list[int] = []
+        for i, error in enumerate(errors):
+            if extrema and (errors[extrema[-1]] > 0) == (error > 0):
+                if abs(error) > abs(errors[extrema[-1]]):
+                    extrema[-1] = i
+            else:
+                extrema.append(i)
+        while len(extrema) > count:
+            extrema.pop(0 if abs(errors[extrema[0]]) < abs(errors[extrema[-1]]) else -1)
+        worst = max(abs(e) for e in errors)
+        if len(extrema) < count or worst <= level * (1 + mpf(10) ** -6) or extrema == chosen:
+            return coefficients, worst
+        chosen = extrema
+    return coefficients, worst
+
+
+def rounded(x: mpf, grade: str) -> float:
+    return float(np.float32(float(x))) if grade == "f32" else float(x)
+
+
+def fit(spec: Fit, grade: str) -> tuple[list[float], float]:
+    """Coefficients in the format, lowest first, and log2 of the weighted error they leave."""
+    low, high = (mpf(v) for v in spec.intervals[grade])
+    nodes = 800
+    xs = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * nodes)) for i in range(nodes)]
+    fs, ws = [spec.function(x) for x in xs], [abs(spec.weight(x)) for x in xs]
+    bound = mpf(2) ** (spec.bounds or BOUNDS)[grade]
+    terms = next(n for n in range(2, 40) if remez(range(n), xs, fs, ws)[1] < bound)
+    exact, _ = remez(range(terms), xs, fs, ws)
+    kept = [rounded(c, grade) for c in exact]
+    left = [w * abs(f - mp.polyval(kept[::-1], x)) for x, f, w in zip(xs, fs, ws)]
+    return kept, float(mp.log(max(left), 2))
+
+
+def split(x: mpf, bits: list[int], f32: bool = False) -> list[float]:
+    """x as a sum of floats: parts of the given numbers of bits, then the rest, rounded."""
+    parts = []
+    for b in bits:
+        exponent = int(mp.floor(mp.log(abs(x), 2))) + 1 - b
+        part = mp.nint(mp.ldexp(x, -exponent))
+        parts.append(float(mp.ldexp(part, exponent)))
+        x -= mp.ldexp(part, exponent)
+    return parts + [rounded(x, "f32" if f32 else "f64")]
+
+
+def chunks(x: mpf, bits: int, count: int) -> list[float]:
+    """The binary digits of 0 < x < 1 in groups: x = sum of the results, each a multiple of 2**(-bits * (i + 1))."""
+    parts = []
+    for i in range(count):
+        part = mp.floor(mp.ldexp(x, bits * (i + 1)))
+        parts.append(mp.ldexp(part, -bits * (i + 1)))
+        x -= parts[-1]
+    return [float(p) for p in parts]
+
+
+def pairs(x: mpf) -> dict[str, list[float]]:
+    f32 = rounded(x, "f32")
+    return {"f32": [f32, rounded(x - f32, "f32")], "narrow": split(x, [53]), "f64": split(x, [53])}
+
+
+def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
+    ln2, pi = mp.log(2), mp.pi
+    short = {"f32": split(ln2, [15], True), "narrow": split(ln2, [40]), "f64": split(ln2, [40])}
+    with mp.workdps(500):
+        two_over_pi = 2 / +mp.pi
+        digits = chunks(two_over_pi, 29, 7)
+        # scaled so that each is below 1: their true weights leave the exponent range
+        long = [float(mp.floor(mp.ldexp(two_over_pi, 53 * (i + 1))) % (mpf(2) ** 53) / mpf(2) ** 53) for i in range(24)]
+    return {
+        "ln2_short": ("log(2) as hi + lo; k * hi is exact for exponents k", short),
+        "ln2": ("log(2) as hi + lo", pairs(ln2)),
+        "log2_e": ("1 / log(2) as hi + lo", pairs(1 / ln2)),
+        "log10_e": ("1 / log(10) as hi + lo", pairs(1 / mp.log(10))),
+        "log10_2": ("log10(2) as hi + lo, hi short", {"f32": split(mp.log10(2), [15], True), "narrow": split(mp.log10(2), [40]), "f64": split(mp.log10(2), [40])}),
+        "half_pi": ("pi/2 as hi + lo", pairs(pi / 2)),
+        "pi": ("pi as hi + lo", pairs(pi)),
+        "quarter_pi": ("pi/4 as hi + lo", pairs(pi / 4)),
+        "sqrt_half": ("sqrt(1/2) as hi + lo", pairs(mp.sqrt(0.5))),
+        "third": ("1/3 as hi + lo", pairs(mpf(1) / 3)),
+        "fifth": ("1/5 as hi + lo", pairs(mpf(1) / 5)),
+        "sqrt_two_over_pi": ("sqrt(2/pi) as hi + lo", pairs(mp.sqrt(2 / pi))),
+        "gelu_cubic": ("0.044715 as hi + lo", pairs(mpf("0.044715"))),
+        "two_over_pi_29": ("2/pi in pieces of 29 bits", {"narrow": digits}),
+        "two_over_pi_53": ("2/pi in pieces of 53 bits; the i-th (from 1) stands for itself * 2**(-53 * (i - 1))", {"f64": long}),
+    }  # fmt: skip
+
+
+def main() -> None:
+    lines = [
+        '"""Coefficients and constants of the math expansions: written by benchmarks/math_fit.py, not by hand.',
+        "",
+        "TABLES[name][grade]; grade is f32, f64, or narrow: f64 coefficients good enough for a result rounded to f32.",
+        '"""',
+        "",
+        "TABLES: dict[str, dict[str, tuple[float, ...]]] = {",
+    ]
+    for spec in FITS:
+        lines.append(f'    # {spec.text}')
+        lines.append(f'    "{spec.name}": {{')
+        for grade in spec.intervals:
+            values, error = fit(spec, grade)
+            print(f"{spec.name:12} {grade:7} {len(values):3} terms, error 2**{error:.1f}", flush=True)
+            lines += entry(grade, values, f"  # error 2**{error:.1f}")
+        lines.append("    },")
+    for name, (text, grades) in constants().items():
+        lines += [f"    # {text}", f'    "{name}": {{']
+        for grade, values in grades.items():
+            lines += entry(grade, values, "")
+        lines.append("    },")
+    lines.append("}")
+    OUTPUT.write_text("\n".join(lines) + "\n")
+
+
+def entry(grade: str, values: list[float], comment: str) -> list[str]:
+    spelled = [repr(v) for v in values]
+    rows = [", ".join(spelled[i : i + 5]) for i in range(0, len(spelled), 5)]
+    return [f'        "{grade}": ({comment}', *[f"            {row}," for row in rows], "        ),"]
+
+
+if __name__ == "__main__":
+    main()

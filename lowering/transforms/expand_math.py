@@ -1,0 +1,88 @@
+"""tierup-expand-math: replace math functions by range reduction and polynomials in `arith`, so that loops vectorise.
+
+    %y = math.exp %x : f32
+becomes
+    %k = ... ; some thirty arith ops on f32 and i32, no branch, no call
+    %y = arith.mulf %m, %scale : f32
+
+Works on scalars and vectors of f16, bf16 (through f32), f32 and f64, in bodies of linalg.generic, in loops, or in a plain
+function. Tensor-typed math ops are left alone: convert them to linalg first. What has an instruction of its own (math.sqrt,
+math.floor, math.absf, ...) is left to LLVM. Accuracy: docs/math-accuracy.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering.math.emit import Constants, Emit, Float
+from tierup.lowering.math.table import BINARY, UNARY
+
+
+@register
+@dataclass(frozen=True)
+class ExpandMath(Pass):
+    """Expand math functions into arith ops that vectorise."""
+
+    name = "tierup-expand-math"
+    fma: bool = True  # the target has fused multiply-add; without it no math.fma is made
+    functions: tuple[str, ...] = ()  # only these (exp, tanh, ...); all when empty
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        wanted = self._wanted(function)
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name in wanted and _supported(op.operation.results[0].type):
+                found.append(op.operation)
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+        if not found:
+            return
+        constants = Constants(function.regions[0].blocks[0])
+        for op in found:
+            self._expand(op, constants)
+
+    def _wanted(self, function: ir.Operation) -> set[str]:
+        known = UNARY.keys() | BINARY.keys()
+        if not self.functions:
+            return set(known)
+        wanted = {f"math.{name}" for name in self.functions}
+        if wanted - known:
+            raise PassFailure(function, f"no expansion for {', '.join(sorted(wanted - known))}; there are {', '.join(sorted(known))}")
+        return wanted
+
+    def _expand(self, op: ir.Operation, constants: Constants) -> None:
+        ip = ir.InsertionPoint(op)
+        type_ = op.results[0].type
+        operands = list(op.operands)
+        half = _is_half(type_)
+        like = _as_f32(type_) if half else type_
+        e = Emit(ip, op.location, constants, like, self.fma)
+        if half:
+            operands = [e.op("arith.extf", like, Float(e, o)) for o in operands]
+        arguments = [Float(e, o) for o in operands]
+        result = UNARY[op.name](e, *arguments) if op.name in UNARY else BINARY[op.name](e, *arguments)
+        value = e.op("arith.truncf", type_, result) if half else result.value
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return ir.VectorType(type_).element_type if isinstance(type_, ir.VectorType) else type_
+
+
+def _supported(type_: ir.Type) -> bool:
+    element = _element(type_)
+    return _is_half(type_) or isinstance(element, ir.F32Type) or isinstance(element, ir.F64Type)
+
+
+def _is_half(type_: ir.Type) -> bool:
+    element = _element(type_)
+    return isinstance(element, ir.F16Type) or isinstance(element, ir.BF16Type)
+
+
+def _as_f32(type_: ir.Type) -> ir.Type:
+    return ir.VectorType.get(ir.VectorType(type_).shape, ir.F32Type.get()) if isinstance(type_, ir.VectorType) else ir.F32Type.get()
