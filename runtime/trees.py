@@ -14,6 +14,8 @@ from typing import Union
 
 import numpy as np
 
+from tierup.dialect import dtypes
+
 LEAF_KINDS = ("array", "scalar", "int", "float", "bool")  # what occupies a slot in the flat arguments
 STATIC_KINDS = ("none", "str", "object")
 
@@ -118,7 +120,8 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
 class Output:
     """A leaf of a program's result.
 
-    `kind`: "array", "int", "float", "bool", or "const": `value` itself, taking no slot. `decays`: NumPy gives a scalar, not a
+    `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), or "const": `value` itself,
+    taking no slot. `decays`: NumPy gives a scalar, not a
     rank-0 array, when this result has rank 0: the caller returns `result[()]` then.
     """
 
@@ -136,7 +139,14 @@ class OutputNode:
     keys: tuple[object, ...] = ()
 
 
-OutputTree = Union[Output, OutputNode]
+@dataclass(frozen=True)
+class OutputUnion:
+    """A result of another kind on another path: an int slot says which alternative holds, then the slots of all of them."""
+
+    alternatives: tuple["OutputTree", ...]
+
+
+OutputTree = Union[Output, OutputNode, OutputUnion]
 
 
 def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
@@ -145,9 +155,14 @@ def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
         if tree.kind == "const":
             return tree.value
         value = next(results)
+        if tree.kind == "dtype":
+            return dtypes.BY_CODE[value].numpy  # type: ignore[index]  # an int
         if tree.decays and isinstance(value, np.ndarray) and value.ndim == 0:
             return value[()]
         return value
+    if isinstance(tree, OutputUnion):
+        tag = next(results)
+        return [unflatten(alternative, results) for alternative in tree.alternatives][tag]  # type: ignore[index]  # an int
     items = [unflatten(item, results) for item in tree.items]
     if tree.kind == "dict":
         return dict(zip(tree.keys, items, strict=True))
@@ -156,7 +171,11 @@ def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
 
 def output_leaves(tree: OutputTree) -> Iterator[Output]:
     """The leaves that take a result slot, in order."""
-    if isinstance(tree, OutputNode):
+    if isinstance(tree, OutputUnion):
+        yield Output("int")
+        for alternative in tree.alternatives:
+            yield from output_leaves(alternative)
+    elif isinstance(tree, OutputNode):
         for item in tree.items:
             yield from output_leaves(item)
     elif tree.kind != "const":

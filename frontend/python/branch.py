@@ -250,7 +250,7 @@ def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callab
         pending.abandon()
         raise frame.error(
             node, f"one branch gives {describe(values[0])}, the other {describe(values[1])}",
-            "give both branches the same kind of value, for example with np.float64(...)", Unjoinable,
+            "give both the same kind of value: 0.0 for 0, or an array", Unjoinable,
         )  # fmt: skip
     return joined
 

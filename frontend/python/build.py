@@ -14,18 +14,19 @@ import numpy as np
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python import builtin_functions, numpy_elementwise, operators_of_tierup
 from tierup.frontend.python.arrays import shape_items
-from tierup.frontend.python.branch import Same, Template, lower, raise_, template_of, types_of
+from tierup.frontend.python.branch import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
 from tierup.frontend.python.source import Source, parse
 from tierup.frontend.python.statements import execute
 from tierup.frontend.python.values import (
-    NONE, Array, Const, Mapping_, Object, Raised, Return, Scalar, Sequence, ShapeOf, Value, describe,
+    NONE, Array, Const, DTypeOf, Mapping_, Object, OneOf, Raised, Return, Scalar, Sequence, ShapeOf, Value, describe,
 )  # fmt: skip
 from tierup.runtime.hidden import Access, Constant, HiddenInput
-from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 
 REGISTERED = (builtin_functions, numpy_elementwise, operators_of_tierup)  # imported for the handlers they register
 
@@ -56,11 +57,14 @@ def build(function: FunctionType, shape: CallShape, arguments: Mapping[str, obje
     """
     source = parse(function)
     context = thread_context()
-    with context:
-        try:
-            return _Program(context, mutable=False).build(source, shape, arguments or {})
-        except NeedsMutation:
-            return _Program(context, mutable=True).build(source, shape, arguments or {})
+    try:
+        with context:
+            try:
+                return _Program(context, mutable=False).build(source, shape, arguments or {})
+            except NeedsMutation:
+                return _Program(context, mutable=True).build(source, shape, arguments or {})
+    except UnsupportedSyntax as e:
+        raise e.plain() from None
 
 
 def shape_from_annotations(function: FunctionType) -> CallShape:
@@ -159,6 +163,11 @@ class _Program:
             return [value.ssa], Output(value.kind)
         if isinstance(value, Const) and _returnable(value.value):
             return [], Output("const", value=value.value)
+        if isinstance(value, DTypeOf):
+            return [value.ssa], Output("dtype")
+        if isinstance(value, OneOf):
+            parts = [self._outputs(frame, v) for v in value.alternatives]
+            return [scalar_ssa(frame.em, value.tag), *(s for ssa, _ in parts for s in ssa)], OutputUnion(tuple(t for _, t in parts))
         if isinstance(value, ShapeOf):
             value = Sequence("tuple", shape_items(frame, None, value))
         if isinstance(value, (Sequence, Mapping_)):

@@ -6,13 +6,17 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.arrays import strong
 from tierup.frontend.python.branch import (
-    OneArray, PendingIf, Template, join_environments, join_values, lower, raise_, template_of, types_of, unify,
+    PendingIf, Template, join_environments, join_values, lower, raise_, template_of, types_of, unify,
 )  # fmt: skip
+from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import ALL_NAMES, Frame, Unjoinable
-from tierup.frontend.python.values import NONE, Const, Ends, Fell, Jump, Raised, Return, Sequence, Unset, Value, describe, is_number
+from tierup.frontend.python.scalars import number
+from tierup.frontend.python.values import NONE, Const, Ends, Fell, Jump, OneOf, Raised, Return, Scalar, Unset, Value, describe, is_number, number_kind
 
 Execute = Callable[..., Ends | None]
 MAX_DUPLICATES = 64
@@ -71,11 +75,18 @@ def _unjoinable(frame: Frame, node: ast.AST, envs: list[dict[str, Value]]) -> Un
         a, b = envs[0][name], envs[1].get(name)
         if b is None or a is b or isinstance(a, Unset) or isinstance(b, Unset) or unify(template_of(a), template_of(b)) is not None:
             continue
-        remedy = f"give `{name}` the same kind of value in both, for example an array from the start: np.float64(0)"
+        remedy = same_kind_remedy(name, a, b)
         error = frame.error(node, f"`{name}` is {describe(a)} on one path and {describe(b)} on the other", remedy, Unjoinable)
         assert isinstance(error, Unjoinable)
         return error
     raise AssertionError("the environments join")
+
+
+def same_kind_remedy(name: str, a: Value, b: Value) -> str:
+    """What to write so that two paths agree."""
+    if is_number(a) and is_number(b) and {number_kind(a), number_kind(b)} == {"int", "float"}:
+        return f"make `{name}` a float on both, for example 0.0 for 0"
+    return f"give `{name}` the same kind of value on both, for example an array from the start"
 
 
 def _one_raises(
@@ -137,9 +148,9 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends]) ->
     first, second = ends
     if isinstance(first, Return) and isinstance(second, Return):
         values = [first.value, second.value]
-        if frame.is_entry:
-            values = _numbers_as_arrays(frame, pending, values)
         joined = join_values(frame, pending, values)
+        if joined is None and frame.is_entry:
+            joined = _either(frame, pending, values)
         if joined is None:
             remedy = "return the same kind of value on every path, for example np.float64(0) for 0.0"
             raise frame.error(node, f"one path returns {describe(first.value)}, another {describe(second.value)}", remedy, Unjoinable)
@@ -174,19 +185,35 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends]) ->
     return Jump(merged, raise_(broke, results, frame.em.region))
 
 
-def _numbers_as_arrays(frame: Frame, pending: PendingIf, values: list[Value]) -> list[Value]:
-    """What the caller gets: a Python number on one path and an array on the other becomes a NumPy scalar of the same value."""
+def _either(frame: Frame, pending: PendingIf, values: list[Value]) -> Value:
+    """Results of different kinds: a tag, and every alternative, with dummies for the ones that do not hold."""
+    em = frame.em
+    parts = [v.alternatives if isinstance(v, OneOf) else (v,) for v in values]
+    tags = [v.tag if isinstance(v, OneOf) else Const(0) for v in values]
+    templates = [template_of(v) for v in (*parts[0], *parts[1])]
+    lowered = []
+    for index in (0, 1):
+        with pending.arm(index):
+            shift = len(parts[0]) if index else 0
+            tag = number(frame, tags[index])
+            if shift:
+                tag = em.scalar("aten.add.int", [tag, em.int(shift)], em.types.int)
+            ssa = [tag]
+            for i, (value, template) in enumerate(zip((*parts[0], *parts[1]), templates, strict=True)):
+                mine = (i >= len(parts[0])) == bool(index)
+                ssa += lower(em, value, template) if mine else [_dummy(em, t) for t in types_of(em, template)]
+            lowered.append(ssa)
+    types = [em.types.int, *(t for template in templates for t in types_of(em, template))]
+    results = iter(pending.finish(lowered, types))
+    return OneOf(Scalar(next(results), "int"), tuple(raise_(t, results, em.region) for t in templates))
 
-    def match(value: Value, other: Value, index: int) -> Value:
-        if is_number(value) and isinstance(template_of(other, generalise=True), OneArray):
-            with pending.arm(index):
-                return strong(frame, None, value)
-        if isinstance(value, Sequence) and isinstance(other, Sequence) and len(value.items) == len(other.items):
-            items = [match(v, o, index) for v, o in zip(value.items, other.items, strict=True)]
-            return Sequence(value.kind, items, value.region)
-        return value
 
-    return [match(values[0], values[1], 0), match(values[1], values[0], 1)]
+def _dummy(em: Emitter, type_: ir.Type) -> ir.Value:
+    if type_ == em.types.tensor:
+        return em.literal(np.zeros(()), dtypes.f64)
+    if type_ == em.types.int_list:
+        return em.ints()
+    return em.int(0) if type_ == em.types.int else em.float(0.0) if type_ == em.types.float else em.bool(False)
 
 
 def has_jump(statements: list[Any] | tuple[Any, ...]) -> bool:

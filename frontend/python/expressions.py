@@ -233,16 +233,12 @@ def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: list[Cal
     try:
         return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
     except Unjoinable:
-        # only the truth of it can be used: what an `if` asks for
-        as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")  # noqa: E731
-        raise_unless_condition(frame, node)
-        short = lambda: Const(not is_and)  # noqa: E731
-        return select(frame, node, condition, as_bool, short) if is_and else select(frame, node, condition, short, as_bool)
-
-
-def raise_unless_condition(frame: Frame, node: ast.AST) -> None:
-    if node not in frame.conditions:
-        raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools")
+        if node not in frame.conditions:
+            raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools") from None
+    # an `if` asks for the truth of it only
+    as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")  # noqa: E731
+    short = lambda: Const(not is_and)  # noqa: E731
+    return select(frame, node, condition, as_bool, short) if is_and else select(frame, node, condition, short, as_bool)
 
 
 def condition(frame: Frame, node: ast.expr) -> Value:

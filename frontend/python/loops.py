@@ -14,7 +14,7 @@ from typing import Any
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays, iteration
 from tierup.frontend.python.branch import PendingIf, Template, general, join_environments, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.conditionals import boundary_end, branch, has_jump
+from tierup.frontend.python.conditionals import boundary_end, branch, has_jump, same_kind_remedy
 from tierup.frontend.python.expressions import assign_target, condition
 from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, assigned_names
 from tierup.frontend.python.iteration import MAX_UNROLLED
@@ -328,13 +328,8 @@ def _peel(
         return execute(frame, [*peeled, *rest], tail=tail) or Fell()
     em = frame.em
     runs = em.scalar("aten.gt.int", [arrays.as_int(frame, node.iter, iterable.length), em.int(offset)], em.types.bool)
-    saved = dict(frame.env)
-    try:
+    if node not in frame.nested_loops:
         return branch(frame, node, runs, peeled, [], rest, tail, execute)
-    except Unjoinable:
-        if not frame.in_loop:
-            raise
-        frame.env = saved
     # Inside another loop both paths must give the same kind of value. A loop that never runs leaves a Python number, whose
     # dtype rules no array has: refuse that when it happens, rather than give another dtype.
     message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
@@ -343,5 +338,5 @@ def _peel(
 
 
 def _refused(frame: Frame, node: ast.AST, why: _Changes) -> Exception:
-    remedy = f"start `{why.name}` as what it becomes, for example np.float64(0) or an array"
+    remedy = same_kind_remedy(why.name, why.before, why.after)
     return frame.error(node, f"`{why.name}` is {describe(why.before)} before the loop and {describe(why.after)} in it", remedy, Unjoinable)

@@ -12,7 +12,7 @@ from tierup.frontend.python.frame import Frame, NeedsStatic
 from tierup.frontend.python.numpy_shape import flat
 from tierup.frontend.python.scalars import raise_if
 from tierup.frontend.python.table import function
-from tierup.frontend.python.values import Array, Scalar, Value, is_number
+from tierup.frontend.python.values import Array, Value
 
 
 @function(np.matmul)
@@ -22,9 +22,7 @@ def matmul(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
 
 @function(np.dot, method="dot")
 def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """Up to rank 2, matmul; with a scalar, a product; a third dimension means another thing than in matmul."""
-    if is_number(a) or is_number(b):
-        return arrays.binary(frame, node, ast.Mult, a, b)
+    """Up to rank 2, matmul; with a scalar (an array of its own dtype), a product; a third dimension means another thing than in matmul."""
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     if x.rank == 0 or y.rank == 0:
         return arrays.binary(frame, node, ast.Mult, x, y)
@@ -64,7 +62,3 @@ def outer(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     row = Array(em.numpy("aten.unsqueeze", [y.ssa, em.int(0)]), 2, dtype=y.dtype)
     return arrays.binary(frame, node, ast.Mult, column, row)
 
-
-def length(frame: Frame, x: Array) -> Scalar:
-    """len(x) of an array that has one."""
-    return arrays.size(frame, x, 0)

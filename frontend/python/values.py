@@ -141,7 +141,16 @@ class Unset:
     why: str
 
 
-Value = Union[Const, Scalar, Array, Sequence, Mapping_, ShapeOf, IntList, DTypeOf, Slice, Object, Method, Iterable_, Unset]
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """What the entry returns when its paths return values of different kinds: only ever returned. `tag` (Const or Scalar int) is
+    the index of the alternative that holds; the others have dummies in their SSA values."""
+
+    tag: "Value"
+    alternatives: tuple["Value", ...]
+
+
+Value = Union[Const, Scalar, Array, Sequence, Mapping_, ShapeOf, IntList, DTypeOf, Slice, Object, Method, Iterable_, Unset, OneOf]
 
 PYTHON_SCALARS = (bool, int, float)
 NONE = Const(None)
@@ -180,7 +189,7 @@ def describe(value: Value) -> str:
         return f"a {value.kind}"
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
-        Method: "a method", Unset: "a name that may be unset",
+        Method: "a method", Unset: "a name that may be unset", OneOf: "values of different kinds",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"
