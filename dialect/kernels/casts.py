@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from tierup.dialect.kernels.axes import HALVES, dtype_named, quiet
+from tierup.dialect.kernels.axes import HALVES, dtype_named, is_float, name_of, quiet
 
-_CONTIGUOUS, _PRESERVE = 0, 1  # torch's MemoryFormat numbers
+_CONTIGUOUS = 0  # torch's number of contiguous_format, the one MemoryFormat that asks for an order
 _SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
 _F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
 
