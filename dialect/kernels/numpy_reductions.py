@@ -16,8 +16,9 @@ Dims = Sequence[int] | None
 Number = int | float
 
 
-def _axis(dims: Dims) -> tuple[int, ...] | None:
-    return tuple(dims) if dims else None
+def _axis(dims: Dims) -> tuple[int, ...] | int | None:
+    """NumPy's axis: an int for one dim, since NumPy takes axis=0 of rank 0, but not axis=(0,)."""
+    return (dims[0] if len(dims) == 1 else tuple(dims)) if dims else None
 
 
 def _dtype(code: int | None) -> np.dtype | None:

@@ -156,14 +156,14 @@ def _tile(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 
 def _repeat_interleave(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     repeats, dim = read.size(rest[0]), read.optional(read.integer, _operand(rest, 1))
-    if isinstance(repeats, int) and repeats < 0:
+    if isinstance(repeats, int) and repeats < 0 and (ctx.promotion is Promotion.TORCH or read.product(of) != 0):
         raise ShapeError("Repeats must be non-negative")
     if dim is None:
         of, dim = (read.product(of),), 0
     if not of:
         raise IndexError("Dimension out of range: a 0-dim tensor has no dimension to repeat along")
     axis = normalise_dim(dim, len(of))
-    size = of[axis] * repeats
+    size = of[axis] * repeats if of[axis] != 0 else 0
     asked = read.optional(read.size, _operand(rest, 2))
     if asked is not None:
         size = ctx.equal(size, asked, "repeat_interleave: Invalid output_size")

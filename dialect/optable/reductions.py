@@ -84,10 +84,17 @@ def _reduced(x: Value, dims: Value, keepdim: Value, refuse_empty: str, empty_mea
 
 
 @or_unknown
-def _unreduced(x: Value, dims: Value) -> Shape:
+def _refuse_rank_0(x: Value, dims: Value) -> None:
+    """np.mean and np.var take no axis of a rank-0 array; np.sum and np.max do."""
+    if not shape(x) and optional(integers, dims):
+        raise IndexError("axis 0 is out of bounds for array of dimension 0")
+
+
+@or_unknown
+def _unreduced(x: Value, dims: Value, numpy: bool) -> Shape:
     sizes = shape(x)
     normalise_dim(integer(dims), len(sizes))
-    return sizes
+    return sizes or (1,) if numpy else sizes  # np.cumsum makes a vector of rank 0
 
 
 # --- dtypes ------------------------------------------------------------------------------------------------------------
@@ -188,13 +195,16 @@ def _rule(
     refuse_empty: str = "",
     keeps_shape: bool = False,
     empty_means_none: bool = False,
+    numpy_refuses_rank_0: bool = False,
 ) -> InferRule:
     """A reduction's rule: one dtype rule per result under either promotion; where dims, keepdim, dtype are among the operands."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
         x = operands[0]
+        if numpy_refuses_rank_0 and ctx.promotion is Promotion.NUMPY:
+            _refuse_rank_0(x, operand(operands, dims))
         if keeps_shape:
-            sizes = _unreduced(x, operand(operands, dims))
+            sizes = _unreduced(x, operand(operands, dims), ctx.promotion is Promotion.NUMPY)
         else:
             sizes = _reduced(x, operand(operands, dims), operand(operands, keepdim), refuse_empty, empty_means_none)
         rules = numpy if ctx.promotion is Promotion.NUMPY else torch
@@ -284,7 +294,7 @@ ROWS = (
     _row("prod", "reductions.prod_all", _rule(_P, _NP, dtype=1)),
     _row("prod.dim_int", "reductions.prod_dim", _rule(_P, _NP, dims=1, keepdim=2, dtype=3)),
     _row("mean", "reductions.mean_all", _rule(_M, _NM, dtype=1)),
-    _row("mean.dim", "reductions.mean_dims", _rule(_M, _NM, dims=1, keepdim=2, dtype=3)),
+    _row("mean.dim", "reductions.mean_dims", _rule(_M, _NM, dims=1, keepdim=2, dtype=3, numpy_refuses_rank_0=True)),
     _row("any", "reductions.any_all", _rule((_truth,), (_bool,)), tolerance=EXACT, note="uint8 gives uint8"),
     _row("any.dim", "reductions.any_dim", _rule((_truth,), (_bool,), dims=1, keepdim=2), tolerance=EXACT, note="uint8 gives uint8"),
     _row(
@@ -313,10 +323,10 @@ ROWS = (
     # variances and norms
     _row("var", "statistics.var_all", _rule(_V, _V), numpy=None),
     _row("var.dim", "statistics.var_dim", _rule(_V, _V, dims=1, keepdim=3), numpy=None),
-    _row("var.correction", "statistics.var_correction", _rule(_V, _NV, dims=1, keepdim=3)),
+    _row("var.correction", "statistics.var_correction", _rule(_V, _NV, dims=1, keepdim=3, numpy_refuses_rank_0=True)),
     _row("std", "statistics.std_all", _rule(_V, _V), numpy=None),
     _row("std.dim", "statistics.std_dim", _rule(_V, _V, dims=1, keepdim=3), numpy=None),
-    _row("std.correction", "statistics.std_correction", _rule(_V, (_numpy("std"),), dims=1, keepdim=3)),
+    _row("std.correction", "statistics.std_correction", _rule(_V, (_numpy("std"),), dims=1, keepdim=3, numpy_refuses_rank_0=True)),
     _row("var_mean", "statistics.var_mean_all", _rule(_V * 2, _V * 2), numpy=None, results=2),
     _row("var_mean.dim", "statistics.var_mean_dim", _rule(_V * 2, _V * 2, dims=1, keepdim=3), numpy=None, results=2),
     _row("var_mean.correction", "statistics.var_mean_correction", _rule(_V * 2, _V * 2, dims=1, keepdim=3), numpy=None, results=2),

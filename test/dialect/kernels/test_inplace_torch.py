@@ -115,7 +115,7 @@ def test_in_place_ops_agree_with_torch(name: str) -> None:
 def test_copy_converts_to_any_dtype(dtype: dtypes.DType) -> None:
     for other, shape in itertools.product(dtypes.ALL, ((2, 3), (3,), (), (2, 1), (1, 1, 3), (4,), (1, 2, 3))):
         if dtype.category is dtypes.Category.INT and other.is_float and dtype is dtypes.u8:
-            compare("copy_", array((2, 3), dtype), (np.abs(array(shape, other)),))
+            compare("copy_", array((2, 3), dtype), (np.asarray(np.abs(array(shape, other))),))
         else:
             compare("copy_", array((2, 3), dtype), (array(shape, other),))
 
