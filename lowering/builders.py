@@ -73,24 +73,35 @@ def shape_of(type_: ir.Type) -> list[int]:
 
 def elementwise(tensor: ir.Value, element: ir.Type, body: Callable[[ir.Value], ir.Value]) -> ir.Value:
     """linalg.generic that computes `body` of each element of `tensor`; the result has element type `element`."""
-    out = empty_like(tensor, element)
-    rank = ir.ShapedType(tensor.type).rank
-    maps = ir.ArrayAttr.get([ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))] * 2)
+    identity = ir.AffineMap.get_identity(ir.ShapedType(tensor.type).rank)
+    return generic([tensor], [identity], empty_like(tensor, element), lambda xs: body(xs[0]))
+
+
+def generic(inputs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], out: ir.Value, body: Callable[[list[ir.Value]], ir.Value]) -> ir.Value:
+    """A parallel linalg.generic over the shape of `out`, which it overwrites; `maps` says where each input is read."""
+    rank = ir.ShapedType(out.type).rank
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = op(
+    made = op(
         "linalg.generic",
-        [tensor, out],
+        [*inputs, out],
         [out.type],
         regions=1,
-        indexing_maps=maps,
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (*maps, ir.AffineMap.get_identity(rank))]),
         iterator_types=ir.ArrayAttr.get([parallel] * rank),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), 1]),
     )
-    unknown = ir.Location.unknown()
-    block = generic.regions[0].blocks.append(ir.ShapedType(tensor.type).element_type, element, arg_locs=[unknown, unknown])
+    types = [ir.ShapedType(v.type).element_type for v in (*inputs, out)]
+    block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     with ir.InsertionPoint(block):
-        op("linalg.yield", [body(block.arguments[0])])
-    return generic.results[0]
+        op("linalg.yield", [body(list(block.arguments)[:-1])])
+    return made.results[0]
+
+
+def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:
+    """Where a tensor of `shape` is read in a loop nest of `rank` dims: NumPy's and torch's broadcasting, static 1s repeated."""
+    lead = rank - len(shape)
+    reads = [ir.AffineConstantExpr.get(0) if size == 1 else ir.AffineDimExpr.get(lead + i) for i, size in enumerate(shape)]
+    return ir.AffineMap.get(rank, 0, reads)
 
 
 def strings(attribute: ir.Attribute) -> list[str]:

@@ -1,0 +1,124 @@
+"""What a formula works with: an op of the torch dialect seen from inside its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tierup.dialect import dtypes, torch_types
+from tierup.dialect.dtypes import DType
+from tierup.dialect.kernels.promotion import SCALARS, Strength
+from tierup.dialect.mlir import ir, passmanager
+from tierup.lowering import builders as b
+from tierup.lowering.pointwise.formula import Parameter
+from tierup.lowering.pointwise.scalar import Scalar, constant, element_type
+
+_CONSTANTS = {
+    "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
+    "torch.constant.float": lambda a: ir.FloatAttr(a).value,
+    "torch.constant.bool": lambda a: ir.BoolAttr(a).value,
+    "torch.constant.str": lambda a: ir.StringAttr(a).value,
+}
+_TO_BUILTIN = {"!torch.int": ("torch_c.to_i64", dtypes.i64), "!torch.float": ("torch_c.to_f64", dtypes.f64), "!torch.bool": ("torch_c.to_i1", dtypes.bool_)}
+
+
+class NotHandled(Exception):
+    """The op is left to the passes that come after."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A tensor operand's type."""
+
+    dtype: DType
+    sizes: tuple[int | None, ...]
+
+
+def tensor_type(type_: ir.Type) -> Known:
+    """Raises NotHandled when rank or dtype is not known."""
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    if sizes is None or dtype is None:
+        raise NotHandled
+    return Known(dtype, sizes)
+
+
+def load_casts(context: ir.Context) -> None:
+    """Make the ops of `torch_c`, casts between torch's types and MLIR's, known to a context. The dialect is in no registry:
+    it comes with the passes that need it."""
+    if not context.is_registered_operation("torch_c.to_builtin_tensor"):
+        with context, ir.Location.unknown():
+            passmanager.PassManager.parse("builtin.module(torch-func-backend-type-conversion)").run(ir.Module.create().operation)
+
+
+def builtin_tensor(value: ir.Value) -> ir.Value:
+    """A torch tensor as a builtin one, at the insertion point."""
+    made = value.owner
+    if isinstance(made, (ir.Operation, ir.OpView)) and made.operation.name == "torch_c.from_builtin_tensor":
+        return made.operation.operands[0]
+    return b.value("torch_c.to_builtin_tensor", [value], builtin_type(tensor_type(value.type)))
+
+
+def builtin_type(known: Known) -> ir.Type:
+    sizes = [ir.ShapedType.get_dynamic_size() if size is None else size for size in known.sizes]
+    return ir.RankedTensorType.get(sizes, element_type(known.dtype))
+
+
+def parameter(value: ir.Value) -> Parameter:
+    """The Python value of a constant; a Scalar for a number that the program computes. Raises NotHandled for anything else."""
+    type_ = str(value.type)
+    if type_ == "!torch.none":
+        return None
+    made = value.owner
+    if isinstance(made, (ir.Operation, ir.OpView)):
+        op = made.operation
+        if op.name == "torch.derefine":
+            return parameter(op.operands[0])
+        if op.name in _CONSTANTS:
+            return _CONSTANTS[op.name](op.attributes["value"])
+    if type_ not in _TO_BUILTIN:
+        raise NotHandled
+    cast, dtype = _TO_BUILTIN[type_]
+    return Scalar(b.value(cast, [value], {"i64": b.integer_type(64), "f64": ir.F64Type.get(), "bool": b.integer_type(1)}[dtype.name]), dtype)
+
+
+def candidate(value: ir.Value) -> tuple[DType, Strength] | None:
+    """The part of an operand in promotion; None for none."""
+    type_ = str(value.type)
+    if torch_types.is_tensor(value.type):
+        known = tensor_type(value.type)
+        return known.dtype, Strength.DIMENSIONED if known.sizes else Strength.RANK_0
+    for name, number in (("!torch.int", int), ("!torch.float", float), ("!torch.bool", bool)):
+        if type_ == name:
+            return SCALARS[number], Strength.NUMBER
+    if type_ == "!torch.none" or isinstance(parameter(value), type(None)):
+        return None
+    raise NotHandled
+
+
+@dataclass(frozen=True)
+class Context:
+    """`tensors`: the elements of tensor operands, by operand number. `parameters`: all other operands, read before the loop."""
+
+    tensors: Mapping[int, Scalar]
+    parameters: Mapping[int, Parameter]
+    result: DType
+
+    def __len__(self) -> int:
+        return len(self.tensors) + len(self.parameters)
+
+    def own(self, i: int) -> Scalar:
+        """A tensor operand's element in its own dtype."""
+        return self.tensors[i]
+
+    def operand(self, i: int, dtype: DType) -> Scalar | None:
+        """Operand i in `dtype`, tensor or number; None for none."""
+        if i in self.tensors:
+            return self.tensors[i].cast(dtype)
+        value = self.parameters[i]
+        if value is None:
+            return None
+        return value.cast(dtype) if isinstance(value, Scalar) else constant(value, dtype)
+
+    def parameter(self, i: int) -> Parameter:
+        """Operand i as it came; None when the op has fewer."""
+        return self.tensors[i] if i in self.tensors else self.parameters.get(i)

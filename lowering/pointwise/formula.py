@@ -1,0 +1,17 @@
+"""What a formula is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tierup.lowering.pointwise.scalar import Scalar
+
+if TYPE_CHECKING:
+    from tierup.lowering.pointwise.context import Context
+
+Formula = Callable[..., Scalar]  # (*operands: Scalar | bool | int | float | str | None) -> Scalar
+
+Recipe = Callable[["Context"], Scalar]  # for ops that type their operands in a way of their own
+
+Parameter = Any  # an operand that came as it is: a Python value, or a Scalar when the program computes it
