@@ -163,7 +163,9 @@ def check_types(actual: Sequence[ir.Type], expected: Sequence[ir.Type], what: st
 
 
 def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
+    """`operands`, `parameters of @f`; the noun as it is for one."""
+    head, of, tail = noun.partition(" of ")
+    return noun if count == 1 else f"{head}s{of}{tail}"
 
 
 def types_of(values: Iterable[ir.Value]) -> list[ir.Type]:

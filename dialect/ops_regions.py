@@ -73,7 +73,7 @@ def differentiable(op: ir.Operation) -> None:
     captured_outputs = indices(op, "captured_outputs", len(outputs), "forward value")
     gradients = indices(op, "gradient_inputs", len(inputs), "operand")
     given = [*(outputs[i] for i in vjps), *(inputs[i] for i in captured_inputs), *(outputs[i] for i in captured_outputs)]
-    check_types(types_of(backward.arguments), given, "argument of backward", "gradient or captured value")
+    check_types(types_of(backward.arguments), given, "argument of backward", "captured value")
     count = len(yielded(backward, "backward"))
     if count != len(gradients):
         raise Broken(f"backward yields {count} gradients, but 'gradient_inputs' names {len(gradients)}")
