@@ -268,19 +268,6 @@ def list_copy(items: list[Any]) -> list[Any]:
     return list(items)
 
 
-def append(items: list[Any], value: Any) -> list[Any]:
-    """aten.append.t: writes the list and returns it."""
-    items.append(value)
-    return items
-
-
-def set_item(items: list[Any], index: int, value: Any) -> list[Any]:
-    """aten._set_item.t: writes the list and returns it. IndexError out of range."""
-    getitem(items, index)
-    items[index] = value
-    return items
-
-
 def any_of(items: list[bool]) -> bool:
     """aten.any.bool."""
     return any(items)

@@ -71,7 +71,7 @@ class Op:
     infer: InferRule
     results: int = 1
     aliasing: Aliasing = Aliasing.FRESH
-    numpy: str | None = None  # tier 0 under NumPy's promotion: a function of kernels.numpy_semantics with the same operands; None: same as kernel
+    numpy: str | None = None  # tier 0 under NumPy's promotion: "module.function" under tierup.dialect.kernels, same operands; None: same as kernel
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
     native: bool = True  # whether lowering has it (for dtypes in native_dtypes)
     native_dtypes: tuple[str, ...] | None = None  # None: every dtype of programs

@@ -147,7 +147,8 @@ def _fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, value = operands
     if isinstance(value, Tensor) and value.shape:
         raise ShapeError(f"fill only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions")
-    _check_fits(value, read.dtype_of(x))
+    if ctx.promotion is Promotion.TORCH:
+        _check_fits(value, read.dtype_of(x))
     return x if isinstance(x, Tensor) else Tensor()
 
 
@@ -197,7 +198,7 @@ ROWS = [
     _arithmetic("aten.heaviside", "heaviside", exact=True),
     pointwise("aten.xlogy.Tensor", "pointwise.xlogy"),
     *(_selection(n, "pointwise.where", _where, "numpy_pointwise.where") for n in _WHERE),
-    *(_selection(n, "pointwise.fill", _fill) for n in ("aten.fill.Scalar", "aten.fill.Tensor")),
+    *(_selection(n, "pointwise.fill", _fill, "numpy_pointwise.fill") for n in ("aten.fill.Scalar", "aten.fill.Tensor")),
     _selection("aten.nan_to_num", "pointwise.nan_to_num", _nan_to_num, "numpy_pointwise.nan_to_num"),
     Op("aten.prelu", Kind.POINTWISE, "pointwise.prelu", _prelu, note="weights run along dim 1"),
     *(_elementary(f"aten.{n}") for n in _FUNCTIONS),
