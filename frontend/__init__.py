@@ -7,10 +7,12 @@ _EXPORTS = {
     "UnsupportedSyntax": "tierup.frontend.errors",
     "ProgramError": "tierup.frontend.errors",
     "build": "tierup.frontend.python.build",
+    "GraphResult": "tierup.frontend.graph",
     "load": "tierup.frontend.mlir_file",
+    "load_text": "tierup.frontend.mlir_file",
 }
 
-__all__ = sorted(_EXPORTS)
+__all__ = ["GraphResult", "ProgramError", "UnsupportedSyntax", "build", "load", "load_text"]
 
 
 def __getattr__(name: str) -> Any:

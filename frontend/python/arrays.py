@@ -14,7 +14,18 @@ from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsMutation, NeedsStatic
 from tierup.frontend.python.scalars import SYMBOLS, number, raise_if, to_bool
 from tierup.frontend.python.values import (
-    Array, Const, DTypeOf, IntList, Scalar, Sequence, ShapeOf, Value, describe, is_array_like, is_number, number_kind,
+    Array,
+    Const,
+    DTypeOf,
+    IntList,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_array_like,
+    is_number,
+    number_kind,
 )  # fmt: skip
 
 UFUNCS: dict[type, np.ufunc] = {
@@ -121,9 +132,8 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
 
 
 def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf) -> Array:
-    from_shape = isinstance(value, ShapeOf)
-    items = shape_items(frame, node, value) if from_shape else value.items  # type: ignore[union-attr]
-    static = None if from_shape else _static(value)
+    items = shape_items(frame, node, value) if isinstance(value, ShapeOf) else value.items
+    static = _static(value)
     if static is not None:
         array = np.array(static)
         return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)

@@ -9,12 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from tierup.frontend.python import arrays, numpy_factories, numpy_linalg, numpy_reductions, numpy_shape, table
+from tierup.frontend.python import (
+    arrays,
+    numpy_factories,
+    numpy_linalg,
+    numpy_reductions,
+    numpy_shape,
+    table,
+)
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.indexing import require_own_list
 from tierup.frontend.python.values import (
-    NONE, Array, Const, DTypeOf, Mapping_, Method, Object, Scalar, Sequence, ShapeOf, Value, describe,
+    NONE,
+    Array,
+    Const,
+    DTypeOf,
+    Mapping_,
+    Method,
+    Object,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
 )  # fmt: skip
 
 # modules whose contents never change: their members need no guard

@@ -10,7 +10,6 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Union
 
 import numpy as np
 
@@ -19,7 +18,20 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.values import (
-    Array, Const, DTypeOf, IntList, Mapping_, Scalar, Sequence, ShapeOf, Unset, Value, describe, is_number, is_numpy_scalar, number_kind,
+    Array,
+    Const,
+    DTypeOf,
+    IntList,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Unset,
+    Value,
+    describe,
+    is_number,
+    is_numpy_scalar,
+    number_kind,
 )  # fmt: skip
 from tierup.runtime.hidden import same_number
 
@@ -97,11 +109,11 @@ class OneOther:
 @dataclass(frozen=True)
 class Structure:
     kind: str
-    items: tuple["Template", ...]
+    items: tuple[Template, ...]
     keys: tuple[object, ...] = ()
 
 
-Template = Union[Same, OneScalar, OneArray, OneOther, Structure]
+Template = Same | OneScalar | OneArray | OneOther | Structure
 
 
 def template_of(value: Value, *, generalise: bool = False) -> Template:

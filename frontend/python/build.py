@@ -15,38 +15,55 @@ import numpy as np
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python import builtin_functions, numpy_elementwise, operators_of_tierup
+from tierup.frontend.graph import GraphResult
+from tierup.frontend.python import (
+    builtin_functions,
+    numpy_elementwise,
+    operators_of_tierup,
+)
 from tierup.frontend.python.arrays import shape_items
-from tierup.frontend.python.branch import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
+from tierup.frontend.python.branch import (
+    Same,
+    Template,
+    lower,
+    raise_,
+    scalar_ssa,
+    template_of,
+    types_of,
+)
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
 from tierup.frontend.python.source import Source, parse
 from tierup.frontend.python.statements import execute
 from tierup.frontend.python.values import (
-    NONE, Array, Const, DTypeOf, Mapping_, Object, OneOf, Raised, Return, Scalar, Sequence, ShapeOf, Value, describe,
+    NONE,
+    Array,
+    Const,
+    DTypeOf,
+    Mapping_,
+    Object,
+    OneOf,
+    Raised,
+    Return,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
 )  # fmt: skip
-from tierup.runtime.hidden import Access, Constant, HiddenInput
-from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
+from tierup.runtime.hidden import Access
+from tierup.runtime.trees import (
+    CallShape,
+    Leaf,
+    Output,
+    OutputNode,
+    OutputTree,
+    OutputUnion,
+    Tree,
+    leaf_names,
+)
 
 REGISTERED = (builtin_functions, numpy_elementwise, operators_of_tierup)  # imported for the handlers they register
-
-
-@dataclass(frozen=True)
-class GraphResult:
-    """A function's graph and what a caller must know to call it.
-
-    The entry's arguments are `leaves` in order, then `hidden`. The graph is right as long as every constant holds and every
-    hidden input fits. `output` says how the flat results become the Python result.
-    """
-
-    module: ir.Module
-    entry: str
-    leaves: tuple[tuple[str, Leaf], ...]
-    output: OutputTree
-    hidden: tuple[HiddenInput, ...]
-    constants: tuple[Constant, ...]
-    writes: bool  # whether the program writes an array: tensors are !torch.tensor then
-    notes: tuple[str, ...] = ()
 
 
 def build(function: FunctionType, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:

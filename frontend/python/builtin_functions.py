@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from functools import partial
 
 import numpy as np
 
@@ -12,11 +13,35 @@ from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.iteration import static_items
-from tierup.frontend.python.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
+from tierup.frontend.python.scalars import (
+    absolute,
+    binary,
+    compare,
+    raise_if,
+    to_bool,
+    to_float,
+    to_int,
+)
 from tierup.frontend.python.table import constant, function
 from tierup.frontend.python.values import (
-    Array, Const, Iterable_, Mapping_, Scalar, Sequence, ShapeOf, Value, describe, is_array_like, is_number, number_kind,
+    FALSE,
+    ZERO,
+    Array,
+    Const,
+    Iterable_,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_array_like,
+    is_number,
+    number_kind,
 )  # fmt: skip
+
+ZERO_FLOAT = Const(0.0)
+EMPTY = Sequence("tuple", [])
 
 
 @function(range)
@@ -25,7 +50,7 @@ def range_(frame: Frame, node: ast.AST, *args: Value) -> Value:
 
 
 @function(enumerate)
-def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = Const(0)) -> Value:
+def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
     return iteration.enumerated(frame, node, iterable, start)
 
 
@@ -40,12 +65,12 @@ def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Value:
 
 
 @function(tuple)
-def tuple_(frame: Frame, node: ast.AST, iterable: Value = Sequence("tuple", [])) -> Value:
+def tuple_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
     return Sequence("tuple", static_items(frame, node, iterable), frame.em.region)
 
 
 @function(list)
-def list_(frame: Frame, node: ast.AST, iterable: Value = Sequence("tuple", [])) -> Value:
+def list_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
     return Sequence("list", static_items(frame, node, iterable), frame.em.region)
 
 
@@ -80,7 +105,7 @@ def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 
 @function(int)
-def int_(frame: Frame, node: ast.AST, x: Value = Const(0)) -> Value:
+def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
         return Scalar(em.scalar("aten.Int.float", [x.ssa], em.types.int) if x.kind == "float" else to_int(frame, x), "int")
@@ -88,7 +113,7 @@ def int_(frame: Frame, node: ast.AST, x: Value = Const(0)) -> Value:
 
 
 @function(float)
-def float_(frame: Frame, node: ast.AST, x: Value = Const(0.0)) -> Value:
+def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
         return Scalar(to_float(frame, x), "float")
@@ -96,7 +121,7 @@ def float_(frame: Frame, node: ast.AST, x: Value = Const(0.0)) -> Value:
 
 
 @function(bool)
-def bool_(frame: Frame, node: ast.AST, x: Value = Const(False)) -> Value:
+def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
     if isinstance(x, (Sequence, Mapping_)):
         return Const(bool(x.items))
     return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else arrays.truth(frame, node, x), "bool")
@@ -127,7 +152,7 @@ def min_(frame: Frame, node: ast.AST, *args: Value) -> Value:
 
 
 @function(sum)
-def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = Const(0)) -> Value:
+def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
     if isinstance(iterable, Array):
         raise frame.error(node, "the built-in sum() of an array", "use np.sum(x, axis=0)")
     total = start
@@ -220,11 +245,14 @@ def _any_all(frame: Frame, node: ast.AST, iterable: Value, *, is_all: bool) -> V
             continue
         if not (is_number(item) or is_array_like(item)):
             raise frame.error(node, f"any() or all() over {describe(item)}")
-        later = result
         test = arrays.truth(frame, node, item)
-        decided = lambda: Const(not is_all)  # noqa: E731
-        result = select(frame, node, test, lambda later=later: later, decided) if is_all else select(frame, node, test, decided, lambda later=later: later)
+        later, decided = partial(_same, result), partial(Const, not is_all)
+        result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
     return result
+
+
+def _same(value: Value) -> Value:
+    return value
 
 
 @function(print)

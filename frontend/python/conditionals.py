@@ -11,12 +11,35 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.branch import (
-    PendingIf, Template, join_environments, join_values, lower, raise_, template_of, types_of, unify,
+    PendingIf,
+    Template,
+    join_environments,
+    join_values,
+    lower,
+    raise_,
+    template_of,
+    types_of,
+    unify,
 )  # fmt: skip
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.scalars import number
-from tierup.frontend.python.values import NONE, Const, Ends, Fell, Jump, OneOf, Raised, Return, Scalar, Unset, Value, describe, is_number, number_kind
+from tierup.frontend.python.values import (
+    NONE,
+    Const,
+    Ends,
+    Fell,
+    Jump,
+    OneOf,
+    Raised,
+    Return,
+    Scalar,
+    Unset,
+    Value,
+    describe,
+    is_number,
+    number_kind,
+)
 
 Execute = Callable[..., Ends | None]
 MAX_DUPLICATES = 64

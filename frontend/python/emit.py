@@ -5,6 +5,7 @@ Ops are made by name (`ir.Operation.create`): the generated op classes of the bi
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -141,7 +142,7 @@ class Emitter:
     def int_list(self, items: Sequence[ir.Value]) -> ir.Value:
         return self.scalar("prim.ListConstruct", items, self.types.int_list)
 
-    def ints(self, *values: int) -> ir.Value:
+    def ints(self, *values: builtins.int) -> ir.Value:
         return self.int_list([self.int(v) for v in values])
 
     def tensor_list(self, items: Sequence[ir.Value]) -> ir.Value:

@@ -6,6 +6,8 @@ import ast
 import math
 import types
 from collections.abc import Callable
+from collections.abc import Sequence as Operands_
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,24 @@ from tierup.frontend.python.frame import Frame, NeedsStatic, Unjoinable, WillRai
 from tierup.frontend.python.iteration import iterate, static_items
 from tierup.frontend.python.scalars import FOLD, SYMBOLS, binary, compare, not_, unary
 from tierup.frontend.python.values import (
-    NONE, Array, Const, DTypeOf, Mapping_, Method, Object, Scalar, Sequence, ShapeOf, Slice, Value, describe, is_array_like, is_number,
+    NONE,
+    Array,
+    Const,
+    DTypeOf,
+    Mapping_,
+    Method,
+    Object,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Slice,
+    Value,
+    describe,
+    is_array_like,
+    is_number,
 )  # fmt: skip
 
+Operands = Operands_[Callable[[], Value]]
 _FOLDABLE = (bool, int, float, np.generic)
 
 
@@ -217,10 +234,10 @@ def static_truth(frame: Frame, node: ast.AST, value: Value) -> bool | None:
 
 
 def _boolop(frame: Frame, node: ast.BoolOp) -> Value:
-    return _short_circuit(frame, node, isinstance(node.op, ast.And), [lambda v=v: evaluate(frame, v) for v in node.values])
+    return _short_circuit(frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values])
 
 
-def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: list[Callable[[], Value]]) -> Value:
+def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands) -> Value:
     """`a and b`: the first operand that decides, else the last; the later ones run only when reached."""
     first = operands[0]()
     if len(operands) == 1:
@@ -229,15 +246,15 @@ def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: list[Cal
     if known is not None:
         return _short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
     condition = truth(frame, node, first)
-    rest = lambda: _short_circuit(frame, node, is_and, operands[1:])  # noqa: E731 - the arm that runs when reached
+    rest = lambda: _short_circuit(frame, node, is_and, operands[1:])
     try:
         return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
     except Unjoinable:
         if node not in frame.conditions:
             raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools") from None
     # an `if` asks for the truth of it only
-    as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")  # noqa: E731
-    short = lambda: Const(not is_and)  # noqa: E731
+    as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")
+    short = lambda: Const(not is_and)
     return select(frame, node, condition, as_bool, short) if is_and else select(frame, node, condition, short, as_bool)
 
 
@@ -275,7 +292,7 @@ def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.c
     right = evaluate(frame, right_node)
     if len(links) == 1:
         return _compare_two(frame, node, type(op), left, right)
-    first = lambda: _compare_two(frame, node, type(op), left, right)  # noqa: E731
+    first = lambda: _compare_two(frame, node, type(op), left, right)
     return _short_circuit(frame, node, True, [first, lambda: _chain(frame, node, right, links[1:])])
 
 
@@ -342,7 +359,7 @@ def _contains(frame: Frame, node: ast.AST, item: Value, container: Value) -> Val
     if isinstance(container, Const) and isinstance(container.value, str) and isinstance(item, Const):
         return Const(item.value in container.value)
     if isinstance(container, Sequence) and all(is_number(v) or isinstance(v, Const) for v in (item, *container.items)):
-        tests = [lambda v=v: _compare_two(frame, node, ast.Eq, v, item) for v in container.items]
+        tests = [partial(_compare_two, frame, node, ast.Eq, v, item) for v in container.items]
         return _short_circuit(frame, node, False, tests) if tests else Const(False)
     raise frame.error(node, f"`in` of {describe(item)} and {describe(container)}", "write the comparison, for example np.any(x == v)")
 
@@ -356,7 +373,7 @@ def _equal_sequences(frame: Frame, node: ast.AST, a: Sequence | ShapeOf, b: Sequ
     items = [arrays.shape_items(frame, node, v) if isinstance(v, ShapeOf) else v.items for v in (a, b)]
     if kinds[0] != kinds[1] or len(items[0]) != len(items[1]):
         return Const(False)
-    tests = [lambda x=x, y=y: _compare_two(frame, node, ast.Eq, x, y) for x, y in zip(*items, strict=True)]
+    tests = [partial(_compare_two, frame, node, ast.Eq, x, y) for x, y in zip(*items, strict=True)]
     return _short_circuit(frame, node, True, tests) if tests else Const(True)
 
 
@@ -465,7 +482,7 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
     """A call of a NumPy function, a builtin, an array method or another tierup function."""
     if isinstance(callee, Method):
         return attributes.call_method(frame, node, callee, args, kwargs)
-    if isinstance(callee, Object) and hasattr(type(callee.value), "__call__") and not isinstance(callee.value, types.ModuleType):
+    if isinstance(callee, Object) and callable(callee.value):
         raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a method of it that is decorated with @tierup.jit")
     if not isinstance(callee, Const):
         raise frame.error(node, f"calling {describe(callee)}")
@@ -508,4 +525,4 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.Call: _call,
 }  # fmt: skip
 
-__all__ = ["assign_target", "as_array", "call", "condition", "evaluate", "operate", "static_truth"]
+__all__ = ["as_array", "assign_target", "call", "condition", "evaluate", "operate", "static_truth"]

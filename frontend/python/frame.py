@@ -15,10 +15,18 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Source
-from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Sequence, Unset, Value
+from tierup.frontend.python.values import (
+    PYTHON_SCALARS,
+    Array,
+    Const,
+    Mapping_,
+    Object,
+    Sequence,
+    Unset,
+    Value,
+)
 from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
-
 
 ALL_NAMES = ("*",)
 
@@ -31,11 +39,11 @@ class Unjoinable(UnsupportedSyntax):
     """Two paths give a name values that no one SSA value can hold: what follows is built once for each path."""
 
 
-class NeedsMutation(Exception):  # noqa: N818 - a request, not an error
+class NeedsMutation(Exception):
     """The program writes an array, so that it must be built with !torch.tensor."""
 
 
-class WillRaise(Exception):  # noqa: N818 - a request, not an error
+class WillRaise(Exception):
     """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
 
     def __init__(self, error: Exception) -> None:
@@ -84,8 +92,10 @@ class Frame:
 
     def at(self, node: ast.AST) -> None:
         """Locate the next ops at `node`: file, line, and column counted from 1."""
-        if hasattr(node, "lineno"):
-            self.em.location = ir.Location.file(self.source.filename, node.lineno, node.col_offset + 1, self.em.context)
+        line = getattr(node, "lineno", None)
+        if line is not None:
+            column = getattr(node, "col_offset", 0) + 1
+            self.em.location = ir.Location.file(self.source.filename, line, column, self.em.context)
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -102,13 +112,13 @@ class Frame:
         root = "closure" if name in function.__code__.co_freevars else "global"
         access = Access(root, name, (), function)
         try:
-            value = access.read({})
+            found = access.read({})
         except NameError as e:
             raise WillRaise(NameError(str(e))) from e
         if root == "global" and name not in function.__globals__ and hasattr(builtins, name):
-            self.outside.constant(access, "identity", value)
-            return Const(value, access)
-        return self.outside_value(node, value, access)
+            self.outside.constant(access, "identity", found)
+            return Const(found, access)
+        return self.outside_value(node, found, access)
 
     def outside_value(self, node: ast.AST | None, value: Any, access: Access) -> Value:
         """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""

@@ -14,12 +14,28 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import as_array, as_int, rank_ssa, require_mutation, weak
+from tierup.frontend.python.arrays import (
+    as_array,
+    as_int,
+    rank_ssa,
+    require_mutation,
+    weak,
+)
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.scalars import SYMBOLS, check_zero_step, raise_if
 from tierup.frontend.python.values import (
-    Array, Const, IntList, Mapping_, Scalar, Sequence, ShapeOf, Slice, Value, describe, is_number,
+    Array,
+    Const,
+    IntList,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Slice,
+    Value,
+    describe,
+    is_number,
 )  # fmt: skip
 
 
@@ -157,7 +173,7 @@ def _as_loaded(frame: Frame, node: ast.AST, owner: Array, items: _Items, viewed:
     if items.has_ellipsis or not frame.em.mutable or not viewed.may_be_scalar:
         return viewed
     em = frame.em
-    copied = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))  # noqa: E731 - an arm, next to the other
+    copied = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))
     if viewed.rank == 0:
         return copied()
     is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, viewed), em.int(0)], em.types.bool)
@@ -207,11 +223,12 @@ def _slice(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int) -> A
         raise frame.error(node, "a slice whose step is known only at run time", "use a constant step", NeedsStatic)
     if not isinstance(step, (int, np.integer)):
         raise WillRaise(TypeError("slice indices must be integers or None or have an __index__ method"))
+    step = int(step)
     check_zero_step(step)
     if step < 0:
-        return _reversed(frame, node, view, item, dim, int(step))
+        return _reversed(frame, node, view, item, dim, step)
     start, stop = (em.none if _is_none(p) else as_int(frame, node, p, "a slice") for p in (item.start, item.stop))
-    ssa = em.numpy("aten.slice.Tensor", [view.ssa, em.int(dim), start, stop, em.int(int(step))])
+    ssa = em.numpy("aten.slice.Tensor", [view.ssa, em.int(dim), start, stop, em.int(step)])
     return replace(view, ssa=ssa)
 
 

@@ -8,7 +8,19 @@ from tierup.frontend.python import arrays, indexing
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.scalars import binary, compare
-from tierup.frontend.python.values import Array, Const, Iterable_, Mapping_, Scalar, Sequence, ShapeOf, Value, describe, is_number
+from tierup.frontend.python.values import (
+    ZERO,
+    Array,
+    Const,
+    Iterable_,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_number,
+)
 
 MAX_UNROLLED = 512
 
@@ -111,7 +123,7 @@ def enumerated(frame: Frame, node: ast.AST, value: Value, start: Value) -> Itera
 
 def zipped(frame: Frame, node: ast.AST, values: list[Value]) -> Iterable_:
     parts = [iterate(frame, node, v) for v in values]
-    length: Value = Const(0)
+    length: Value = ZERO
     for n, part in enumerate(parts):
         length = part.length if n == 0 else smaller(frame, node, length, part.length)
 

@@ -9,17 +9,50 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays, iteration
-from tierup.frontend.python.branch import PendingIf, Template, general, join_environments, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.conditionals import boundary_end, branch, has_jump, same_kind_remedy
+from tierup.frontend.python.branch import (
+    PendingIf,
+    Template,
+    general,
+    join_environments,
+    lower,
+    raise_,
+    template_of,
+    types_of,
+    unify,
+)
+from tierup.frontend.python.conditionals import (
+    boundary_end,
+    branch,
+    has_jump,
+    same_kind_remedy,
+)
 from tierup.frontend.python.expressions import assign_target, condition
-from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, assigned_names
+from tierup.frontend.python.frame import (
+    ALL_NAMES,
+    Frame,
+    NeedsStatic,
+    Unjoinable,
+    assigned_names,
+)
 from tierup.frontend.python.iteration import MAX_UNROLLED
 from tierup.frontend.python.scalars import not_, raise_if, to_bool
-from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Unset, Value, describe
+from tierup.frontend.python.values import (
+    Const,
+    Ends,
+    Fell,
+    Iterable_,
+    Jump,
+    Raised,
+    Scalar,
+    Unset,
+    Value,
+    describe,
+)
 
 Execute = Callable[..., Ends | None]
 MAX_PEELED = 3
@@ -27,7 +60,7 @@ MAX_ROUNDS = 6
 INT64_MAX = (1 << 63) - 1
 
 
-class _Changes(Exception):  # noqa: N818 - a request, not an error
+class _Changes(Exception):
     """The body gives a carried name another kind of value than it had before the loop."""
 
     def __init__(self, name: str, before: Value, after: Value) -> None:
@@ -137,7 +170,7 @@ def _iterations(frame: Frame, node: ast.AST, bodies: list[list[Any]], execute: E
                 return None
             continue
         assert isinstance(end.broke, Scalar)
-        _unless(frame, node, end.broke.ssa, lambda later=bodies[index + 1 :]: _iterations(frame, node, later, execute))
+        _unless(frame, node, end.broke.ssa, partial(_iterations, frame, node, bodies[index + 1 :], execute))
         return None
     return None
 

@@ -7,12 +7,28 @@ import ast
 import numpy as np
 
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import as_array, broadcast_rank, strong, ufunc_dtype, weak
+from tierup.frontend.python.arrays import (
+    as_array,
+    broadcast_rank,
+    strong,
+    ufunc_dtype,
+    weak,
+)
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.numpy_shape import nonzero
 from tierup.frontend.python.scalars import number
 from tierup.frontend.python.table import constant, function
-from tierup.frontend.python.values import NONE, Array, Const, Value, is_number, number_kind
+from tierup.frontend.python.values import (
+    NONE,
+    ZERO,
+    Array,
+    Const,
+    Value,
+    is_number,
+    number_kind,
+)
+
+ZERO_FLOAT = Const(0.0)
 
 _UNARY: dict[np.ufunc, str] = {
     np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
@@ -47,7 +63,7 @@ def _register() -> None:
         function(ufunc)(_binary(ufunc, f"aten.{name}"))
 
 
-def _unary(ufunc: np.ufunc, name: str):  # noqa: ANN202 - a Handler
+def _unary(ufunc: np.ufunc, name: str):
     def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
         operand = as_array(frame, node, x)
         return Array(frame.em.numpy(name, [operand.ssa]), operand.rank, operand.min_rank, ufunc_dtype(ufunc, operand))
@@ -55,7 +71,7 @@ def _unary(ufunc: np.ufunc, name: str):  # noqa: ANN202 - a Handler
     return handler
 
 
-def _operator(op: type):  # noqa: ANN202 - a Handler
+def _operator(op: type):
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         if is_number(x1) and is_number(x2):
             x1, x2 = strong(frame, node, x1), strong(frame, node, x2)
@@ -64,7 +80,7 @@ def _operator(op: type):  # noqa: ANN202 - a Handler
     return handler
 
 
-def _binary(ufunc: np.ufunc, name: str):  # noqa: ANN202 - a Handler
+def _binary(ufunc: np.ufunc, name: str):
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         a, b = _pair(frame, node, x1, x2)
         rank, least = broadcast_rank(a, b)
@@ -120,12 +136,12 @@ def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Val
     return Array(ssa, rank, least, dtype, decays=False)
 
 
-def _sample(value: Value):  # noqa: ANN202 - a number
+def _sample(value: Value):
     return np.zeros((), arrays.KIND_DTYPES[number_kind(value)])
 
 
 @function(np.clip, method="clip")
-def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Value = NONE, min: Value = NONE, max: Value = NONE) -> Value:  # noqa: A002
+def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Value = NONE, min: Value = NONE, max: Value = NONE) -> Value:
     """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""
     low, high = (v if not _none(v) else w for v, w in ((a_min, min), (a_max, max)))
     x: Value = as_array(frame, node, a)
@@ -149,7 +165,7 @@ def _none(value: Value) -> bool:
 
 
 @function(np.round, method="round")
-def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = Const(0)) -> Value:
+def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = ZERO) -> Value:
     if constant(frame, node, decimals, "`decimals`") != 0:
         raise frame.error(node, "rounding to decimals", "write np.rint(x * 10**d) / 10**d")
     operand = as_array(frame, node, a)
@@ -159,7 +175,7 @@ def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = Const(0)) ->
 
 
 @function(np.nan_to_num)
-def nan_to_num(frame: Frame, node: ast.AST, x: Value, nan: Value = Const(0.0), posinf: Value = NONE, neginf: Value = NONE) -> Value:
+def nan_to_num(frame: Frame, node: ast.AST, x: Value, nan: Value = ZERO_FLOAT, posinf: Value = NONE, neginf: Value = NONE) -> Value:
     em = frame.em
     operand = as_array(frame, node, x)
     numbers = [em.none if _none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]

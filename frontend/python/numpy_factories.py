@@ -11,11 +11,33 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
+from tierup.frontend.python.arrays import (
+    as_array,
+    as_int,
+    dtype_code,
+    int_list,
+    program_dtype,
+    strong,
+)
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number
 from tierup.frontend.python.table import constant, function, method
-from tierup.frontend.python.values import NONE, Array, Const, DTypeOf, Scalar, Sequence, ShapeOf, Value, is_number, number_kind
+from tierup.frontend.python.values import (
+    NONE,
+    TRUE,
+    ZERO,
+    Array,
+    Const,
+    DTypeOf,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    is_number,
+    number_kind,
+)
+
+DEFAULT_POINTS = Const(50)
 
 FLOAT64 = Const(np.dtype(np.float64))
 
@@ -62,7 +84,7 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
     return Array(em.numpy("aten.clone", [spread, em.none]), rank, dtype=value.dtype, decays=False)
 
 
-def _like(name: str):  # noqa: ANN202 - a Handler
+def _like(name: str):
     def handler(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
         em = frame.em
         x = as_array(frame, node, a)
@@ -116,7 +138,7 @@ def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
 
 
 @function(np.linspace)
-def linspace(frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = Const(50), dtype: Value = NONE) -> Value:
+def linspace(frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = DEFAULT_POINTS, dtype: Value = NONE) -> Value:
     em = frame.em
     ends = [number(frame, as_python(frame, node, v, "np.linspace")) for v in (start, stop)]
     code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
@@ -125,7 +147,7 @@ def linspace(frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value 
 
 
 @function(np.eye, np.identity)
-def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = Const(0), dtype: Value = NONE) -> Value:  # noqa: N803 - numpy's names
+def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO, dtype: Value = NONE) -> Value:
     em = frame.em
     if constant(frame, node, k, "`k`") != 0:
         raise frame.error(node, "np.eye off the main diagonal", "use np.diag outside the function")
@@ -139,7 +161,7 @@ def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = Const
 
 
 @function(np.array)
-def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, copy: Value = Const(True)) -> Value:  # noqa: A002 - numpy's name
+def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, copy: Value = TRUE) -> Value:
     return _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
 
 
@@ -179,7 +201,7 @@ def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = T
 
 
 @method("astype")
-def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, copy: Value = Const(True)) -> Value:
+def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, copy: Value = TRUE) -> Value:
     if is_none(dtype):
         dtype = FLOAT64
     return _cast(frame, node, as_array(frame, node, a), dtype, copy=constant(frame, node, copy, "`copy`"))
@@ -199,7 +221,7 @@ def copy_method(frame: Frame, node: ast.AST, a: Value) -> Value:
 def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:
     """np.float32(x) and kin: a NumPy scalar of a number, a cast of an array."""
 
-    def handler(frame: Frame, node: ast.AST, value: Value = Const(0)) -> Value:
+    def handler(frame: Frame, node: ast.AST, value: Value = ZERO) -> Value:
         if is_number(value):
             return strong(frame, node, value, dtype)
         x = _cast(frame, node, as_array(frame, node, value), Const(dtype))

@@ -12,9 +12,17 @@ from tierup.frontend.python.arrays import as_array, as_int, dtype_code
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import function, method
-from tierup.frontend.python.values import NONE, Array, Const, Scalar, Sequence, Value, is_number
-
-FALSE = Const(False)
+from tierup.frontend.python.values import (
+    FALSE,
+    NONE,
+    ZERO,
+    Array,
+    Const,
+    Scalar,
+    Sequence,
+    Value,
+    is_number,
+)
 
 
 def is_none(value: Value) -> bool:
@@ -93,7 +101,7 @@ def prod(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value
     return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code]), known)
 
 
-def _extreme(name: str):  # noqa: ANN202 - a Handler
+def _extreme(name: str):
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -111,7 +119,7 @@ function(np.max, np.amax, method="max")(_extreme("max"))
 function(np.min, np.amin, method="min")(_extreme("min"))
 
 
-def _position(name: str):  # noqa: ANN202 - a Handler
+def _position(name: str):
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -149,9 +157,9 @@ def _logical(frame: Frame, node: ast.AST, a: Value, axis: Value, out: Value, kee
     return reduced(x, dims, keepdims, em.numpy(f"aten.{name}.dim", [x.ssa, dims[0], _flag(frame, keepdims)]), np.dtype(bool))
 
 
-def _spread(name: str):  # noqa: ANN202 - a Handler
+def _spread(name: str):
     def handler(
-        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, ddof: Value = Const(0),
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, ddof: Value = ZERO,
         keepdims: Value = FALSE, correction: Value = NONE,
     ) -> Value:  # fmt: skip
         _no_out(frame, node, out)
@@ -174,7 +182,7 @@ function(np.var, method="var")(_spread("var"))
 function(np.std, method="std")(_spread("std"))
 
 
-def _scan(name: str):  # noqa: ANN202 - a Handler
+def _scan(name: str):
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -209,7 +217,7 @@ def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = 
 
 
 @function(np.linalg.norm)
-def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:  # noqa: A002
+def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:
     """The 2-norm and Frobenius norm, by numpy.linalg.norm's own steps: sqrt(dot(x, x)), or sqrt(sum(x * x, axis))."""
     em = frame.em
     if not is_none(ord) and not (isinstance(ord, Const) and ord.value == 2 and isinstance(axis, Const) and isinstance(axis.value, int)):

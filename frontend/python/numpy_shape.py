@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +15,23 @@ from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none, sum_
 from tierup.frontend.python.scalars import number, raise_if
 from tierup.frontend.python.table import constant, function, method
-from tierup.frontend.python.values import NONE, Array, Const, Scalar, Sequence, ShapeOf, Slice, Value, is_number
+from tierup.frontend.python.values import (
+    LAST,
+    NONE,
+    ONE,
+    ZERO,
+    Array,
+    Const,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Slice,
+    Value,
+    is_number,
+)
+
+C_ORDER = Const("C")
+CONSTANT_MODE = Const("constant")
 
 WHOLE = Slice(NONE, NONE, NONE)
 
@@ -48,7 +65,7 @@ def sizes_argument(args: tuple[Value, ...]) -> Value:
 
 
 @function(np.reshape)
-def reshape(frame: Frame, node: ast.AST, a: Value, shape: Value, order: Value = Const("C")) -> Value:
+def reshape(frame: Frame, node: ast.AST, a: Value, shape: Value, order: Value = C_ORDER) -> Value:
     if constant(frame, node, order, "`order`") != "C":
         raise frame.error(node, "reshape in an order other than C", "transpose first")
     x = as_array(frame, node, a)
@@ -171,7 +188,7 @@ def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
 
 
 @function(np.concatenate)
-def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = Const(0)) -> Value:
+def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO) -> Value:
     parts = _parts(frame, node, arrays_)
     if is_none(axis):
         parts, axis = [flat(frame, p) for p in parts], Const(0)
@@ -193,7 +210,7 @@ def _common(parts: list[Array]) -> np.dtype | None:
 
 
 @function(np.stack)
-def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = Const(0)) -> Value:
+def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = ZERO) -> Value:
     em = frame.em
     parts = _parts(frame, node, arrays)
     ssa = em.numpy("aten.stack", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
@@ -213,7 +230,7 @@ def hstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
 
 
 @function(np.split)
-def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, axis: Value = Const(0)) -> Value:
+def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, axis: Value = ZERO) -> Value:
     """Views, by slices: equal sections, or at constant indices."""
     em = frame.em
     x = as_array(frame, node, ary)
@@ -234,7 +251,7 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
         if sections == 1:
             bounds = [em.int(0), length]
     parts: list[Value] = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         ssa = em.numpy("aten.slice.Tensor", [x.ssa, dim, start, stop, em.int(1)])
         parts.append(replace(x, ssa=ssa, decays=False))
     return Sequence("list", parts, em.region)
@@ -244,7 +261,7 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
 
 
 @function(np.tile)
-def tile(frame: Frame, node: ast.AST, A: Value, reps: Value) -> Value:  # noqa: N803 - numpy's own name
+def tile(frame: Frame, node: ast.AST, A: Value, reps: Value) -> Value:
     x = as_array(frame, node, A)
     counts, length = int_list(frame, node, reps, "`reps`")
     rank = None if x.rank is None or length is None else max(x.rank, length)
@@ -292,7 +309,7 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
 
 
 @function(np.pad)
-def pad(frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = Const("constant"), constant_values: Value = Const(0)) -> Value:
+def pad(frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, constant_values: Value = ZERO) -> Value:
     """Constant padding; torch lists the widths from the last axis."""
     em = frame.em
     if constant(frame, node, mode, "`mode`") != "constant":
@@ -319,8 +336,8 @@ def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tupl
     return [pair] * known_rank(frame, node, x, "np.pad with one width for all axes")
 
 
-def _triangle(name: str):  # noqa: ANN202 - a Handler
-    def handler(frame: Frame, node: ast.AST, m: Value, k: Value = Const(0)) -> Value:
+def _triangle(name: str):
+    def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
         x = as_array(frame, node, m)
         return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), x.rank, x.min_rank)
 
@@ -332,7 +349,7 @@ function(np.triu)(_triangle("aten.triu"))
 
 
 @function(np.diagonal, method="diagonal")
-def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = Const(0), axis1: Value = Const(0), axis2: Value = Const(1)) -> Value:
+def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = ZERO, axis1: Value = ZERO, axis2: Value = ONE) -> Value:
     x = as_array(frame, node, a)
     operands = [as_int(frame, node, v) for v in (offset, axis1, axis2)]
     return viewed(x, frame.em.numpy("aten.diagonal", [x.ssa, *operands]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
@@ -344,7 +361,7 @@ def trace(frame: Frame, node: ast.AST, a: Value) -> Value:
 
 
 @function(np.diff)
-def diff(frame: Frame, node: ast.AST, a: Value, n: Value = Const(1), axis: Value = Const(-1)) -> Value:
+def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LAST) -> Value:
     """x[1:] - x[:-1] along the axis; of bools, `!=`."""
     em = frame.em
     if constant(frame, node, n, "`n`") != 1:
@@ -372,7 +389,7 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
 
 
 @function(np.take_along_axis)
-def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axis: Value = Const(-1)) -> Value:
+def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axis: Value = LAST) -> Value:
     """NumPy's own way: index arrays that count along each of the other axes."""
     x, index = as_array(frame, node, arr), as_array(frame, node, indices)
     em = frame.em
@@ -415,7 +432,7 @@ def flatnonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
 
 
 @function(np.sort)
-def sort(frame: Frame, node: ast.AST, a: Value, axis: Value = Const(-1)) -> Value:
+def sort(frame: Frame, node: ast.AST, a: Value, axis: Value = LAST) -> Value:
     em = frame.em
     x = as_array(frame, node, a)
     if is_none(axis):

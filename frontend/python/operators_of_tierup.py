@@ -10,14 +10,20 @@ from tierup.frontend.python.arrays import as_array, as_int, int_list, size
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import to_bool, to_float
 from tierup.frontend.python.table import constant, function
-from tierup.frontend.python.values import NONE, Array, Const, Value
+from tierup.frontend.python.values import FALSE, LAST, NONE, Array, Const, Value
+
+SLOPE = Const(0.01)
+EXACT = Const("none")
+ONE_FLOAT = Const(1.0)
+THRESHOLD = Const(20.0)
+EPSILON = Const(1e-5)
 
 
 def _made(x: Array, ssa: ir.Value, rank: int | None = None) -> Array:
     return Array(ssa, x.rank if rank is None else rank, x.at_least if rank is None else rank, decays=False)
 
 
-def _elementwise(name: str):  # noqa: ANN202 - a Handler
+def _elementwise(name: str):
     def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
         array = as_array(frame, node, x)
         return _made(array, frame.em.torch(name, [array.ssa])[0])
@@ -30,26 +36,26 @@ for _function, _name in ((ops.relu, "relu"), (ops.silu, "silu"), (ops.sigmoid, "
 
 
 @function(ops.leaky_relu)
-def leaky_relu(frame: Frame, node: ast.AST, x: Value, negative_slope: Value = Const(0.01)) -> Value:
+def leaky_relu(frame: Frame, node: ast.AST, x: Value, negative_slope: Value = SLOPE) -> Value:
     array = as_array(frame, node, x)
     return _made(array, frame.em.torch("aten.leaky_relu", [array.ssa, to_float(frame, negative_slope)])[0])
 
 
 @function(ops.gelu)
-def gelu(frame: Frame, node: ast.AST, x: Value, approximate: Value = Const("none")) -> Value:
+def gelu(frame: Frame, node: ast.AST, x: Value, approximate: Value = EXACT) -> Value:
     array = as_array(frame, node, x)
     form = frame.em.str(constant(frame, node, approximate, "`approximate`"))
     return _made(array, frame.em.torch("aten.gelu", [array.ssa, form])[0])
 
 
 @function(ops.softplus)
-def softplus(frame: Frame, node: ast.AST, x: Value, beta: Value = Const(1.0), threshold: Value = Const(20.0)) -> Value:
+def softplus(frame: Frame, node: ast.AST, x: Value, beta: Value = ONE_FLOAT, threshold: Value = THRESHOLD) -> Value:
     array = as_array(frame, node, x)
     return _made(array, frame.em.torch("aten.softplus", [array.ssa, to_float(frame, beta), to_float(frame, threshold)])[0])
 
 
-def _softmax(name: str):  # noqa: ANN202 - a Handler
-    def handler(frame: Frame, node: ast.AST, x: Value, axis: Value = Const(-1)) -> Value:
+def _softmax(name: str):
+    def handler(frame: Frame, node: ast.AST, x: Value, axis: Value = LAST) -> Value:
         array = as_array(frame, node, x)
         return _made(array, frame.em.torch(name, [array.ssa, as_int(frame, node, axis, "an axis"), frame.em.none])[0])
 
@@ -61,7 +67,7 @@ function(ops.log_softmax)(_softmax("aten.log_softmax.int"))
 
 
 @function(ops.logsumexp)
-def logsumexp(frame: Frame, node: ast.AST, x: Value, axis: Value = Const(-1), keepdims: Value = Const(False)) -> Value:
+def logsumexp(frame: Frame, node: ast.AST, x: Value, axis: Value = LAST, keepdims: Value = FALSE) -> Value:
     array = as_array(frame, node, x)
     dims = frame.em.int_list([as_int(frame, node, axis, "an axis")])
     ssa = frame.em.torch("aten.logsumexp", [array.ssa, dims, to_bool(frame, keepdims)])[0]
@@ -73,7 +79,7 @@ def logsumexp(frame: Frame, node: ast.AST, x: Value, axis: Value = Const(-1), ke
 
 @function(ops.layer_norm)
 def layer_norm(
-    frame: Frame, node: ast.AST, x: Value, shape: Value = NONE, weight: Value = NONE, bias: Value = NONE, eps: Value = Const(1e-5)
+    frame: Frame, node: ast.AST, x: Value, shape: Value = NONE, weight: Value = NONE, bias: Value = NONE, eps: Value = EPSILON
 ) -> Value:
     em = frame.em
     array = as_array(frame, node, x)

@@ -21,18 +21,18 @@ FOLD: dict[type, Callable[..., object]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
 }  # fmt: skip
-SYMBOLS = {
+SYMBOLS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
     ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
 }  # fmt: skip
 
-_INT = {ast.Add: "aten.add.int", ast.Sub: "aten.sub.int", ast.Mult: "aten.mul.int", ast.FloorDiv: "aten.floordiv.int", ast.Mod: "aten.remainder.int"}
-_FLOAT = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
-_COMPARE_INT = {
+_INT: dict[type, str] = {ast.Add: "aten.add.int", ast.Sub: "aten.sub.int", ast.Mult: "aten.mul.int", ast.FloorDiv: "aten.floordiv.int", ast.Mod: "aten.remainder.int"}
+_FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
+_COMPARE_INT: dict[type, str] = {
     ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int", ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
 }  # fmt: skip
-_COMPARE_FLOAT = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.float", ast.Gt: "aten.gt.float", ast.GtE: "aten.ge.float"}
+_COMPARE_FLOAT: dict[type, str] = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.float", ast.Gt: "aten.gt.float", ast.GtE: "aten.ge.float"}
 _MAX_MULTIPLICATIONS = 16
 
 
@@ -186,7 +186,7 @@ def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
         return select(frame, node, condition, lambda: Scalar(em.scalar("aten.sub.float", [zero, x], em.types.float), "float"), lambda: a)
     x = to_int(frame, a)
     condition = em.scalar("aten.lt.int", [x, em.int(0)], em.types.bool)
-    negated = lambda: Scalar(em.scalar("aten.neg.int", [x], em.types.int), "int")  # noqa: E731 - an arm, next to the other
+    negated = lambda: Scalar(em.scalar("aten.neg.int", [x], em.types.int), "int")
     return select(frame, node, condition, negated, lambda: Scalar(x, "int"))
 
 

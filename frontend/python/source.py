@@ -86,7 +86,7 @@ def _shift(tree: ast.AST, lines: int, columns: int) -> None:
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.lineno += lines
-            node.col_offset += columns
+            node.col_offset += columns  # type: ignore[attr-defined]  # comes with lineno
 
 
 def _lambda(function: FunctionType, filename: str) -> ast.Lambda | None:

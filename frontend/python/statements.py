@@ -18,17 +18,34 @@ import numpy as np
 from tierup.frontend.python import arrays, conditionals, indexing, loops
 from tierup.frontend.python.attributes import load as load_attribute
 from tierup.frontend.python.branch import PendingIf, raise_error
-from tierup.frontend.python.expressions import assign_target, condition, evaluate, operate
+from tierup.frontend.python.expressions import (
+    assign_target,
+    condition,
+    evaluate,
+    operate,
+)
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.scalars import not_, raise_now
-from tierup.frontend.python.values import NONE, Array, Const, Ends, Fell, Jump, Raised, Return, Scalar, Sequence, describe
+from tierup.frontend.python.values import (
+    NONE,
+    Array,
+    Const,
+    Ends,
+    Fell,
+    Jump,
+    Raised,
+    Return,
+    Scalar,
+    Sequence,
+    describe,
+)
 
 
 @dataclass(eq=False)
 class Step:
     """A made-up statement: something to do in between (bind a loop's next item, go on with a peeled loop)."""
 
-    run: Callable[[list[Any], bool], "Ends | None"]
+    run: Callable[[list[Any], bool], Ends | None]
     node: ast.AST
     lineno: int = field(init=False)
     col_offset: int = field(init=False)

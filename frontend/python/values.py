@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Const:
 class Scalar:
     """A Python int, float or bool known at run time only."""
 
-    ssa: "ir.Value"
+    ssa: ir.Value
     kind: str  # int, float, bool
 
 
@@ -42,7 +42,7 @@ class Array:
     written in place) when its rank turns out to be 0. `detached`: a copy where NumPy has a view.
     """
 
-    ssa: "ir.Value"
+    ssa: ir.Value
     rank: int | None = None
     min_rank: int = 0
     dtype: np.dtype | None = None
@@ -58,7 +58,7 @@ class Array:
         """Whether NumPy may have a scalar here."""
         return self.decays and self.at_least == 0
 
-    def with_ssa(self, ssa: "ir.Value") -> "Array":
+    def with_ssa(self, ssa: ir.Value) -> Array:
         return replace(self, ssa=ssa)
 
 
@@ -67,7 +67,7 @@ class Sequence:
     """A tuple or list. A list made by the body may grow in the region that made it; one from outside may not."""
 
     kind: str  # tuple, list
-    items: list["Value"]
+    items: list[Value]
     region: int = 0
     external: bool = False
     access: Access | None = None
@@ -77,7 +77,7 @@ class Sequence:
 class Mapping_:
     """A dict with constant keys."""
 
-    items: dict[Any, "Value"]
+    items: dict[Any, Value]
     external: bool = False
 
 
@@ -92,21 +92,21 @@ class ShapeOf:
 class IntList:
     """A tuple of ints whose length only the run knows (a slice of the shape of an array of unknown rank)."""
 
-    ssa: "ir.Value"
+    ssa: ir.Value
 
 
 @dataclass(frozen=True, eq=False)
 class DTypeOf:
     """`x.dtype`: torch's dtype code as an int at run time."""
 
-    ssa: "ir.Value"
+    ssa: ir.Value
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    start: "Value"
-    stop: "Value"
-    step: "Value"
+    start: Value
+    stop: Value
+    step: Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Object:
 class Method:
     """`value.name`, about to be called."""
 
-    owner: "Value"
+    owner: Value
     name: str
 
 
@@ -129,8 +129,8 @@ class Method:
 class Iterable_:
     """What a for loop runs over: a length and how to get item i. `items` when every item is static structure."""
 
-    length: "Value"  # Const int or Scalar int
-    item: Callable[["Value"], "Value"]
+    length: Value  # Const int or Scalar int
+    item: Callable[[Value], Value]
     needs_static_index: bool = False  # item() takes a Const only
 
 
@@ -146,14 +146,16 @@ class OneOf:
     """What the entry returns when its paths return values of different kinds: only ever returned. `tag` (Const or Scalar int) is
     the index of the alternative that holds; the others have dummies in their SSA values."""
 
-    tag: "Value"
-    alternatives: tuple["Value", ...]
+    tag: Value
+    alternatives: tuple[Value, ...]
 
 
-Value = Union[Const, Scalar, Array, Sequence, Mapping_, ShapeOf, IntList, DTypeOf, Slice, Object, Method, Iterable_, Unset, OneOf]
+Value = Const | Scalar | Array | Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice | Object | Method | Iterable_ | Unset | OneOf
 
 PYTHON_SCALARS = (bool, int, float)
 NONE = Const(None)
+FALSE, TRUE = Const(False), Const(True)
+ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
 
 
 def is_number(value: Value) -> bool:

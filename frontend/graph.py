@@ -1,0 +1,27 @@
+"""What a front end hands to the runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.trees import Leaf, OutputTree
+
+
+@dataclass(frozen=True)
+class GraphResult:
+    """A pristine graph and what a caller must know to call it.
+
+    The entry's arguments are `leaves` in order, then `hidden`. The graph is right as long as every constant holds and every
+    hidden input fits. `output` says how the flat results become the Python result.
+    """
+
+    module: ir.Module
+    entry: str
+    leaves: tuple[tuple[str, Leaf], ...]
+    output: OutputTree
+    hidden: tuple[HiddenInput, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
+    notes: tuple[str, ...] = ()
