@@ -1,7 +1,7 @@
 """lit's configuration: `.mlir` files with RUN lines, run through tierup-opt and FileCheck.
 
-    python -m lit.main test              all of them
-    python -m lit.main -v test/tools     one folder, with output
+    lit test              all of them
+    lit -v test/tools     one folder, with output
 
 Nothing needs to be installed but the packages: tools run as modules of the Python that runs lit.
 """

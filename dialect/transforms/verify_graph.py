@@ -3,10 +3,11 @@
 * A module of functions with bodies; calls name functions of the module.
 * Every op is a row of the op table, or one of structure (constants, control flow, calls), or a computing op of the tierup
   dialect; no profile, guard, check, bailout, fusion_group or fallback.
-* What is written is `!torch.tensor`: no in-place op on a `!torch.vtensor`, no `!torch.vtensor` that is a view of a `!torch.tensor`.
+* What may be written is `!torch.tensor`: no `!torch.vtensor` is a view of one. (That no in-place op writes a `!torch.vtensor` is
+  verified by MLIR with the op.)
 
-    torch.aten.add_.Tensor %x, %y, %one : !torch.vtensor, ...
-    error: 'torch.aten.add_.Tensor' op breaks the contract 'graph': writes a value of type !torch.vtensor; ...
+    %0 = torch.aten.t %x : !torch.tensor -> !torch.vtensor
+    error: 'torch.aten.t' op breaks the contract 'graph': gives !torch.vtensor, a view of memory that may be written; ...
 """
 
 from __future__ import annotations

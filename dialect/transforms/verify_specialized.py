@@ -21,7 +21,7 @@ from tierup.dialect.optable.core import Op
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.values import Tensor
 
-_NOT_NATIVE = frozenset({"torch.operator", "torch.overwrite.tensor.contents", "torch.copy.to_tensor", "torch.tensor.literal", "torch.prim.Uninitialized"})
+_NOT_NATIVE = frozenset({"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"})
 
 
 @register
@@ -68,12 +68,11 @@ def check_region(owner: ir.Operation, contract: Contract, functions: dict[str, i
 
 def _check_op(op: ir.Operation, contract: Contract) -> None:
     row = optable.lookup(op.name)
-    structure = (op.name in STRUCTURE and op.name not in _NOT_NATIVE) or op.name in VALUES
-    if row is None and not structure:
+    if row is None and op.name not in STRUCTURE | VALUES:
         contract.broken(op, "speculation has no place here" if op.name.startswith("tierup.") else "no part of tierup knows this op")
         return
-    if row is not None and (not row.native or row.writes):
-        why = "it writes its operand" if row.writes else "there is no native code for it"
+    if op.name in _NOT_NATIVE or (row is not None and (not row.native or row.writes)):
+        why = "it writes its operand" if row is not None and row.writes else "there is no native code for it"
         contract.broken(op, f"{op.name.removeprefix('torch.')} is left to tier 0: {why}")
     for i, result in enumerate(op.results):
         _check_type(op, result.type, f"result {i}" if len(op.results) > 1 else "the result", contract)

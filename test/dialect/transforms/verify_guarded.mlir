@@ -1,0 +1,108 @@
+// RUN: tierup-opt %s --tierup-verify-guarded --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @types_follow_from_arguments_guards_and_constants
+func.func @types_follow_from_arguments_guards_and_constants(%x: !torch.vtensor<[?,4],f32>, %y: !torch.vtensor) -> !torch.vtensor<[?,4],f32> {
+  %one = torch.constant.int 1
+  // CHECK: "tierup.guard"
+  %0 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.add.Tensor %x, %0, %one : !torch.vtensor<[?,4],f32>, !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[?,4],f32>
+  return %1 : !torch.vtensor<[?,4],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @a_check_holds_in_the_branch_of_its_answer
+func.func @a_check_holds_in_the_branch_of_its_answer(%x: !torch.vtensor, %also: !torch.bool) -> !torch.vtensor {
+  %0:2 = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %both = torch.aten.__and__.bool %0#1, %also : !torch.bool, !torch.bool -> !torch.bool
+  // CHECK: torch.prim.If
+  %1 = torch.prim.If %both -> (!torch.vtensor) {
+    %2 = torch.aten.tanh %0#0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    %3 = torch.tensor_static_info_cast %2 : !torch.vtensor<[4],f32> to !torch.vtensor
+    torch.prim.If.yield %3 : !torch.vtensor
+  } else {
+    %2 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @equal_symbols_are_equal_sizes
+func.func @equal_symbols_are_equal_sizes(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor<[?],f32> {
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0]>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[s0]>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  // CHECK: torch.aten.mul.Tensor
+  %2 = torch.aten.mul.Tensor %0, %1 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  return %2 : !torch.vtensor<[?],f32>
+}
+
+// -----
+func.func @type_out_of_nowhere(%x: !torch.vtensor) -> !torch.vtensor<[4],f32> {
+  // expected-error@below {{breaks the contract 'guarded': no guard or check that dominates this gives its result the type !torch.vtensor<[4],f32>; what follows is !torch.vtensor}}
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+func.func @type_that_contradicts(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2],f32> {
+  %dim = torch.constant.int 0
+  %dims = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>
+  %false = torch.constant.bool false
+  %none = torch.constant.none
+  // expected-error@below {{the type !torch.vtensor<[2],f32>; what follows is !torch.vtensor<[3],f32>}}
+  %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none : !torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
+
+// -----
+func.func @a_cast_proves_nothing(%x: !torch.vtensor) -> !torch.vtensor<[4],f32> {
+  // expected-error@below {{no guard or check that dominates this gives its result the type !torch.vtensor<[4],f32>}}
+  %0 = torch.tensor_static_info_cast %x : !torch.vtensor to !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+func.func @checked_value_used_in_the_fallback(%x: !torch.vtensor) -> !torch.vtensor {
+  // expected-note@below {{only the then-branch of an If on its answer may rely on it}}
+  %0:2 = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %1 = torch.prim.If %0#1 -> (!torch.vtensor) {
+    torch.prim.If.yield %x : !torch.vtensor
+  } else {
+    // expected-error@below {{'torch.tensor_static_info_cast' op breaks the contract 'guarded': uses a checked value where the check may have failed}}
+    %2 = torch.tensor_static_info_cast %0#0 : !torch.vtensor<[4],f32> to !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
+
+// -----
+// The answer is negated: the first region runs when the check failed.
+func.func @answer_through_a_not(%x: !torch.vtensor) -> !torch.vtensor {
+  // expected-note@below {{the check is here}}
+  %0:2 = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %not = torch.aten.__not__ %0#1 : !torch.bool -> !torch.bool
+  %1 = torch.prim.If %not -> (!torch.vtensor) {
+    // expected-error@below {{uses a checked value where the check may have failed}}
+    %2 = torch.tensor_static_info_cast %0#0 : !torch.vtensor<[4],f32> to !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    torch.prim.If.yield %x : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
+
+// -----
+// expected-error@below {{the sizes s0 and s1 must be equal, and no guard ensures it}}
+func.func @sizes_that_nobody_ties(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor<[?],f32> {
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0]>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[s1]>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  %2 = torch.aten.mul.Tensor %0, %1 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  return %2 : !torch.vtensor<[?],f32>
+}
+
+// -----
+func.func @shapes_that_do_not_fit(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  // expected-error@below {{cannot run on operands of these types}}
+  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
