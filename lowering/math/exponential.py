@@ -26,6 +26,13 @@ def reduce(e: Emit, x: Float) -> Reduced:
     return Reduced(k, fast_two_sum(e.mad(k, -hi, x), k * -lo))  # k * hi is exact, and so is its difference to x
 
 
+def reduce_pair(e: Emit, x: Pair) -> Reduced:
+    """`reduce` for an argument known to more than the format's precision."""
+    hi, lo = e.coefficients("ln2_short")
+    k = e.round_small(x.hi * e.coefficients("log2_e")[0])
+    return Reduced(k, fast_two_sum(e.mad(k, -hi, x.hi), e.mad(k, -lo, x.lo)))
+
+
 def expm1_near_zero(e: Emit, r: Pair) -> Pair:
     """exp(r) - 1 for |r| <= log(2)/2."""
     polynomial = e.horner(r.hi, e.coefficients("exp"))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Callable
 
-from tierup.lowering.math import exponential, hyperbolic
+from tierup.lowering.math import error_function, exponential, hyperbolic, logarithm
 from tierup.lowering.math.emit import Emit, Float
 
 Unary = Callable[[Emit, Float], Float]
 Binary = Callable[[Emit, Float, Float], Float]
 
 UNARY: dict[str, Unary] = {
+    "math.erf": error_function.erf,
+    "math.erfc": error_function.erfc,
     "math.exp": exponential.exp,
     "math.exp2": exponential.exp2,
     "math.expm1": exponential.expm1,
+    "math.log": logarithm.log,
+    "math.log10": logarithm.log10,
+    "math.log1p": logarithm.log1p,
+    "math.log2": logarithm.log2,
     "math.tanh": hyperbolic.tanh,
 }
 BINARY: dict[str, Binary] = {}
