@@ -45,12 +45,11 @@ def _twin(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def __getattr__(name: str) -> Callable[..., np.ndarray]:
-    """The twin called `name` in the op table."""
+    """The twin called `name` in the op table, made when first asked for."""
     for op in optable.table().values():
         if op.kernel == f"inplace.{name}" and op.functional is not None:
-            row = optable.lookup(op.functional)
-            if row is not None:
-                return globals().setdefault(name, _twin(kernels.resolve(row.kernel)))
+            twin = _twin(kernels.resolve(optable.table()[op.functional].kernel))
+            return globals().setdefault(name, twin)  # type: ignore[no-any-return]  # what was put there
     raise AttributeError(f"module {__name__} has no attribute {name}")
 
 

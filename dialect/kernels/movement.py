@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.kernels import views
+from tierup.dialect.kernels import parts, views
 from tierup.dialect.kernels.axes import axis_of, distinct_axes
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import promote
@@ -164,17 +164,17 @@ def slice_scatter(
     x: np.ndarray, source: np.ndarray, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> np.ndarray:
     """aten.slice_scatter."""
-    return _scattered(x, source, lambda y: views.slice_(y, dim, start, end, step))
+    return _scattered(x, source, lambda y: parts.slice_(y, dim, start, end, step))
 
 
 def select_scatter(x: np.ndarray, source: np.ndarray, dim: int, index: int) -> np.ndarray:
     """aten.select_scatter."""
-    return _scattered(x, source, lambda y: views.select(y, dim, index))
+    return _scattered(x, source, lambda y: parts.select(y, dim, index))
 
 
 def diagonal_scatter(x: np.ndarray, source: np.ndarray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> np.ndarray:
     """aten.diagonal_scatter."""
-    return _scattered(x, source, lambda y: views.diagonal(y, offset, dim1, dim2))
+    return _scattered(x, source, lambda y: parts.diagonal(y, offset, dim1, dim2))
 
 
 # --- copies of views ---------------------------------------------------------------------------------------------------
@@ -190,12 +190,12 @@ def _copied(view: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 expand_copy = _copied(views.expand)
 permute_copy = _copied(views.permute)
-select_copy = _copied(views.select)
-slice_copy = _copied(views.slice_)
+select_copy = _copied(parts.select)
+slice_copy = _copied(parts.slice_)
 squeeze_copy = _copied(views.squeeze)
 squeeze_dim_copy = _copied(views.squeeze_dim)
 t_copy = _copied(views.t)
 transpose_copy = _copied(views.transpose)
 unsqueeze_copy = _copied(views.unsqueeze)
 view_copy = _copied(views.reshape)
-diagonal_copy = _copied(views.diagonal)
+diagonal_copy = _copied(parts.diagonal)

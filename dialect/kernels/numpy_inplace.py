@@ -49,19 +49,20 @@ def _written(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
 
 
 def __getattr__(name: str) -> Callable[..., np.ndarray]:
-    """The kernel called `name` in the op table."""
+    """The kernel called `name` in the op table, made when first asked for."""
     for op in optable.table().values():
         if op.numpy == f"numpy_inplace.{name}" and op.functional is not None:
-            row = optable.lookup(op.functional)
-            if row is not None:
-                base, _, overload = op.functional.removeprefix("aten.").partition(".")
-                functional = kernels.resolve(row.numpy or row.kernel)
-                if overload.endswith("_mode"):
-                    made = _with_mode(functional)
-                else:
-                    made = _with_ufunc(_UFUNCS[base]) if base in _UFUNCS else _written(functional)
-                return globals().setdefault(name, made)
+            return globals().setdefault(name, _made(op.functional))  # type: ignore[no-any-return]  # what was put there
     raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def _made(functional: str) -> Callable[..., np.ndarray]:
+    base, _, overload = functional.removeprefix("aten.").partition(".")
+    if base in _UFUNCS and not overload.endswith("_mode"):
+        return _with_ufunc(_UFUNCS[base])
+    row = optable.table()[functional]
+    kernel = kernels.resolve(row.numpy or row.kernel)
+    return _with_mode(kernel) if overload.endswith("_mode") else _written(kernel)
 
 
 def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:

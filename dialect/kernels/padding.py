@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tierup.dialect.kernels import views
+from tierup.dialect.kernels import parts
 from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.kernels.filling import Number, element
 
@@ -107,7 +107,7 @@ def diag_embed(x: np.ndarray, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     for axis in sorted((a, b)):
         shape.insert(axis, size)
     result = np.zeros(shape, x.dtype)
-    views.diagonal(result, offset, a, b)[...] = x
+    parts.diagonal(result, offset, a, b)[...] = x
     return result
 
 
@@ -116,5 +116,5 @@ def diag(x: np.ndarray, diagonal: int = 0) -> np.ndarray:
     if x.ndim == 1:
         return diag_embed(x, diagonal)
     if x.ndim == 2:
-        return views.diagonal(x, diagonal).copy()
+        return parts.diagonal(x, diagonal).copy()
     raise ValueError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")

@@ -9,15 +9,11 @@ from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance, normalise_dim
-from tierup.dialect.optable.movement import check_element
 from tierup.dialect.optable.operands import or_unknown
+from tierup.dialect.optable.padding import check_element
 from tierup.dialect.values import List, NoneValue, Shape, Tensor, Value
 
 _INTEGERS = (dtypes.i32, dtypes.i64)
-
-
-def _whole(x: Value) -> Tensor:
-    return Tensor(read.dtype_of(x), x.shape if isinstance(x, Tensor) else None)
 
 
 def _integers(op: str, index: Value) -> None:
@@ -159,7 +155,7 @@ def _scatter(op: str) -> InferRule:
         else:
             check_element(source, read.dtype_of(x))
             _check_index(op, x, dim, index)
-        return _whole(x)
+        return read.whole(x)
 
     return infer
 
@@ -281,7 +277,7 @@ def _index_put(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     if ctx.promotion is Promotion.TORCH:
         _same_dtype(x, values, "Index put requires the source and destination dtypes match")
     _put(ctx, _indexed(ctx, x, indices), values)
-    return _whole(x)
+    return read.whole(x)
 
 
 @or_unknown

@@ -13,7 +13,7 @@ from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable import comparison, indexing, movement, pointwise, products
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
-from tierup.dialect.optable.movement import check_element
+from tierup.dialect.optable.padding import check_element
 from tierup.dialect.values import Shape, Tensor, Value
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
@@ -61,12 +61,8 @@ def _check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None
         ctx.equal(found, wanted, what)
 
 
-def _self(x: Value) -> Tensor:
-    return Tensor(read.dtype_of(x), x.shape if isinstance(x, Tensor) else None)
-
-
 def _written(ctx: Infer, x: Value, result: Value) -> Tensor:
-    target = _self(x)
+    target = read.whole(x)
     if isinstance(result, Tensor):
         _check_dtype(ctx, result.dtype, target.dtype)
         _check_shape(ctx, result.shape, target.shape)
@@ -85,7 +81,7 @@ def _twin_rule(functional: str) -> InferRule:
 
 
 def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    target, source = _self(operands[0]), _self(operands[1])
+    target, source = read.whole(operands[0]), read.whole(operands[1])
     if target.shape is not None and source.shape is not None:
         sizes = source.shape
         if ctx.promotion is Promotion.NUMPY:
@@ -103,7 +99,7 @@ def _fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         raise ShapeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.rank} dimensions.")
     elif value.rank:
         return _copy(ctx, operands)
-    return _self(x)
+    return read.whole(x)
 
 
 def _twin(name: str) -> Op:
@@ -140,5 +136,5 @@ ROWS = (
     _assignment("copy_", "copy_", _copy, "aten.copy"),
     _assignment("fill_.Scalar", "fill_", _fill, "aten.fill.Scalar"),
     _assignment("fill_.Tensor", "fill_", _fill, "aten.fill.Tensor"),
-    _assignment("zero_", "zero_", lambda ctx, operands: _self(operands[0]), "aten.zero", numpy=False),
+    _assignment("zero_", "zero_", lambda ctx, operands: read.whole(operands[0]), "aten.zero", numpy=False),
 )

@@ -10,30 +10,12 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
-from tierup.dialect.kernels.filling import element
 from tierup.dialect.kernels.promotion import promote
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable import views
+from tierup.dialect.optable import padding, views
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.operands import or_unknown
-from tierup.dialect.optable.sizes import diagonal_length
-from tierup.dialect.values import Int, NoneValue, Shape, Tensor, Value
-
-NONE = NoneValue()
-
-
-def _operand(operands: Sequence[Value], i: int, default: int | None = None) -> Value:
-    return operands[i] if i < len(operands) else NONE if default is None else Int(default)
-
-
-def _sized(rule: Callable[[Infer, Shape, Sequence[Value]], Shape]) -> InferRule:
-    """A rule for one fresh tensor of operand 0's dtype."""
-    sized = or_unknown(lambda ctx, x, rest: rule(ctx, read.shape(x), rest))
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        return Tensor(read.dtype_of(operands[0]), sized(ctx, operands[0], operands[1:]))
-
-    return infer
+from tierup.dialect.values import Shape, Tensor, Value
 
 
 def _same(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -87,7 +69,7 @@ def _cat(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     tensors = _tensors(operands[0], "cat")
     if tensors is None:
         return Tensor()
-    sized = or_unknown(lambda: _concatenated(ctx, [read.shape(t) for t in tensors], read.integer(_operand(operands, 1, 0))))
+    sized = or_unknown(lambda: _concatenated(ctx, [read.shape(t) for t in tensors], read.integer(read.given(operands, 1, 0))))
     return Tensor(_common(ctx, tensors), sized())
 
 
@@ -95,7 +77,7 @@ def _stack(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     tensors = _tensors(operands[0], "stack")
     if tensors is None:
         return Tensor()
-    return Tensor(_common(ctx, tensors), _stacked(ctx, tensors, _operand(operands, 1, 0)))
+    return Tensor(_common(ctx, tensors), _stacked(ctx, tensors, read.given(operands, 1, 0)))
 
 
 @or_unknown
@@ -155,7 +137,7 @@ def _tile(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 
 
 def _repeat_interleave(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    repeats, dim = read.size(rest[0]), read.optional(read.integer, _operand(rest, 1))
+    repeats, dim = read.size(rest[0]), read.optional(read.integer, read.given(rest, 1))
     if isinstance(repeats, int) and repeats < 0 and (ctx.promotion is Promotion.TORCH or read.product(of) != 0):
         raise ShapeError("Repeats must be non-negative")
     if dim is None:
@@ -164,7 +146,7 @@ def _repeat_interleave(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
         raise IndexError("Dimension out of range: a 0-dim tensor has no dimension to repeat along")
     axis = normalise_dim(dim, len(of))
     size = of[axis] * repeats if of[axis] != 0 else 0
-    asked = read.optional(read.size, _operand(rest, 2))
+    asked = read.optional(read.size, read.given(rest, 2))
     if asked is not None:
         size = ctx.equal(size, asked, "repeat_interleave: Invalid output_size")
     return (*of[:axis], size, *of[axis + 1 :])
@@ -176,7 +158,7 @@ def _repeat_indices(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         raise ShapeError("repeat_interleave only accept 1D vector as repeat")
     if dtype not in (None, dtypes.i32, dtypes.i64):
         raise TypeError("repeats has to be Long or Int tensor")
-    asked = or_unknown(read.size)(_operand(operands, 1))
+    asked = or_unknown(read.size)(read.given(operands, 1))
     return Tensor(dtype, (ctx.fresh() if asked is None else asked,))
 
 
@@ -204,107 +186,6 @@ def _flip(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     return of
 
 
-# --- padding, triangles, diagonals -------------------------------------------------------------------------------------
-
-
-def _padded(of: Shape, pad: Sequence[Dim]) -> Shape:
-    if len(pad) % 2:
-        raise ShapeError(f"Length of pad must be even but instead it equals {len(pad)}")
-    if len(pad) > 2 * len(of):
-        raise ShapeError(f"Length of pad should be no more than twice the number of dimensions of the input, but is {len(pad)}")
-    out = list(of)
-    for i, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        size = of[len(of) - 1 - i]
-        left = size + sum(p for p in (before, after) if isinstance(p, int) and p < 0)
-        if isinstance(left, int) and left < 0:
-            raise ShapeError(f"constant_pad_nd: padding of {before} and {after} leaves nothing of a dimension of size {size}")
-        out[len(of) - 1 - i] = size + before + after
-    return tuple(out)
-
-
-def _constant_pad(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    return _padded(of, read.sizes(rest[0]))
-
-
-@or_unknown
-def check_element(value: Value, dtype: DType | None) -> None:
-    """Raises ShapeError, as the kernels' ValueError, for a number that the dtype cannot hold."""
-    if dtype is not None and not isinstance(value, NoneValue):
-        try:
-            element(read.number(value), dtype.numpy)
-        except ValueError as e:
-            raise ShapeError(str(e)) from None
-
-
-def _constant_pad_nd(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    result = _sized(_constant_pad)(ctx, operands)
-    check_element(_operand(operands, 2), result.dtype)
-    return result
-
-
-def _pad(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    mode = or_unknown(read.text)(operands[2]) if len(operands) > 2 else "constant"
-    if mode is None:
-        return Tensor(read.dtype_of(operands[0]))
-    if mode == "constant":
-        return _constant_pad_nd(ctx, [*operands[:2], *operands[3:4]])
-    if mode not in ("reflect", "replicate", "circular"):
-        raise ShapeError(f"Unrecognised padding mode {mode}")
-    if not isinstance(_operand(operands, 3), NoneValue):
-        raise ShapeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    return _sized(lambda ctx, of, rest: _bordered(of, read.integers(rest[0]), mode))(ctx, operands)
-
-
-def _bordered(of: Shape, pad: Sequence[int], mode: str) -> Shape:
-    result = _padded(of, pad)
-    padded = len(pad) // 2
-    if not 1 <= padded <= 3 or len(of) - padded not in (1, 2):
-        raise ShapeError(f"Padding size {len(pad)} is not supported for {len(of)}D input tensor with mode {mode}")
-    for axis in range(len(of) - padded, len(of)):
-        size, i = of[axis], len(of) - 1 - axis
-        most = max(pad[2 * i], pad[2 * i + 1])
-        allowed = {"reflect": size - 1, "circular": size}.get(mode)
-        if isinstance(allowed, int) and most > allowed or size == 0 or isinstance(result[axis], int) and result[axis] < 1:
-            raise ShapeError(f"Padding {list(pad)} is too large for dimension {axis} of size {size} with mode {mode}")
-    return result
-
-
-def _triangle(op: str) -> InferRule:
-    def rule(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-        if ctx.promotion is Promotion.NUMPY and len(of) == 1:
-            return (of[0], of[0])
-        if len(of) < 2:
-            raise ShapeError(f"{op}: input tensor must have at least 2 dimensions")
-        return of
-
-    return _sized(rule)
-
-
-def _embedded(of: Shape, offset: int, dim1: int, dim2: int) -> Shape:
-    if not of:
-        raise IndexError("diag_embed: a 0-dim tensor has no dimension to embed")
-    a, b = (normalise_dim(d, len(of) + 1) for d in (dim1, dim2))
-    if a == b:
-        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    out = list(of[:-1])
-    for axis in sorted((a, b)):
-        out.insert(axis, of[-1] + abs(offset))
-    return tuple(out)
-
-
-def _diag_embed(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    return _embedded(of, *(read.integer(_operand(rest, i, default)) for i, default in enumerate((0, -2, -1))))
-
-
-def _diag(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    offset = read.integer(_operand(rest, 0, 0))
-    if len(of) == 1:
-        return _embedded(of, offset, 0, 1)
-    if len(of) == 2:
-        return (diagonal_length(of[0], of[1], offset),)
-    raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {len(of)}D")
-
-
 # --- writing into a copy -----------------------------------------------------------------------------------------------
 
 
@@ -320,7 +201,7 @@ def _scattered(view: InferRule) -> InferRule:
                 raise ShapeError("expected src to have a size equal to the slice of self")
             for a, b in zip(part.shape, source.shape, strict=True):
                 ctx.equal(a, b, "expected src to have a size equal to the slice of self")
-        return Tensor(read.dtype_of(x), x.shape if isinstance(x, Tensor) else None)
+        return read.whole(x)
 
     return infer
 
@@ -333,7 +214,7 @@ def _along(dim: int, rule: Callable[[Infer, Shape, int, Sequence[Value]], Shape]
 
     def sized(ctx: Infer, operands: Sequence[Value]) -> Shape:
         of = read.shape(operands[0])
-        return rule(ctx, of, normalise_dim(read.integer(_operand(operands, dim, -1)), len(of)), operands)
+        return rule(ctx, of, normalise_dim(read.integer(read.given(operands, dim, -1)), len(of)), operands)
 
     return or_unknown(sized)
 
@@ -394,12 +275,12 @@ ROWS = (
     _row("stack", "movement.stack", _stack, numpy=True),
     _row("hstack", "movement.hstack", _hstack, numpy=True),
     _row("column_stack", "movement.column_stack", _column_stack, numpy=True),
-    _row("repeat", "movement.repeat", _sized(_repeat)),
-    _row("tile", "movement.tile", _sized(_tile), numpy=True),
-    _row("repeat_interleave.self_int", "movement.repeat_interleave", _sized(_repeat_interleave), numpy=True),
+    _row("repeat", "movement.repeat", read.of_first(_repeat)),
+    _row("tile", "movement.tile", read.of_first(_tile), numpy=True),
+    _row("repeat_interleave.self_int", "movement.repeat_interleave", read.of_first(_repeat_interleave), numpy=True),
     _row("repeat_interleave.Tensor", "movement.repeat_indices", _repeat_indices, native=False, raises=True),
-    _row("roll", "movement.roll", _sized(_roll), numpy=True),
-    _row("flip", "movement.flip", _sized(_flip), numpy=True),
+    _row("roll", "movement.roll", read.of_first(_roll), numpy=True),
+    _row("flip", "movement.flip", read.of_first(_flip), numpy=True),
     _row("slice_scatter", "movement.slice_scatter", _scattered(_VIEWS["slice.Tensor"].infer)),
     _row("select_scatter", "movement.select_scatter", _scattered(_VIEWS["select.int"].infer), raises=True),
     _row("diagonal_scatter", "movement.diagonal_scatter", _scattered(_VIEWS["diagonal"].infer)),
@@ -407,12 +288,7 @@ ROWS = (
         _row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises)
         for view, kernel in _COPIES.items()
     ),
-    _row("constant_pad_nd", "padding.constant_pad_nd", _constant_pad_nd, note="negative amounts cut off"),
-    _row("pad", "padding.pad", _pad),
-    _row("tril", "padding.tril", _triangle("tril"), numpy=True),
-    _row("triu", "padding.triu", _triangle("triu"), numpy=True),
-    _row("diag_embed", "padding.diag_embed", _sized(_diag_embed)),
-    _row("diag", "padding.diag", _sized(_diag)),
+    *padding.ROWS,
     _row("sort", "ordering.sort", _values_and_indices(_along(1, _kept)), numpy=True, results=2, native=False, note="stable; NaN is largest"),
     _row("argsort", "ordering.argsort", _argsort, numpy=True, native=False, note="stable; NaN is largest"),
     _row("topk", "ordering.topk", _values_and_indices(_along(2, _top)), results=2, native=False, note="in order; NaN is largest"),

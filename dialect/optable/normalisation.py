@@ -8,15 +8,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.dims import mod
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, ShapeError, Tolerance, normalise_dim
-from tierup.dialect.optable.operands import dtype_argument, dtype_of, flag, integer, is_none, or_unknown, shape, sizes
-from tierup.dialect.values import NoneValue, Shape, Tensor, Value
-
-NONE = NoneValue()
-
-
-def _operand(operands: Sequence[Value], i: int) -> Value:
-    return operands[i] if i < len(operands) else NONE
-
+from tierup.dialect.optable.operands import dtype_argument, dtype_of, flag, given, integer, is_none, or_unknown, shape, sizes, whole
+from tierup.dialect.values import Shape, Tensor, Value
 
 # --- softmax -----------------------------------------------------------------------------------------------------------
 
@@ -37,7 +30,7 @@ def _softmax_dtype(x: Value, asked: Value) -> DType | None:
 def _softmax(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x = operands[0]
     _dim_exists(x, operands[1])
-    return Tensor(_softmax_dtype(x, _operand(operands, 2)), x.shape if isinstance(x, Tensor) else None)
+    return Tensor(_softmax_dtype(x, given(operands, 2)), x.shape if isinstance(x, Tensor) else None)
 
 
 @or_unknown
@@ -96,23 +89,19 @@ def _parameter_fits(ctx: Infer, op: str, parameter: Value, wanted: Shape) -> Non
         _fits(ctx, f"{op}: a parameter's shape does not fit", shape(parameter), wanted)
 
 
-def _whole(x: Value) -> Tensor:
-    return Tensor(dtype_of(x), x.shape if isinstance(x, Tensor) else None)
-
-
 def _layer_norm(ctx: Infer, operands: Sequence[Value]) -> tuple[Tensor, Tensor, Tensor]:
-    x, normalized, weight, bias = operands[0], operands[1], _operand(operands, 2), _operand(operands, 3)
+    x, normalized, weight, bias = operands[0], operands[1], given(operands, 2), given(operands, 3)
     statistics = Tensor(
         _statistics_dtype("layer_norm", x, (weight, bias)), _layer_statistics(ctx, "layer_norm", x, normalized, (weight, bias))
     )
-    return _whole(x), statistics, statistics
+    return whole(x), statistics, statistics
 
 
 def _rms_norm(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    x, weight = operands[0], _operand(operands, 2)
+    x, weight = operands[0], given(operands, 2)
     _statistics_dtype("rms_norm", x, (weight,))
     _layer_statistics(ctx, "rms_norm", x, operands[1], (weight,))
-    return _whole(x)
+    return whole(x)
 
 
 @or_unknown
@@ -128,7 +117,7 @@ def _channels_fit(ctx: Infer, op: str, x: Value, parameters: Sequence[Value]) ->
 def _grouped(ctx: Infer, x: Value, weight: Value, bias: Value, groups: Value) -> tuple[Tensor, Tensor, Tensor]:
     of = _channels_fit(ctx, "group_norm", x, (weight, bias))
     statistics = Tensor(_statistics_dtype("group_norm", x, (weight, bias)), None if of is None else _group_statistics(of, groups))
-    return _whole(x), statistics, statistics
+    return whole(x), statistics, statistics
 
 
 @or_unknown
@@ -140,7 +129,7 @@ def _group_statistics(of: Shape, groups: Value) -> Shape:
 
 
 def _group_norm(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    return _grouped(ctx, operands[0], _operand(operands, 2), _operand(operands, 3), operands[1])[0]
+    return _grouped(ctx, operands[0], given(operands, 2), given(operands, 3), operands[1])[0]
 
 
 def _native_group_norm(ctx: Infer, operands: Sequence[Value]) -> tuple[Tensor, Tensor, Tensor]:
@@ -165,7 +154,7 @@ def _native_batch_norm(ctx: Infer, operands: Sequence[Value]) -> tuple[Tensor, T
     of = _channels_fit(ctx, "batch_norm", x, parameters)
     length = None if training is None or of is None else (of[1],) if training else (0,)
     statistics = Tensor(_statistics_dtype("batch_norm", x, parameters), length)
-    return _whole(x), statistics, statistics
+    return whole(x), statistics, statistics
 
 
 def _first(rule: InferRule) -> InferRule:

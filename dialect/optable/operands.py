@@ -6,13 +6,14 @@ A rule is written as if everything were known; `or_unknown` around a piece of it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from tierup.dialect import dtypes
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
+from tierup.dialect.optable.core import Infer, InferRule
 from tierup.dialect.values import (
     Bool,
     Float,
@@ -161,14 +162,23 @@ def product(dims: Shape) -> Dim:
     return total
 
 
-def tensor_or_unknown(make: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """A rule for one tensor: a Tensor of which nothing is known where it would need something unknown."""
+def given(operands: Sequence[Value], i: int | None, default: int | None = None) -> Value:
+    """Operand i, or the schema's default where it is left out: an int, or None."""
+    if i is not None and i < len(operands):
+        return operands[i]
+    return NoneValue() if default is None else Int(default)
 
-    @wraps(make)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-        try:
-            return make(*args, **kwargs)
-        except Unknown:
-            return Tensor()
 
-    return guarded
+def of_first(rule: Callable[[Infer, Shape, Sequence[Value]], Shape]) -> InferRule:
+    """The rule of an op that gives one tensor of operand 0's dtype: `rule` says its shape from operand 0's and the other operands."""
+    sized = or_unknown(lambda ctx, x, rest: rule(ctx, shape(x), rest))
+
+    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+        return Tensor(dtype_of(operands[0]), sized(ctx, operands[0], operands[1:]))
+
+    return infer
+
+
+def whole(x: Value) -> Tensor:
+    """A tensor operand as it is: what ops that keep dtype and shape give."""
+    return Tensor(dtype_of(x), x.shape if isinstance(x, Tensor) else None)

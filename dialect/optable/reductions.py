@@ -28,6 +28,7 @@ from tierup.dialect.optable.operands import (
     dtype_argument,
     dtype_of,
     flag,
+    given,
     integer,
     integers,
     is_none,
@@ -40,11 +41,6 @@ from tierup.dialect.values import NoneValue, Shape, Tensor, Value
 
 NONE = NoneValue()
 DTypeRule = Callable[[DType, DType | None], DType | None]  # (operand's, dtype argument's) -> result's
-
-
-def operand(operands: Sequence[Value], i: int | None) -> Value:
-    """Operand i; None where the schema has no such operand."""
-    return NONE if i is None or i >= len(operands) else operands[i]
 
 
 # --- shapes ------------------------------------------------------------------------------------------------------------
@@ -202,13 +198,13 @@ def _rule(
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
         x = operands[0]
         if numpy_refuses_rank_0 and ctx.promotion is Promotion.NUMPY:
-            _refuse_rank_0(x, operand(operands, dims))
+            _refuse_rank_0(x, given(operands, dims))
         if keeps_shape:
-            sizes = _unreduced(x, operand(operands, dims), ctx.promotion is Promotion.NUMPY)
+            sizes = _unreduced(x, given(operands, dims), ctx.promotion is Promotion.NUMPY)
         else:
-            sizes = _reduced(x, operand(operands, dims), operand(operands, keepdim), refuse_empty, empty_means_none)
+            sizes = _reduced(x, given(operands, dims), given(operands, keepdim), refuse_empty, empty_means_none)
         rules = numpy if ctx.promotion is Promotion.NUMPY else torch
-        results = tuple(Tensor(_dtype(rule, x, operand(operands, dtype)), sizes) for rule in rules)
+        results = tuple(Tensor(_dtype(rule, x, given(operands, dtype)), sizes) for rule in rules)
         return results if len(results) > 1 else results[0]
 
     return infer
@@ -228,7 +224,7 @@ def _norm_rule(ord: int | None, dims: int | None, keepdim: int | None, dtype: in
     plain = _rule((_norm,), (numpy,), dims=dims, keepdim=keepdim, dtype=dtype)
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
-        _refuse_empty_norm(operands[0], operand(operands, ord), operand(operands, dims))
+        _refuse_empty_norm(operands[0], given(operands, ord), given(operands, dims))
         return plain(ctx, operands)
 
     return infer
