@@ -313,11 +313,12 @@ class Call:
     def _allocated(self, result: abi.Result, spec: ResultSpec) -> Any:
         rank = len(spec.sizes)
         sizes = tuple((ctypes.c_int64 * rank).from_address(result.dims)) if rank else ()
-        array = np.empty(sizes, dtypes.BY_NAME[spec.dtype].numpy)
-        if result.data:
-            ctypes.memmove(array.ctypes.data, result.data, array.nbytes)
+        try:
+            array = np.empty(sizes, dtypes.BY_NAME[spec.dtype].numpy)
+            if result.data:
+                ctypes.memmove(array.ctypes.data, result.data, array.nbytes)
+        finally:
             _free(result.data)
-            result.data = None
         return array
 
     def discard(self) -> None:

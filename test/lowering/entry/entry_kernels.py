@@ -190,6 +190,16 @@ done:
   ret i32 %s
 }
 
+; () -> allocated [-1]: a kernel with a defect
+define i32 @broken(ptr %args, ptr %results) {
+  %out = call ptr @malloc(i64 64)
+  store ptr %out, ptr %results
+  %pr = getelementptr %R, ptr %results, i64 0, i32 1
+  %rd = load ptr, ptr %pr
+  store i64 -1, ptr %rd
+  ret i32 0
+}
+
 ; (n: int) -> 42 after n steps
 define i32 @spin(ptr %args, ptr %results) {
   %n = load i64, ptr %args

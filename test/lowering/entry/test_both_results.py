@@ -50,7 +50,7 @@ def test_rank_0_results_are_numpy_scalars_or_arrays(entry: str) -> None:
 
 SIZES = [
     2 * S, S * S + 3, S - 1, floordiv(S, 2), floordiv(-1 * S, 3) + 9, mod(S, 3), mod(-1 * S, 3), maximum(S, 5), minimum(S, 5),
-    maximum(minimum(S * S, 30), S + 2), floordiv(S + 7, S), 7,
+    maximum(minimum(S * S, 30), S + 2), floordiv(S + 7, S), 7, floordiv(S, -3) + 9, mod(S, -3) + 9, mod(-1 * S, -3) + 9,
 ]  # fmt: skip
 
 
@@ -67,11 +67,16 @@ def test_a_size_that_is_no_size_goes_to_slow(entry: str) -> None:
     b = Bench(entry, 1, version("done", [array("s0")], buffer(S - 5)), version("done", [array("s0")], buffer(floordiv(8, S - 3), 0)))
     assert b.hits(np.zeros(9, np.float32))
     assert not b.hits(np.zeros(3, np.float32))
-    huge = S
-    for _ in range(40):
-        huge = huge * S
-    b = Bench(entry, 1, version("done", [array("s0")], buffer(huge)))
-    assert not b.hits(np.zeros(3, np.float32))
+
+
+def test_sizes_beyond_64_bits_go_to_slow(entry: str) -> None:
+    product: Any = 1
+    for _ in range(41):
+        product = product * S
+    wraps_to_0 = S * 2**61 + S * S * 2**60 + S * S * S * 2**59 + S * S * S * S * 2**58  # for s0 = 2; its parts fit
+    for size, n in ((product, 3), (product, 4), (wraps_to_0, 2)):
+        b = Bench(entry, 1, version("done", [array("s0")], buffer(size)))
+        assert not b.hits(np.zeros(n, np.float32))
 
 
 def test_allocated_results(entry: str) -> None:
@@ -86,6 +91,14 @@ def test_allocated_results(entry: str) -> None:
 def test_an_allocated_result_without_memory_is_empty(entry: str) -> None:
     out = Bench(entry, 0, version("nothing", [], ResultSpec(ResultKind.ALLOCATED, "f64", (0, 0)))).call()
     assert out.shape == (0, 3) and out.dtype == np.float64
+
+
+def test_an_allocated_result_of_impossible_size_is_an_error(entry: str) -> None:
+    results = ResultSpec(ResultKind.ALLOCATED, "f32", (0,)), buffer(3)
+    b = Bench(entry, 0, version("broken", [], *results, form=Form.TUPLE))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="negative dimensions"):
+            b.call()
 
 
 def test_an_alias_is_the_argument_itself(entry: str) -> None:
