@@ -23,8 +23,8 @@ def test_softmax_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
         x = array(shape, dtype, special=special)
         if not x.size and not dtype.is_float:
             continue  # refused here, not by PyTorch, which then has nothing to do
-        for dim in {0, -1, x.ndim // 2, x.ndim}:
-            for variant in (x, *strided(x)):
+        for dim in {0, -1, x.ndim}:
+            for variant in (x, *(strided(x) if x.ndim == 2 else ())):
                 check(Sample(f"aten.{op}", (variant, dim), 8.0))
     for asked in (None, *dtypes.ALL):
         check(Sample(f"aten.{op}", (array((2, 3), dtype), 1, asked.code if asked else None), 8.0))

@@ -33,7 +33,7 @@ def test_reducing_all_elements_agrees_with_torch(op: str, dtype: dtypes.DType) -
         if special and op == "var_mean":
             continue  # the mean of infinities is infinite here, NaN by PyTorch's recurrence
         x = array(shape, dtype, special=special)
-        for variant in (x, *strided(x)):
+        for variant in (x, *(strided(x) if x.ndim == 2 else ())):
             check(Sample(f"aten.{op}", (variant,), _ulp(dtype)))
 
 
@@ -42,29 +42,33 @@ def test_reducing_all_elements_agrees_with_torch(op: str, dtype: dtypes.DType) -
 def test_reducing_one_dim_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
     for shape, special in itertools.product(SHAPES, (False, True)):
         x = array(shape, dtype, special=special)
-        for dim in {0, -1, x.ndim // 2, x.ndim, -x.ndim - 1}:
-            for variant in (x, *strided(x)):
+        for dim in {0, -1, x.ndim // 2, x.ndim}:
+            for variant in (x, *(strided(x) if x.ndim == 2 else ())):
                 check(Sample(f"aten.{op}", (variant, dim), _ulp(dtype)))
         if op not in ("cumsum", "cumprod", "count_nonzero"):
             check(Sample(f"aten.{op}", (x, -1, True), _ulp(dtype)))
 
 
-@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("dtype", [dtypes.f32, dtypes.f64, dtypes.bf16, dtypes.i32, dtypes.u8, dtypes.bool_], ids=str)
 @pytest.mark.parametrize("op", DIM_LIST)
 def test_reducing_several_dims_agrees_with_torch(op: str, dtype: dtypes.DType) -> None:
-    for shape, special in itertools.product(SHAPES, (False, True)):
+    for shape, special in itertools.product(((), (5,), (2, 3), (0, 3), (2, 3, 4)), (False, True)):
         x = array(shape, dtype, special=special)
         rank = x.ndim
-        for dims in ([], [0], [-1], [0, rank - 1], [-1, 0], list(range(rank)), [0, 0], [rank + 1]):
+        for i, dims in enumerate(([], [0], [0, rank - 1], [-1, 0], [0, 0], [rank + 1])):
             if op == "logsumexp" and not dims or op == "var_mean.dim" and special:
                 continue
             if x.size == 0 and len(dims) != len({d % max(rank, 1) for d in dims}):
                 continue  # two errors at once: which comes first is nobody's promise
-            for keepdim in (False, True):
-                first = (x, 2, dims, keepdim) if op == "linalg_vector_norm" else (x, dims, keepdim)
-                first = (x, dims, False, keepdim) if op in ("var.dim", "std.dim", "var_mean.dim") else first
-                first = (x, dims) if op == "count_nonzero.dim_IntList" else first
-                check(Sample(f"aten.{op}", first, 8.0 if op == "logsumexp" else _ulp(dtype)))
+            keepdim = bool(i % 2)
+            operands: tuple = (x, dims, keepdim)
+            if op == "linalg_vector_norm":
+                operands = (x, 2, dims, keepdim)
+            elif op in ("var.dim", "std.dim", "var_mean.dim"):
+                operands = (x, dims, False, keepdim)
+            elif op == "count_nonzero.dim_IntList":
+                operands = (x, dims)
+            check(Sample(f"aten.{op}", operands, 8.0 if op == "logsumexp" else _ulp(dtype)))
 
 
 @pytest.mark.parametrize("op", ["sum.dim_IntList", "mean.dim", "any.dims", "var.dim"])
