@@ -210,13 +210,12 @@ class FunctionEmitter:
     def _enter(self, node: Loop, carried: list[Var], depth: int, dead: dict[Var, None]) -> list[str]:
         """Give the carried values their names and first values; the names."""
         inside = node.body.reads()
-        given = Counter(v for e in node.inits for v in variables(e))
         targets: list[str] = []
         moves: list[tuple[str, str]] = []
         taken_over: list[Var] = []
         for argument, result, init in zip(carried, node.results, node.inits, strict=True):
-            if result not in self.name and isinstance(init, Var) and init in dead and init not in inside and given[init] == 1:
-                self.name[argument] = self.variable(init)  # nothing else reads it: the loop goes on with its name
+            if result not in self.name and isinstance(init, Var) and init in dead and init not in inside:
+                self.name[argument] = self.variable(init)  # nothing reads it later: the loop goes on with its name
                 dead.pop(init)
             elif result in self.name:
                 self.name[argument] = self.name[result]

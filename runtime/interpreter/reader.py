@@ -186,6 +186,14 @@ def argument_names(func: ir.Operation) -> list[str]:
     return names
 
 
+def argument_bound(func: ir.Operation, index: int) -> ir.Type | None:
+    """What `torch.type_bound` says an argument is at least, None without it."""
+    if "arg_attrs" not in func.attributes:
+        return None
+    given = ir.DictAttr(ir.ArrayAttr(func.attributes["arg_attrs"])[index])
+    return ir.TypeAttr(given["torch.type_bound"]).value if "torch.type_bound" in given else None
+
+
 def name_in(location: ir.Location) -> str:
     """The name in a location like `loc("y"("file.py":3:4))`, "" without one."""
     return location.name_str if isinstance(location, ir.NameLoc) else ""

@@ -11,7 +11,7 @@ from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Piec
 from tierup.runtime.interpreter.memory import Memory
 from tierup.runtime.interpreter.names import Names, identifier
 from tierup.runtime.interpreter.parameters import Kind, Parameter
-from tierup.runtime.interpreter.reader import Reader, argument_names
+from tierup.runtime.interpreter.reader import Reader, argument_bound, argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool", "!torch.number": "number",
@@ -46,7 +46,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool) -
     func = declared[entry]
     block = func.regions[0].blocks[0]
     parameters = tuple(
-        Parameter(name, _kind(str(argument.type)), i in memory.written)
+        Parameter(name, _kind(str(argument_bound(func, i) or argument.type)), i in memory.written)
         for i, (name, argument) in enumerate(zip(argument_names(func), block.arguments, strict=True))
     )
     names = Names(identifier(a.hint) for f in functions.values() for a in f.body.arguments)  # those stay the user's

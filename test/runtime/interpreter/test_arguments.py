@@ -83,6 +83,13 @@ def test_wrong_shape_is_a_value_error_that_names_the_argument(type_: str, shape:
         identity(type_)(np.zeros(shape, np.float32))
 
 
+def test_type_bound_is_checked_like_a_type() -> None:
+    f = main('(%x: !m {torch.type_bound = !torch.vtensor<[?,3],f32>, tierup.name = "x"}) -> !m', "return %x : !m")
+    assert f(X) is X
+    with pytest.raises(ValueError, match=r"argument x: expected shape \(\?, 3\), got \(3,\)"):
+        f(X[0])
+
+
 def test_function_goes_on_working_after_a_wrong_call() -> None:
     f = three()
     with pytest.raises(TypeError):

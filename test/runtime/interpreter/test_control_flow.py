@@ -251,6 +251,29 @@ def test_loop_in_an_arm_and_if_in_a_loop() -> None:
     assert f(X, 5, False) is X
 
 
+def test_arm_reads_the_carried_value_after_making_the_next_one() -> None:
+    f = main("(%x: !t, %y: !t, %c: !b) -> (!t, !t)", """
+      %r:2 = torch.prim.Loop %c3, %true, init(%x, %y) {
+      ^bb0(%i: !i, %a: !t, %b: !t):
+        %n:2 = torch.prim.If %c -> (!t, !t) {
+          %v = torch.aten.mul.Tensor %b, %y : !t, !t -> !t
+          %w = torch.aten.add.Tensor %a, %v, %c1 : !t, !t, !i -> !t
+          torch.prim.If.yield %v, %w : !t, !t
+        } else {
+          torch.prim.If.yield %a, %b : !t, !t
+        }
+        torch.prim.Loop.condition %true, iter(%n#0, %n#1 : !t, !t)
+      } : (!i, !b, !t, !t) -> (!t, !t)
+      return %r#0, %r#1 : !t, !t""")
+    a, b = X, X + 2
+    for _ in range(3):
+        v = b * (X + 2)
+        a, b = v, a + v
+    got = f(X, X + 2, True)
+    np.testing.assert_array_equal(got[0], a)
+    np.testing.assert_array_equal(got[1], b)
+
+
 def test_call_returns_one_result_several_or_none() -> None:
     f = program("""
       func.func @main(%x: !t) -> (!t, !t) {

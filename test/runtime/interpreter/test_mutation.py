@@ -221,3 +221,22 @@ def test_only_the_arguments_that_can_be_written_are_marked() -> None:
       %v = torch.aten.zero_ %r : !m -> !m
       return %w : !m""")
     assert [p.written for p in f.parameters] == [True, True, False, False]
+
+
+def test_argument_that_a_loop_or_a_list_hands_to_a_write_is_marked() -> None:
+    f = main("(%x: !m, %y: !m, %z: !m) -> !n", """
+      %fresh = torch.aten.add.Tensor %z, %z, %c1 : !m, !m, !i -> !m
+      %r = torch.prim.Loop %c2, %true, init(%fresh) {
+      ^bb0(%i: !i, %a: !m):
+        %u = torch.aten.zero_ %a : !m -> !m
+        torch.prim.Loop.condition %true, iter(%x : !m)
+      } : (!i, !b, !m) -> !m
+      %l = torch.prim.ListConstruct : () -> !lm
+      %m = torch.aten.append.t %l, %y : !lm, !m -> !lm
+      %e = torch.prim.ListUnpack %l : !lm -> !m
+      %v = torch.aten.zero_ %e : !m -> !m
+      return %none : !n""")
+    assert [p.written for p in f.parameters] == [True, True, False]
+    x, y, z = x23(), x23(), x23()
+    f(x, y, z)
+    assert not x.any() and not y.any() and z.any()
