@@ -6,6 +6,7 @@ an index or dim out of range, ValueError for a tensor of more than one element w
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -308,8 +309,7 @@ def raise_exception(message: str, cls: str | None = None) -> NoReturn:
 
 
 _EXCEPTIONS: dict[str, type[Exception]] = {
-    e.__name__: e
-    for e in (ArithmeticError, AssertionError, IndexError, KeyError, NotImplementedError, OverflowError, RuntimeError, TypeError, ValueError, ZeroDivisionError)
+    name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
 }
 
 
