@@ -126,6 +126,7 @@ def _check_arguments(function: ir.Operation, request: Request) -> None:
 def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[signature.ResultSpec, ...]:
     """What is decided on the torch dialect: sizes, kinds of results, checks."""
     origins.tag(b.walk(function))
+    signature.refuse(function)
     signature.bake(function, request.arguments)
     inference = signature.infer(function, request.arguments)
     results = signature.settle(function, request.arguments, inference)

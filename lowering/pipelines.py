@@ -62,7 +62,7 @@ LOOPS = NamedPipeline(
     "lower-loops",
     "linalg to loops over scalars",
     (
-        "func.func(refback-munge-memref-copy)",
+        "func.func(tierup-expand-math,refback-munge-memref-copy)",
         "func.func(convert-linalg-to-affine-loops,lower-affine)",
         "canonicalize",
         "cse",
@@ -76,6 +76,7 @@ LLVM = NamedPipeline(
         "expand-strided-metadata",
         "lower-affine",
         "convert-scf-to-cf",
+        "arith-expand{include-bf16=true}",  # not every process has the compiler's helper functions for bf16
         "convert-math-to-llvm",
         "convert-math-to-libm",
         "finalize-memref-to-llvm",

@@ -6,7 +6,7 @@ argument or a view of one; and leaves in the function only the results that the 
 
 from __future__ import annotations
 
-from tierup.dialect import dims, dtypes, torch_types
+from tierup.dialect import dims, dtypes, optable, torch_types
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
@@ -66,6 +66,25 @@ def bake(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> None:
             argument.replace_all_uses_with(made)
 
 
+def refuse(function: ir.Operation) -> None:
+    """Raise Unsupported at the first op that has no row in the op table, or whose row says that it has no native code.
+
+    Not left to the conversions: some of torch-mlir's patterns run for ever on what they don't know.
+    """
+    for op in b.walk(function):
+        if not op.name.startswith(("torch.aten.", "torch.prims.")):
+            continue
+        row = optable.lookup(op.name)
+        if row is None or not row.native:
+            raise unsupported(op, "has no native code")
+        if row.native_dtypes is not None:
+            for value in (*op.operands, *op.results):
+                if torch_types.is_tensor(value.type):
+                    _, dtype = torch_types.parse_tensor(str(value.type))
+                    if dtype is not None and dtype.name not in row.native_dtypes:
+                        raise unsupported(op, f"has no native code for {dtype}")
+
+
 def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Inference:
     """Types of all values. Raises Unsupported for a program that raises for these types, or needs sizes equal that no guard ties."""
     try:
@@ -98,6 +117,7 @@ def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
             kept.append(value)
             kinds.append(ir.StringAttr.get(_COMPUTED[spec.kind], function.context))
     _return(function, terminator, kept)
+    sweep(function)
     with ir.Location.unknown(function.context):
         function.attributes[RESULT_KINDS] = ir.ArrayAttr.get(kinds)
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in arguments])
@@ -106,6 +126,16 @@ def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
                 del function.attributes[name]
     return tuple(specs)
 
+
+def sweep(function: ir.Operation) -> None:
+    """Erase torch ops whose results nobody uses. Checks have no results, so they stay."""
+    for op in reversed(list(b.walk(function))):
+        if op.name.startswith(_PURE) and op.results and not any(len(list(r.uses)) for r in op.results):
+            op.erase()
+
+
+_PURE = ("torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
+         "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.prim.tolist", "torch.prim.dtype")  # fmt: skip
 
 _COMPUTED = {
     ResultKind.BUFFER: "buffer",

@@ -38,6 +38,11 @@ def handles(name: str) -> bool:
     return name in recipes() or name in formulas()
 
 
+def reads(name: str, i: int) -> bool:
+    """Whether an op reads the elements of tensor operand i, and not only its dtype."""
+    return i == 0 or name not in selection.FIRST_ONLY
+
+
 def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ...]) -> Recipe:
     """How to compute an op whose operands take these parts in promotion. Raises TypeError for operands that the op refuses."""
     if name in recipes():

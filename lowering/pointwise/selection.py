@@ -51,3 +51,5 @@ RECIPES: dict[str, Recipe] = {
                                    "aten.type_as", "aten._to_copy", "prims.convert_element_type", "aten.clone")},
     "aten.nan_to_num": _nan_to_num,
 }  # fmt: skip
+
+FIRST_ONLY = ("aten.type_as", "aten.to.other")  # the second tensor only lends its dtype

@@ -46,9 +46,9 @@ class LowerPointwise(Pass):
 
 def _lower(op: ir.Operation, name: str) -> ir.Value:
     operands = list(op.operands)
-    tensors = {i: v for i, v in enumerate(operands) if torch_types.is_tensor(v.type)}
+    tensors = {i: v for i, v in enumerate(operands) if torch_types.is_tensor(v.type) and pointwise.reads(name, i)}
     recipe = pointwise.recipe(name, tuple(candidate(v) if _counts(v) else None for v in operands))
-    parameters = {i: parameter(v) for i, v in enumerate(operands) if i not in tensors}
+    parameters = {i: parameter(v) for i, v in enumerate(operands) if not torch_types.is_tensor(v.type)}
     known = {i: tensor_type(v.type) for i, v in tensors.items()}
     result = tensor_type(op.results[0].type)
     inputs = {i: builtin_tensor(v) for i, v in tensors.items()}
