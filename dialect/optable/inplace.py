@@ -91,10 +91,24 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return target
 
 
+@read.or_unknown
+def _check_assigned(value: Value, dtype: DType | None) -> None:
+    """NumPy's `x[...] = value`: a Python int out of the dtype's range is refused; floats are converted whatever that loses."""
+    number = read.number(value)
+    if dtype is not None and isinstance(number, int):
+        try:
+            np.zeros((), dtype.numpy)[...] = number
+        except OverflowError as e:
+            raise ShapeError(str(e)) from None
+
+
 def _fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, value = operands
     if not isinstance(value, Tensor):
-        check_element(value, read.dtype_of(x))
+        if ctx.promotion is Promotion.NUMPY:
+            _check_assigned(value, read.dtype_of(x))
+        else:
+            check_element(value, read.dtype_of(x))
     elif value.rank and ctx.promotion is Promotion.TORCH:
         raise ShapeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.rank} dimensions.")
     elif value.rank:

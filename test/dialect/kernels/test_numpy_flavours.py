@@ -300,6 +300,11 @@ def test_assignment_converts_whatever_is_lost() -> None:
         inplace("aten.copy_", array((2, 3), dtype), np.asarray(y), lambda z: z.__setitem__(..., y))  # noqa: B023 - called at once
 
 
+def test_numbers_are_assigned_where_the_dtype_holds_them() -> None:
+    for dtype, value in itertools.product(dtypes.ALL, (0, 3, -1, 300, 2.5, True, 2**40)):
+        inplace("aten.fill_.Scalar", array((2, 3), dtype), value, lambda z: z.__setitem__(..., value))  # noqa: B023 - called at once
+
+
 def test_an_update_by_index_writes_through() -> None:
     x = np.arange(6.0)
     kernel("aten.index_put_")(x, [np.array([-1, 0])], np.array([10, 20]), False)

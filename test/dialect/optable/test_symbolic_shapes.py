@@ -1,0 +1,155 @@
+"""What the shape rules say of symbolic sizes: exact where algebra decides, a tie where the run must, open where nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.dims import at_least, evaluate, symbol
+from tierup.dialect.optable import indexing, inplace, movement, normalisation, products, reductions, views
+from tierup.dialect.optable.core import Infer, Promotion, ShapeError
+from tierup.dialect.values import Int, List, NoneValue, Opaque, Tensor
+
+S0, S1 = symbol("s0"), symbol("s1")
+NONE = NoneValue()
+
+
+def tensor(*sizes: object, dtype: dtypes.DType = dtypes.f32) -> Tensor:
+    return Tensor(dtype, tuple(sizes))  # type: ignore[arg-type]  # sizes
+
+
+def ints(*values: object) -> List:
+    return List(tuple(Int(v) for v in values))  # type: ignore[arg-type]  # sizes
+
+
+def infer(op: str, *operands: object, numpy: bool = False) -> tuple[object, Infer]:
+    ctx = Infer()
+    ctx.promotion = Promotion.NUMPY if numpy else Promotion.TORCH
+    row = optable.lookup(op)
+    assert row is not None
+    return row.infer(ctx, list(operands)), ctx  # type: ignore[arg-type]  # values
+
+
+def shape_of(op: str, *operands: object, numpy: bool = False) -> tuple:
+    result, ctx = infer(op, *operands, numpy=numpy)
+    assert isinstance(result, Tensor) and not ctx.ties
+    return result.shape  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "start, end, step, length",
+    [(None, None, 1, S0), (1, None, 1, S0 - 1), (None, -1, 1, S0 - 1), (1, -1, 1, S0 - 2), (0, 2**63 - 1, 1, S0), (-1, None, 1, 1), (0, 1, 1, 1), (0, 2, 1, 2), (5, 5, 1, 0)],
+)
+def test_slices_of_a_symbol_are_exact(start: int | None, end: int | None, step: int, length: object) -> None:
+    bound = lambda b: NONE if b is None else Int(b)
+    (found,) = shape_of("aten.slice.Tensor", tensor(S0), Int(0), bound(start), bound(end), Int(step))
+    for n in range(2, 9):
+        assert evaluate(found, {"s0": n}) == len(range(n)[start:end:step])
+    if length not in (S0 - 2, 0):
+        assert found == length
+
+
+def test_a_slice_with_a_step_counts_what_is_left() -> None:
+    (found,) = shape_of("aten.slice.Tensor", tensor(S0), Int(0), Int(1), NONE, Int(3))
+    (back,) = shape_of("aten.slice.Tensor", tensor(S0), Int(0), NONE, NONE, Int(-2), numpy=True)
+    for n in range(2, 12):
+        assert evaluate(found, {"s0": n}) == len(range(n)[1::3])
+        assert evaluate(back, {"s0": n}) == len(range(n)[::-2])
+
+
+def test_a_bound_that_only_the_run_tells_leaves_its_size_open() -> None:
+    (found,) = shape_of("aten.slice.Tensor", tensor(S0), Int(0), NONE, Int(), Int(1))
+    assert [s.name for s in found.symbols()] == ["u0"]
+
+
+def test_view_divides_exactly_where_it_can() -> None:
+    assert shape_of("aten.view", tensor(S0, 4, S1), ints(S0, -1)) == (S0, 4 * S1)
+    assert shape_of("aten.view", tensor(S0, 6), ints(-1, 3)) == (2 * S0, 3)
+    assert shape_of("aten.view", tensor(S0, 6), ints(-1)) == (6 * S0,)
+
+
+def test_view_ties_what_must_divide() -> None:
+    result, ctx = infer("aten.view", tensor(S0), ints(-1, 4))
+    (tie,) = ctx.ties
+    assert evaluate(result.shape[0], {"s0": 12}) == 3
+    assert evaluate(tie.left, {"s0": 12}) == evaluate(tie.right, {"s0": 12})
+    assert evaluate(tie.left, {"s0": 13}) != evaluate(tie.right, {"s0": 13})
+
+
+def test_view_refuses_what_cannot_fit() -> None:
+    with pytest.raises(ShapeError, match="invalid for input of size 6"):
+        infer("aten.view", tensor(2, 3), ints(4))
+    with pytest.raises(ShapeError, match="only one dimension can be inferred"):
+        infer("aten.view", tensor(S0), ints(-1, -1))
+
+
+def test_squeeze_knows_that_a_symbol_is_not_one_but_not_that_a_difference_is_not() -> None:
+    assert shape_of("aten.squeeze", tensor(1, S0, 1)) == (S0,)
+    assert shape_of("aten.squeeze", tensor(S0 - 1)) is None
+    assert not at_least(S0 - 1, 2)
+
+
+def test_products_tie_their_inner_sizes() -> None:
+    result, ctx = infer("aten.mm", tensor(S0, S1), tensor(4, 5))
+    assert result.shape == (S0, 5)
+    assert {ctx.ties[0].left, ctx.ties[0].right} == {S1, 4}
+    with pytest.raises(ShapeError, match="cannot be multiplied"):
+        infer("aten.mm", tensor(S0, 3), tensor(4, 5))
+
+
+def test_matmul_broadcasts_batches() -> None:
+    assert shape_of("aten.matmul", tensor(S1, 1, 2, 3), tensor(S0, 3, 4)) == (S1, S0, 2, 4)
+    assert shape_of("aten.matmul", tensor(S0, 3), tensor(3)) == (S0,)
+
+
+def test_cat_sums_and_ties() -> None:
+    tensors = List((tensor(S0, S1), tensor(3, S1), tensor(S0, 7)))
+    result, ctx = infer("aten.cat", tensors, Int(0))
+    assert result.shape == (2 * S0 + 3, 7) or result.shape == (2 * S0 + 3, S1)
+    assert len(ctx.ties) == 1
+
+
+def test_chunks_of_a_symbol_are_known_only_where_it_divides() -> None:
+    whole, _ = infer("aten.chunk", tensor(4 * S0), Int(4), Int(0))
+    assert [t.shape for t in whole.items] == [(S0,)] * 4
+    unknown, _ = infer("aten.chunk", tensor(S0), Int(4), Int(0))
+    assert unknown.items is None
+    parts, ctx = infer("aten.split_with_sizes", tensor(S0), ints(2, 3), Int(0))
+    assert [t.shape for t in parts.items] == [(2,), (3,)] and len(ctx.ties) == 1
+
+
+def test_sizes_that_values_decide_are_fresh_symbols() -> None:
+    found, _ = infer("aten.nonzero", tensor(S0, 3))
+    assert found.shape[1] == 2 and found.shape[0].symbols() != tensor(S0).shape[0].symbols()
+    selected, ctx = infer("aten.masked_select", tensor(S0), tensor(S0, dtype=dtypes.bool_))
+    assert not ctx.ties and selected.rank == 1
+    indexed, _ = infer("aten.index.Tensor", tensor(S0, 3), List((tensor(S0, dtype=dtypes.bool_),)))
+    assert indexed.rank == 2 and indexed.shape[1] == 3
+
+
+def test_an_in_place_op_ties_its_operand_to_the_target() -> None:
+    result, ctx = infer("aten.add_.Tensor", tensor(S0, 4), tensor(S1, 4), Int(1))
+    assert result.shape == (S0, 4) and len(ctx.ties) == 1
+    with pytest.raises(ShapeError, match="doesn't match the broadcast shape"):
+        infer("aten.add_.Tensor", tensor(1, 4), tensor(S1, 4), Int(1))
+    with pytest.raises(TypeError, match="can't be cast"):
+        infer("aten.add_.Tensor", tensor(S0, dtype=dtypes.i32), tensor(S0), Int(1))
+
+
+FAMILIES = (reductions, normalisation, products, views, movement, indexing, inplace)
+
+
+@pytest.mark.parametrize("op", [op.name for family in FAMILIES for op in family.ROWS])
+@pytest.mark.parametrize("promotion", list(Promotion))
+def test_a_rule_bears_operands_of_which_nothing_is_known(op: str, promotion: Promotion) -> None:
+    row = optable.lookup(op)
+    assert row is not None
+    ctx = Infer()
+    ctx.promotion = promotion
+    results = row.infer(ctx, [Tensor(), *[Opaque()] * (len_of_schema(op) - 1)])
+    assert len(results if isinstance(results, tuple) else (results,)) == row.results
+
+
+def len_of_schema(op: str) -> int:
+    """More operands than a rule reads, but for the two that unpack theirs."""
+    return {"aten.fill_.Scalar": 2, "aten.fill_.Tensor": 2}.get(op, 9)
