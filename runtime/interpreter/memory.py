@@ -19,12 +19,16 @@ class Memory:
         self._sources: dict[Var, list[Var]] = {}
         self._functions = functions
         self._escapes: list[Var] = []
+        self._stores: list[tuple[list[Var], list[Piece]]] = []
         writes: list[Var] = []
         for function in functions.values():
             for node in _nodes(function.body):
                 self._add(node)
                 if isinstance(node, Let) and node.writes is not None:
                     writes += variables(node.writes)
+        for lists, items in self._stores:
+            for var in self._reach(lists):  # the list under each of its names
+                self._link(var, *items)
         self._arguments = self._propagate(functions[entry].body.arguments)
         returned = (v for y in functions[entry].body.yields for v in variables(y))
         self._escaping = self._reach([*self._escapes, *writes, *returned])
@@ -54,8 +58,7 @@ class Memory:
             for result in node.results:
                 self._link(result, *node.shares)
             if node.stores is not None:
-                for var in variables(node.stores):
-                    self._link(var, *node.shares)
+                self._stores.append((list(variables(node.stores)), node.shares))
             if node.callee is not None:
                 callee = self._functions[node.callee].body
                 for argument, given in zip(callee.arguments, node.arguments, strict=True):

@@ -100,8 +100,6 @@ class Reader:
             node.shares = [first]
         elif row.kind in (Kind.SCALAR, Kind.OTHER):  # lists and tuples pass on what they hold
             node.shares = operands
-            if first is not None and str(op.operands[0].type).startswith("!torch.list"):
-                node.stores = first
         if row.writes:
             node.writes = first
 

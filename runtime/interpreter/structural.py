@@ -87,6 +87,22 @@ def _unpack(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
         reader.unpack(op, operands[0], operands)
 
 
+def _list_write(spelling: str) -> Handler:
+    """An op that changes its operand 0, a list, and returns it. The op table has no row for it: its rows are functions."""
+
+    def handler(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+        before, *between = spelling.split("@")
+        pieces: list[Piece] = [before]
+        for operand, text in zip(operands, between, strict=True):
+            pieces += [operand, text]
+        node = reader.run(op, group(*pieces))
+        node.stores, node.shares = operands[0], operands[1:]
+        for result in op.results:
+            reader.env[result] = operands[0]
+
+    return handler
+
+
 def _identity(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.env[op.results[0]] = operands[0]
 
@@ -164,6 +180,9 @@ HANDLERS: dict[str, Handler] = {
     "torch.prim.ListUnpack": _unpack,
     "torch.prim.TupleConstruct": _tuple,
     "torch.prim.TupleUnpack": _unpack,
+    "torch.aten.append.t": _list_write("@.append(@)"),
+    "torch.aten.insert.t": _list_write("@.insert(@, @)"),
+    "torch.aten._set_item.t": _list_write("@[@] = @"),
     "torch.derefine": _identity,
     "torch.prim.unchecked_cast": _identity,
     "torch.copy.to_tensor": _copy,

@@ -232,7 +232,12 @@ def test_argument_that_a_loop_or_a_list_hands_to_a_write_is_marked() -> None:
         torch.prim.Loop.condition %true, iter(%x : !m)
       } : (!i, !b, !m) -> !m
       %l = torch.prim.ListConstruct : () -> !lm
-      %m = torch.aten.append.t %l, %y : !lm, !m -> !lm
+      %k = torch.prim.If %true -> (!lm) {
+        torch.prim.If.yield %l : !lm
+      } else {
+        torch.prim.If.yield %l : !lm
+      }
+      %m = torch.aten.append.t %k, %y : !lm, !m -> !lm
       %e = torch.prim.ListUnpack %l : !lm -> !m
       %v = torch.aten.zero_ %e : !m -> !m
       return %none : !n""")

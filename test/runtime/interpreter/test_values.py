@@ -161,6 +161,17 @@ def test_list_that_is_appended_to_keeps_its_identity() -> None:
     assert f(4) == ([0, 1, 2, 3], 4)
 
 
+def test_list_items_are_set_and_inserted() -> None:
+    f = main("(%n: !i, %k: !i) -> !li", """
+      %l = torch.prim.ListConstruct %n, %n : (!i, !i) -> !li
+      torch.aten.insert.t %l, %c0, %c3 : !li, !i, !i
+      %u = torch.aten._set_item.t %l, %k, %c2 : !li, !i, !i -> !li
+      return %u : !li""")
+    assert f(7, -1) == [3, 7, 2]
+    with pytest.raises(IndexError, match=r"\(at "):
+        f(7, 3)
+
+
 def test_unpacking_a_list_of_the_wrong_length_raises() -> None:
     f = main("(%l: !li) -> !i", "%a, %b = torch.prim.ListUnpack %l : !li -> !i, !i\n return %b : !i")
     assert f([1, 2]) == 2
