@@ -200,18 +200,24 @@ define i32 @broken(ptr %args, ptr %results) {
   ret i32 0
 }
 
-; (n: int) -> 42 after n steps
-define i32 @spin(ptr %args, ptr %results) {
-  %n = load i64, ptr %args
+; (flag: i64[1], n: int) -> how many of n steps were left when the flag was seen set
+define i32 @watch(ptr %args, ptr %results) {
+  %flag = load ptr, ptr %args
+  %pn = getelementptr %A, ptr %args, i64 1
+  %n = load i64, ptr %pn
   br label %body
 body:
-  %i = phi i64 [ 0, %0 ], [ %next, %body ]
-  store volatile i64 %i, ptr %results
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %body, label %done
+  %left = phi i64 [ %n, %0 ], [ %next, %again ]
+  %f = load volatile i64, ptr %flag
+  %set = icmp ne i64 %f, 0
+  %over = icmp eq i64 %left, 0
+  %stop = or i1 %set, %over
+  br i1 %stop, label %done, label %again
+again:
+  %next = sub i64 %left, 1
+  br label %body
 done:
-  store i64 42, ptr %results
+  store i64 %left, ptr %results
   ret i32 0
 }
 
