@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def test_source_is_the_same_under_every_hash_seed() -> None:
     )
     runs = [
         subprocess.run(
-            [sys.executable, "-c", code, str(FOLDER.parent)], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code, str(FOLDER.parent)], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
         ).stdout
         for seed in ("1", "2")
     ]
