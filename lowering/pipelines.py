@@ -73,10 +73,10 @@ LLVM = NamedPipeline(
     "lower-llvm",
     "the LLVM dialect",
     (
+        "func.func(tierup-legalize-bf16)",
         "expand-strided-metadata",
         "lower-affine",
         "convert-scf-to-cf",
-        "arith-expand{include-bf16=true}",  # not every process has the compiler's helper functions for bf16
         "convert-math-to-llvm",
         "convert-math-to-libm",
         "finalize-memref-to-llvm",

@@ -1,0 +1,75 @@
+"""tierup-legalize-bf16: bfloat16 is stored and moved, never computed in; conversions are integer arithmetic.
+
+    %1 = arith.addf %a, %b : bf16
+becomes f32 addition of
+    bitcast(extui(bitcast(%a)) << 16)
+and a truncation that rounds to nearest, ties to even, and keeps NaN quiet.
+
+LLVM would call __truncsfbf2 and its kin, compiler helpers that not every process has, one element at a time. The rounding is
+bits + 0x7fff + (bit 16), shifted right by 16: the usual way to round an integer to its upper half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir, passmanager
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+
+_EMULATE = "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32})"
+
+
+@register
+@dataclass(frozen=True)
+class LegalizeBf16(Pass):
+    """Compute bf16 in f32, and convert with integer arithmetic."""
+
+    name = "tierup-legalize-bf16"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        with function.context, ir.Location.unknown():
+            if not any(_touches(op) for op in b.walk(function)):
+                return
+            passmanager.PassManager.parse(_EMULATE).run(function)
+            for op in list(b.walk(function)):
+                with ir.InsertionPoint(op):
+                    if op.name == "arith.extf" and _is_bf16(op.operands[0]):
+                        replacement = _extended(op.operands[0], op.results[0].type)
+                    elif op.name == "arith.truncf" and _is_bf16(op.results[0]):
+                        replacement = _rounded(op.operands[0], op.results[0].type)
+                    else:
+                        continue
+                op.results[0].replace_all_uses_with(replacement)
+                op.erase()
+
+
+def _is_bf16(value: ir.Value) -> bool:
+    return str(value.type) == "bf16"
+
+
+def _touches(op: ir.Operation) -> bool:
+    return op.name.startswith(("arith.", "math.")) and any(_is_bf16(v) for v in (*op.operands, *op.results)) and op.name != "arith.constant"
+
+
+def _extended(x: ir.Value, target: ir.Type) -> ir.Value:
+    i32 = b.integer_type(32)
+    bits = b.value("arith.extui", [b.value("arith.bitcast", [x], b.integer_type(16))], i32)
+    wide = b.value("arith.bitcast", [b.value("arith.shli", [bits, b.integer(16, 32)], i32)], ir.F32Type.get())
+    return wide if str(target) == "f32" else b.value("arith.extf", [wide], target)
+
+
+def _rounded(x: ir.Value, target: ir.Type) -> ir.Value:
+    i32 = b.integer_type(32)
+    if str(x.type) != "f32":  # f64: tier 0 goes by way of f32 as well
+        x = b.value("arith.truncf", [x], ir.F32Type.get())
+    bits = b.value("arith.bitcast", [x], i32)
+    upper = b.value("arith.shrui", [bits, b.integer(16, 32)], i32)
+    odd = b.value("arith.andi", [upper, b.integer(1, 32)], i32)
+    bias = b.value("arith.addi", [odd, b.integer(0x7FFF, 32)], i32)
+    rounded = b.value("arith.shrui", [b.value("arith.addi", [bits, bias], i32), b.integer(16, 32)], i32)
+    unordered = ir.IntegerAttr.get(b.integer_type(64), 14)
+    is_nan = b.value("arith.cmpf", [x, x], b.integer_type(1), predicate=unordered)
+    quiet = b.value("arith.ori", [upper, b.integer(0x40, 32)], i32)
+    chosen = b.value("arith.select", [is_nan, quiet, rounded], i32)
+    return b.value("arith.bitcast", [b.value("arith.trunci", [chosen], b.integer_type(16))], target)
