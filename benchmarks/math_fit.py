@@ -37,9 +37,20 @@ def everywhere(low: float, high: float, *grades: str) -> dict[str, tuple[float, 
     return {grade: (low, high) for grade in grades or ("f32", "narrow", "f64")}
 
 
-def erfcx_scaled(q: mpf, center: int) -> mpf:
-    a = center * (1 + q) / (1 - q)
-    return (1 + 2 * a) * mp.erfc(a) * mp.exp(a * a)
+def erfcx_over(t: mpf, center: int) -> mpf:
+    """erfcx(a) / t for t = 1 / (a + center)."""
+    a = 1 / t - center
+    return mp.erfc(a) * mp.exp(a * a) / t
+
+
+def middle(center: int, high: float) -> tuple[float, tuple[float, float]]:
+    """The middle of 1 / (a + center) for a of [1/2, high], and the interval around it. The middle is short: exact in f32."""
+    ends = 1 / (high + center), 1 / (0.5 + center)
+    mid = float(np.float32(sum(ends) / 2))
+    return mid, (ends[0] - mid, ends[1] - mid)
+
+
+ERFC_F32, ERFC_F64 = middle(2, 10.2), middle(4, 27.4)
 
 
 HALF_LN2 = float(mp.log(2) / 2) * 1.0001
@@ -72,12 +83,12 @@ FITS = [
         lambda z: mp.erf(root(z)) / root(z) - 1, lambda z: root(z) / mp.erf(root(z)), everywhere(0, 0.5626, "f32", "f64"),
     ),
     Fit(
-        "erfcx2", "exp(a**2) * erfc(a) = P(q) / (1 + 2*a), q = (a - 2) / (a + 2), 0 <= a <= 10.2 (f32)",
-        lambda q: erfcx_scaled(q, 2), lambda q: 1 / erfcx_scaled(q, 2), {"f32": (-1, 8.2 / 12.2)},
+        "erfcx2", "exp(a**2) * erfc(a) = t * P(t - middle), t = 1 / (a + 2), 0.5 <= a <= 10.2 (f32)",
+        lambda u: erfcx_over(u + ERFC_F32[0], 2), lambda u: 1 / erfcx_over(u + ERFC_F32[0], 2), {"f32": ERFC_F32[1]},
     ),
     Fit(
-        "erfcx4", "exp(a**2) * erfc(a) = P(q) / (1 + 2*a), q = (a - 4) / (a + 4), 0 <= a <= 27.4 (f64)",
-        lambda q: erfcx_scaled(q, 4), lambda q: 1 / erfcx_scaled(q, 4), {"f64": (-1, 23.4 / 31.4)},
+        "erfcx4", "exp(a**2) * erfc(a) = t * P(t - middle), t = 1 / (a + 4), 0.5 <= a <= 27.4 (f64)",
+        lambda u: erfcx_over(u + ERFC_F64[0], 4), lambda u: 1 / erfcx_over(u + ERFC_F64[0], 4), {"f64": ERFC_F64[1]},
     ),
     Fit(
         "sin", "sin(r) = r + r**3 * P(r**2), |r| <= pi/4",
@@ -100,8 +111,8 @@ FITS = [
         everywhere(0, 0.25, "narrow", "f64"),
     ),
     Fit(
-        "cbrt", "cbrt(m), 1 <= m <= 2, to start an iteration from",
-        lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), everywhere(1, 2, "narrow", "f64"), {"narrow": -14, "f64": -14},
+        "cbrt", "cbrt(m), sqrt(1/2) <= m <= sqrt(2), to start an iteration from",
+        lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), everywhere(0.7, 1.42, "narrow", "f64"), {"narrow": -14, "f64": -14},
     ),
 ]  # fmt: skip
 
@@ -161,14 +172,9 @@ def split(x: mpf, bits: list[int], f32: bool = False) -> list[float]:
     return parts + [rounded(x, "f32" if f32 else "f64")]
 
 
-def chunks(x: mpf, bits: int, count: int) -> list[float]:
-    """The binary digits of 0 < x < 1 in groups: x = sum of the results, each a multiple of 2**(-bits * (i + 1))."""
-    parts = []
-    for i in range(count):
-        part = mp.floor(mp.ldexp(x, bits * (i + 1)))
-        parts.append(mp.ldexp(part, -bits * (i + 1)))
-        x -= parts[-1]
-    return [float(p) for p in parts]
+def pieces(x: mpf, bits: int, count: int) -> list[float]:
+    """The binary digits of 0 < x < 1 in groups, each scaled to below 1, as the true weights would leave the exponent range."""
+    return [float(mp.floor(mp.ldexp(x, bits * (i + 1))) % (mpf(2) ** bits) / mpf(2) ** bits) for i in range(count)]
 
 
 def pairs(x: mpf) -> dict[str, list[float]]:
@@ -181,10 +187,9 @@ def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
     short = {"f32": split(ln2, [15], True), "narrow": split(ln2, [40]), "f64": split(ln2, [40])}
     with mp.workdps(500):
         two_over_pi = 2 / +mp.pi
-        digits = chunks(two_over_pi, 29, 7)
-        # scaled so that each is below 1: their true weights leave the exponent range
-        long = [float(mp.floor(mp.ldexp(two_over_pi, 53 * (i + 1))) % (mpf(2) ** 53) / mpf(2) ** 53) for i in range(24)]
+        short_pieces, long_pieces = pieces(two_over_pi, 29, 7), pieces(two_over_pi, 53, 24)
     return {
+        "erfcx_middle": ("middle of the intervals of erfcx2 and erfcx4", {"f32": [ERFC_F32[0]], "f64": [ERFC_F64[0]]}),
         "ln2_short": ("log(2) as hi + lo; k * hi is exact for exponents k", short),
         "ln2": ("log(2) as hi + lo", pairs(ln2)),
         "log2_e": ("1 / log(2) as hi + lo", pairs(1 / ln2)),
@@ -198,8 +203,10 @@ def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
         "fifth": ("1/5 as hi + lo", pairs(mpf(1) / 5)),
         "sqrt_two_over_pi": ("sqrt(2/pi) as hi + lo", pairs(mp.sqrt(2 / pi))),
         "gelu_cubic": ("0.044715 as hi + lo", pairs(mpf("0.044715"))),
-        "two_over_pi_29": ("2/pi in pieces of 29 bits", {"narrow": digits}),
-        "two_over_pi_53": ("2/pi in pieces of 53 bits; the i-th (from 1) stands for itself * 2**(-53 * (i - 1))", {"f64": long}),
+        "two_over_pi": (
+            "2/pi in pieces of 29 (narrow) or 53 bits; piece i stands for itself * 2**(-bits * i)",
+            {"narrow": short_pieces, "f64": long_pieces},
+        ),
     }  # fmt: skip
 
 

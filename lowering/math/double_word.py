@@ -57,6 +57,13 @@ def quotient(e: Emit, a: Pair, b: Pair) -> Pair:
     return fast_two_sum(q, residual / b.hi)
 
 
+def reciprocal(e: Emit, a: Pair) -> Pair:
+    """1 / a to nearly twice the precision."""
+    q = 1.0 / a.hi
+    p = two_product(e, q, a.hi)
+    return Pair(q, q * (((1.0 - p.hi) - p.lo) - q * a.lo))
+
+
 def product(e: Emit, a: Pair, b: Pair) -> Pair:
     """a * b to nearly twice the precision."""
     p = two_product(e, a.hi, b.hi)

@@ -1,16 +1,17 @@
 """erf, erfc and the normal distribution's Phi, through the scaled erfcx(a) = exp(a**2) * erfc(a).
 
-(1 + 2a) * erfcx(a) is one polynomial in q = (a - c) / (a + c) for all a >= 0. Source: Shepherd and Laframboise, "Chebyshev
-approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf" (1981).
+erfcx(a) = t * P(t), t = 1 / (a + c), is one polynomial for all a >= 1/2. Source of the form: Shepherd and Laframboise,
+"Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf" (1981).
 """
 
 from __future__ import annotations
 
-from tierup.lowering.math.double_word import Pair, two_product
+from tierup.lowering.math.double_word import Pair, product, reciprocal, two_product, two_sum
 from tierup.lowering.math.emit import Emit, Float
-from tierup.lowering.math.exponential import exp_near_zero, reduce_pair, scale
+from tierup.lowering.math.exponential import exp_near_zero_pair, reduce_pair, scale
 
 SWITCH = 0.75  # below it, erf is a polynomial; above, 1 - erfc
+ERFC_SWITCH = 0.5  # below it, erfc is 1 - erf
 
 
 def erfc_limit(e: Emit) -> float:
@@ -18,43 +19,45 @@ def erfc_limit(e: Emit) -> float:
     return 10.2 if e.format.bits == 32 else 27.4
 
 
-def erfcx(e: Emit, a: Float) -> Float:
-    """exp(a**2) * erfc(a) for 0 <= a <= erfc_limit."""
+def erfcx(e: Emit, a: Float) -> Pair:
+    """exp(a**2) * erfc(a) for 1/2 <= a <= erfc_limit, to nearly half an ulp."""
     center, name = (2.0, "erfcx2") if e.format.bits == 32 else (4.0, "erfcx4")
-    inverse = 1.0 / ((a + center) * e.mad(a, 2.0, 1.0))  # one division for both denominators
-    q = (a - center) * (inverse * e.mad(a, 2.0, 1.0))
-    return e.horner(q, e.coefficients(name)) * (inverse * (a + center))
+    t = reciprocal(e, two_sum(a, center))
+    polynomial = e.horner((t.hi - e.coefficients("erfcx_middle")[0]) + t.lo, e.coefficients(name))
+    whole = two_product(e, t.hi, polynomial)
+    return Pair(whole.hi, e.mad(t.lo, polynomial, whole.lo))
 
 
-def scaled_exp(e: Emit, factor: Float, x: Pair) -> Float:
-    """factor * exp(x), rounded once when it underflows; factor near 1, x <= 0 within the range of exp."""
+def times_exp(e: Emit, factor: Pair, x: Pair) -> Float:
+    """factor * exp(x), rounded once, when it underflows too; factor near 1, x <= 0 within the range of exp."""
     k, r = reduce_pair(e, x)
-    return scale(e, factor * exp_near_zero(e, r), k)
+    total = product(e, exp_near_zero_pair(e, r), factor)
+    return scale(e, total.hi, k)
 
 
-def _erfc_positive(e: Emit, a: Float) -> Float:
+def erf_near_zero(e: Emit, x: Float) -> Float:
+    """erf(x) for |x| <= SWITCH."""
+    return e.mad(x, e.horner(x * x, e.coefficients("erf")), x)
+
+
+def erfc_tail(e: Emit, a: Float) -> Float:
+    """erfc(a) for ERFC_SWITCH <= a <= erfc_limit."""
     square = two_product(e, a, a)
-    return scaled_exp(e, erfcx(e, a), Pair(-square.hi, -square.lo))
+    return times_exp(e, erfcx(e, a), Pair(-square.hi, -square.lo))
 
 
 def erfc(e: Emit, x: Float) -> Float:
     """1 - erf(x), to full relative accuracy down to the smallest numbers."""
     limit = erfc_limit(e)
     x = e.clamp(x, -limit, limit)
-    tail = _erfc_positive(e, e.abs(x))
-    return e.select(x < 0.0, 2.0 - tail, tail)
+    a = e.abs(x)
+    tail = erfc_tail(e, a)
+    return e.select(a < ERFC_SWITCH, 1.0 - erf_near_zero(e, x), e.select(x < 0.0, 2.0 - tail, tail))
 
 
 def erf(e: Emit, x: Float) -> Float:
     """The error function; odd, keeps -0.0."""
     a = e.abs(x)
     limit = erfc_limit(e)
-    inner = e.mad(a, e.horner(a * a, e.coefficients("erf")), a)
-    outer = 1.0 - _erfc_positive(e, e.select(a > limit, limit, a))
-    return e.copysign(e.select(a < SWITCH, inner, outer), x)
-
-
-def normal_tail(e: Emit, a: Float) -> tuple[Float, Pair]:
-    """(m, y): Phi(-a) = m * exp(y), for 0 <= a <= sqrt(2) * erfc_limit. No rounding of a reaches the exponent."""
-    square = two_product(e, a, a * -0.5)
-    return erfcx(e, a * e.coefficients("sqrt_half")[0]) * 0.5, square
+    outer = 1.0 - erfc_tail(e, e.select(a > limit, limit, a))
+    return e.copysign(e.select(a < SWITCH, erf_near_zero(e, a), outer), x)

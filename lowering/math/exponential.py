@@ -46,6 +46,13 @@ def exp_near_zero(e: Emit, r: Pair) -> Float:
     return (r.hi + e.mad(r.hi * r.hi, polynomial, r.lo)) + 1.0
 
 
+def exp_near_zero_pair(e: Emit, r: Pair) -> Pair:
+    """exp(r) for |r| <= log(2)/2, to a quarter of an ulp."""
+    near = expm1_near_zero(e, r)
+    total = fast_two_sum(1.0, near.hi)
+    return Pair(total.hi, total.lo + near.lo)
+
+
 def scale(e: Emit, y: Float, k: Float) -> Float:
     """y * 2**k, rounded once if y is near 1; |k| up to twice the exponent range."""
     half = e.round_small(k * 0.5)
