@@ -32,12 +32,14 @@ def test_two_threads_call_while_versions_are_swapped() -> None:
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
-        while not stop.is_set() and not errors:
-            x, y, z = rng.normal(size=(3, int(rng.integers(2, 40)))).astype(np.float32)
-            for _ in range(50):
-                calls[seed] += 1
-                if not np.array_equal(call(x, y, z), x * y + z):
-                    errors.append(f"wrong with {len(x)} elements")
+        try:
+            while not stop.is_set() and not errors:
+                x, y, z = rng.normal(size=(3, int(rng.integers(2, 40)))).astype(np.float32)
+                for _ in range(50):
+                    calls[seed] += 1
+                    np.testing.assert_array_equal(call(x, y, z), x * y + z)
+        except Exception as error:  # also an assertion's: the main thread reports it
+            errors.append(repr(error))
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
     interval = sys.getswitchinterval()
@@ -47,7 +49,7 @@ def test_two_threads_call_while_versions_are_swapped() -> None:
             t.start()
         rng = random.Random(0)
         swaps = 0
-        while swaps < 300 or min(calls) < 1000 and not errors:
+        while (swaps < 300 or min(calls) < 1000) and not errors:
             versions = table.versions
             if len(versions) < 20:
                 # work beyond the threshold: these run without the GIL, so that they are in flight when they are removed
