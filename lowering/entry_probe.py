@@ -10,6 +10,7 @@ import ctypes
 import struct
 import sys
 import sysconfig
+import threading
 from functools import cache
 from typing import Any
 
@@ -27,9 +28,17 @@ class ProbeFailed(Exception):
     """Says what is not as expected."""
 
 
-@cache
+_lock = threading.Lock()
+
+
 def unavailable() -> str | None:
     """Why the native entry cannot be used here, or None. Runs the probe on the first call in a process."""
+    with _lock:
+        return _probe()
+
+
+@cache
+def _probe() -> str | None:
     try:
         _check_build()
         _check_objects()

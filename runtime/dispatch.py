@@ -88,6 +88,14 @@ def native_unavailable() -> str | None:
     return unavailable()
 
 
+def prepare_native() -> None:
+    """Start the native entry's first use, some 60 ms of compiling and probing, in a thread of its own; whoever needs it waits for it.
+
+    LLVM works without the GIL, so a caller that has something else to do first (a run in tier 0, MLIR's import) gets it for little.
+    """
+    threading.Thread(target=native_unavailable, name="tierup-entry").start()
+
+
 def function_type(base: type, *, entry: str = "native") -> type:
     """`base` with native calls where the entry allows it, else `base` itself. Its `__call__` must call its table."""
     if entry == "native" and native_unavailable() is None:

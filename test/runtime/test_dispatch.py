@@ -25,6 +25,17 @@ def test_the_native_entry_works_here() -> None:
     assert make_table(1, slow).entry == "native"
 
 
+def test_the_native_entry_can_be_prepared_in_the_background() -> None:
+    code = (
+        "from tierup.runtime import dispatch\n"
+        "dispatch.prepare_native()\n"
+        "assert dispatch.make_table(1, lambda *a: 5).callable()(1) == 5\n"
+        "dispatch.prepare_native()\n"  # and the interpreter may end meanwhile
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", "from tierup.runtime import dispatch; dispatch.prepare_native()"], check=True)
+
+
 def test_the_python_entry_can_be_asked_for() -> None:
     assert make_table(1, slow, entry="python").entry == "python"
     with pytest.raises(ValueError, match="native or python"):

@@ -11,7 +11,7 @@ from tierup.lowering import entry_jit, entry_layout, entry_probe
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    entry_probe.unavailable.cache_clear()
+    entry_probe._probe.cache_clear()
 
 
 @pytest.mark.parametrize(("name", "wrong", "what"), [
