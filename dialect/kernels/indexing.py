@@ -112,7 +112,9 @@ def _check_index(op: str, x: np.ndarray, axis: int, index: np.ndarray, source: n
         source is not None and any(i > s for i, s in zip(sizes, _whole(source).shape, strict=True))
     ):
         beyond = f" and to be no larger size than src {list(source.shape)}" if source is not None else ""
-        raise ValueError(f"{op}(): Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {axis}{beyond}")
+        raise ValueError(
+            f"{op}(): Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {axis}{beyond}"
+        )
     _in_range(index, axis, limits[axis])
 
 
@@ -231,7 +233,9 @@ def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.nd
     """aten.masked_scatter: the source's elements in order, where the mask is true. ValueError when there are too few."""
     _check_mask("masked_scatter", mask)
     if x.dtype != source.dtype:
-        raise TypeError(f"masked_scatter: expected self and source to have same dtypes but got {name_of(x.dtype)} and {name_of(source.dtype)}")
+        raise TypeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {name_of(x.dtype)} and {name_of(source.dtype)}"
+        )
     try:
         shape = np.broadcast_shapes(x.shape, mask.shape)
     except ValueError:

@@ -207,7 +207,14 @@ def native_group_norm(
 
 
 def native_batch_norm(
-    x: np.ndarray, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional, training: bool, momentum: float, eps: float
+    x: np.ndarray,
+    weight: Optional,
+    bias: Optional,
+    running_mean: Optional,
+    running_var: Optional,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """aten.native_batch_norm over (N, C, *): (result, batch means, batch reciprocal deviations), the last two empty in evaluation.
 

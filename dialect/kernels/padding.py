@@ -70,7 +70,9 @@ def pad(x: np.ndarray, pad: Sequence[int], mode: str = "constant", value: float 
         size = x.shape[axis]
         most = {"reflect": size - 1, "circular": size}.get(mode)
         if most is not None and max(before, after) > most:
-            raise ValueError(f"Padding size ({before}, {after}) is too large for dimension {axis} of input {list(x.shape)} with mode {mode}")
+            raise ValueError(
+                f"Padding size ({before}, {after}) is too large for dimension {axis} of input {list(x.shape)} with mode {mode}"
+            )
         if size == 0 or size + before + after < 1:
             raise ValueError(f"Padding ({before}, {after}) is not possible for dimension {axis} of input {list(x.shape)}")
         x = np.take(x, _BORDERS[mode](np.arange(-before, size + after), size), axis)

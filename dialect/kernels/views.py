@@ -168,7 +168,8 @@ def expand(x: np.ndarray, sizes: Sequence[int], implicit: bool = False) -> np.nd
     new = len(sizes) - x.ndim
     if new < 0:
         raise ValueError(
-            f"expand: the number of sizes provided ({len(sizes)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+            f"expand: the number of sizes provided ({len(sizes)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({x.ndim})"
         )
     wanted = list(sizes)
     for i, size in enumerate(sizes):

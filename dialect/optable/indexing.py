@@ -299,7 +299,15 @@ def _row(
 ) -> Op:  # fmt: skip
     flavour = f"numpy_indexing.{kernel}" if numpy else None
     return Op(
-        f"aten.{name}", Kind.MOVEMENT, f"indexing.{kernel}", infer, numpy=flavour, native=native, tolerance=tolerance, raises=raises, note=note
+        f"aten.{name}",
+        Kind.MOVEMENT,
+        f"indexing.{kernel}",
+        infer,
+        numpy=flavour,
+        native=native,
+        tolerance=tolerance,
+        raises=raises,
+        note=note,
     )
 
 
@@ -315,7 +323,12 @@ ROWS = (
     _row("scatter.src", "scatter", _scatter("scatter"), raises=True, note="negative indices are out of range; the last of several counts"),
     _row("scatter.value", "scatter_value", _scatter("scatter"), raises=True, note="negative indices are out of range"),
     _row(
-        "scatter_add", "scatter_add", _scatter("scatter_add"), raises=True, tolerance=Tolerance(4.0, 1.0), note="negative indices are out of range"
+        "scatter_add",
+        "scatter_add",
+        _scatter("scatter_add"),
+        raises=True,
+        tolerance=Tolerance(4.0, 1.0),
+        note="negative indices are out of range",
     ),
     _row("masked_fill.Scalar", "masked_fill", _masked_fill),
     _row("masked_fill.Tensor", "masked_fill_tensor", _masked_fill),

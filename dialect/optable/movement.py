@@ -247,7 +247,15 @@ def _argsort(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 
 def _row(
-    name: str, kernel: str, infer: InferRule, *, numpy: bool = False, results: int = 1, native: bool = True, raises: bool = False, note: str = ""
+    name: str,
+    kernel: str,
+    infer: InferRule,
+    *,
+    numpy: bool = False,
+    results: int = 1,
+    native: bool = True,
+    raises: bool = False,
+    note: str = "",
 ) -> Op:
     flavour = f"numpy_movement.{kernel.split('.')[1]}" if numpy else None
     return Op(
@@ -256,7 +264,8 @@ def _row(
 
 
 _COPIES = {
-    "expand": "expand_copy", "permute": "permute_copy", "select.int": "select_copy", "slice.Tensor": "slice_copy", "squeeze": "squeeze_copy",
+    "expand": "expand_copy", "permute": "permute_copy", "select.int": "select_copy", "slice.Tensor": "slice_copy",
+    "squeeze": "squeeze_copy",
     "squeeze.dim": "squeeze_dim_copy", "transpose.int": "transpose_copy", "unsqueeze": "unsqueeze_copy", "view": "view_copy",
     "t": "t_copy", "diagonal": "diagonal_copy",
 }  # fmt: skip
@@ -284,12 +293,11 @@ ROWS = (
     _row("slice_scatter", "movement.slice_scatter", _scattered(_VIEWS["slice.Tensor"].infer)),
     _row("select_scatter", "movement.select_scatter", _scattered(_VIEWS["select.int"].infer), raises=True),
     _row("diagonal_scatter", "movement.diagonal_scatter", _scattered(_VIEWS["diagonal"].infer)),
-    *(
-        _row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises)
-        for view, kernel in _COPIES.items()
-    ),
+    *(_row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises) for view, kernel in _COPIES.items()),
     *padding.ROWS,
-    _row("sort", "ordering.sort", _values_and_indices(_along(1, _kept)), numpy=True, results=2, native=False, note="stable; NaN is largest"),
+    _row(
+        "sort", "ordering.sort", _values_and_indices(_along(1, _kept)), numpy=True, results=2, native=False, note="stable; NaN is largest"
+    ),
     _row("argsort", "ordering.argsort", _argsort, numpy=True, native=False, note="stable; NaN is largest"),
     _row("topk", "ordering.topk", _values_and_indices(_along(2, _top)), results=2, native=False, note="in order; NaN is largest"),
 )

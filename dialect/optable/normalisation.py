@@ -170,9 +170,7 @@ _SUMMED = Tolerance(4.0, 1.0)
 
 
 def _row(name: str, kernel: str, infer: InferRule, results: int = 1, note: str = "", native: bool = True) -> Op:
-    return Op(
-        f"aten.{name}", Kind.NORMALISATION, f"normalisation.{kernel}", infer, results, tolerance=_SUMMED, note=note, native=native
-    )
+    return Op(f"aten.{name}", Kind.NORMALISATION, f"normalisation.{kernel}", infer, results, tolerance=_SUMMED, note=note, native=native)
 
 
 ROWS = (

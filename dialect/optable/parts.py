@@ -164,13 +164,23 @@ def _unbound(x: Value, dim: Value) -> tuple[Dim, Shape]:
 def _row(name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, raises: bool = False, note: str = "") -> Op:
     flavour = None if numpy is None else f"numpy_views.{numpy}"
     return Op(
-        f"aten.{name}", Kind.VIEW, f"parts.{kernel}", infer, aliasing=Aliasing.VIEW, numpy=flavour, tolerance=EXACT, raises=raises, note=note
+        f"aten.{name}",
+        Kind.VIEW,
+        f"parts.{kernel}",
+        infer,
+        aliasing=Aliasing.VIEW,
+        numpy=flavour,
+        tolerance=EXACT,
+        raises=raises,
+        note=note,
     )
 
 
 ROWS = (
     _row("select.int", "select", read.of_first(_select), numpy="select", raises=True),
-    _row("slice.Tensor", "slice_", read.of_first(_slice), numpy="slice_", note="the step is positive; under NumPy's rules it may be negative"),
+    _row(
+        "slice.Tensor", "slice_", read.of_first(_slice), numpy="slice_", note="the step is positive; under NumPy's rules it may be negative"
+    ),
     _row("narrow", "narrow", read.of_first(_narrow)),
     _row("narrow.Tensor", "narrow_tensor", read.of_first(_narrow), raises=True),
     _row("split.Tensor", "split", _parts("split", 1, _split)),

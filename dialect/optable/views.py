@@ -172,9 +172,7 @@ def _broadcast_tensors(ctx: Infer, operands: Sequence[Value]) -> List:
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _row(
-    name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, aliasing: Aliasing = Aliasing.VIEW, note: str = ""
-) -> Op:
+def _row(name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, aliasing: Aliasing = Aliasing.VIEW, note: str = "") -> Op:
     flavour = None if numpy is None else f"numpy_views.{numpy}"
     return Op(f"aten.{name}", Kind.VIEW, f"views.{kernel}", infer, aliasing=aliasing, numpy=flavour, tolerance=EXACT, note=note)
 
@@ -191,7 +189,13 @@ ROWS = (
     _row("flatten.using_ints", "flatten", read.of_first(_flatten), aliasing=MAY_VIEW),
     _row("unflatten.int", "unflatten", read.of_first(_unflatten)),
     _row("squeeze", "squeeze", read.of_first(_squeeze), numpy="squeeze"),
-    _row("squeeze.dim", "squeeze_dim", read.of_first(_squeeze_dim), numpy="squeeze_dim", note="a dim that is not 1 stays; under NumPy's rules a ValueError"),
+    _row(
+        "squeeze.dim",
+        "squeeze_dim",
+        read.of_first(_squeeze_dim),
+        numpy="squeeze_dim",
+        note="a dim that is not 1 stays; under NumPy's rules a ValueError",
+    ),
     _row("unsqueeze", "unsqueeze", read.of_first(_unsqueeze), numpy="unsqueeze"),
     _row("atleast_1d", "atleast_1d", read.of_first(partial(_at_least, 1))),
     _row("atleast_2d", "atleast_2d", read.of_first(partial(_at_least, 2))),
@@ -202,7 +206,9 @@ ROWS = (
     _row("movedim.int", "movedim", read.of_first(_movedim), numpy="movedim"),
     _row("expand", "expand", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"),
     _row("expand_as", "expand_as", _like_other(_expand_as), note="read-only where an element shows more than once"),
-    _row("broadcast_to", "broadcast_to", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"),
+    _row(
+        "broadcast_to", "broadcast_to", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"
+    ),
     _row("broadcast_tensors", "broadcast_tensors", _broadcast_tensors),
     _row("meshgrid", "meshgrid", _meshgrid),
     _row("meshgrid.indexing", "meshgrid", _meshgrid),

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.dialect import dtypes  # noqa: E402
-from torch_oracle import Sample, array, check, kernel, strided  # noqa: E402
+from torch_oracle import Sample, array, check, kernel, strided
+
+from tierup.dialect import dtypes
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*torch.uint8")]
 
@@ -79,7 +80,7 @@ def test_scatter_agrees_with_torch(op: str) -> None:
         index = i(index)
         if op == "scatter.src" and np.unique(index).size != index.size and index.size > 4:
             continue  # PyTorch promises no order among repeated indices
-        for source in ({index.shape} | {tuple(n + 1 for n in index.shape)} | ({(1, 1)} if index.ndim == 2 else set())):
+        for source in {index.shape} | {tuple(n + 1 for n in index.shape)} | ({(1, 1)} if index.ndim == 2 else set()):
             over_layouts(op, shape, dim, index, x(*source, seed=2), ulp=4.0)
     over_layouts(op, (5, 2), 0, i([[1, 0]]), array((1, 2), dtypes.f64))
     for dtype in dtypes.ALL:
@@ -128,7 +129,8 @@ def test_nonzero_agrees_with_torch() -> None:
 
 MASK = np.array([True, False, True])
 LISTS = (
-    [i([1, 0, -1])], [i(1)], [i([[0, 1], [1, 0]])], [i([5])], [i([-5])], [None, i([0, 2])], [i([0, 1]), i([2, 0])], [i([0, 1]), i([2, 0, 1])],
+    [i([1, 0, -1])], [i(1)], [i([[0, 1], [1, 0]])], [i([5])], [i([-5])], [None, i([0, 2])], [i([0, 1]), i([2, 0])],
+    [i([0, 1]), i([2, 0, 1])],
     [i([[0], [1]]), i([2, 0, 1])], [i([0]), None, i([0, 1])], [None, i([0]), i([0, 1])], [None, i([0, 1]), None], [i([]),], [None, MASK],
     [i([1, 0], dtypes.i32)], [i([1], dtypes.i16)], [i([1.0], dtypes.f32)], [i([1, 0], dtypes.u8)], [np.array([True, False])],
     [np.array([[True, False, True], [True, True, False]])], [np.array([True, False, True, False])], [i([0, 1]), MASK], [],
@@ -140,7 +142,9 @@ LISTS = (
 def test_lists_of_indices_agree_with_torch(shape: tuple[int, ...]) -> None:
     for indices in LISTS:
         for variant in (x(*shape), *strided(x(*shape))):
-            sample = Sample("aten.index.Tensor", (variant, indices), 0.0, unknown=any(k is not None and k.dtype in (bool, np.uint8) for k in indices))
+            sample = Sample(
+                "aten.index.Tensor", (variant, indices), 0.0, unknown=any(k is not None and k.dtype in (bool, np.uint8) for k in indices)
+            )
             check(sample)
 
 

@@ -146,7 +146,13 @@ def test_scattered_numbers_are_written() -> None:
 
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_index_put_writes_where_it_is_told(accumulate: bool) -> None:
-    for indices in ([np.array([0, 1, 1]), np.array([2, 0, 0])], [np.array([-1])], [None, np.array([0, 2])], [np.array([7])], [np.array([True, False])]):
+    for indices in (
+        [np.array([0, 1, 1]), np.array([2, 0, 0])],
+        [np.array([-1])],
+        [None, np.array([0, 2])],
+        [np.array([7])],
+        [np.array([True, False])],
+    ):
         for values in ((), (3,), (1,)):
             compare("index_put_", array((2, 3), dtypes.f32), (indices, array(values, dtypes.f32, seed=1), accumulate))
     compare("index_put_", array((2, 3), dtypes.f32), ([np.array([0])], array((), dtypes.f64), accumulate))
@@ -164,7 +170,13 @@ def test_an_operand_that_overlaps_the_target_is_read_before_it_is_written(name: 
 def test_a_read_only_array_is_refused() -> None:
     x = np.zeros(3, np.float32)
     x.flags.writeable = False
-    for name, rest in (("add_.Scalar", (1,)), ("relu_", ()), ("zero_", ()), ("copy_", (np.ones(3),)), ("index_put_", ([np.array([0])], np.ones(1, np.float32)))):
+    for name, rest in (
+        ("add_.Scalar", (1,)),
+        ("relu_", ()),
+        ("zero_", ()),
+        ("copy_", (np.ones(3),)),
+        ("index_put_", ([np.array([0])], np.ones(1, np.float32))),
+    ):
         with pytest.raises(ValueError, match="read-only"):
             kernel(f"aten.{name}")(x, *rest)
 

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.dialect import dtypes  # noqa: E402
-from torch_oracle import SHAPES, Sample, array, check, kernel, strided  # noqa: E402
+from torch_oracle import SHAPES, Sample, array, check, kernel, strided
+
+from tierup.dialect import dtypes
 
 pytestmark = pytest.mark.torch
 
@@ -25,7 +26,8 @@ def over_layouts(op: str, shape: tuple[int, ...], *rest: object) -> None:
 
 
 JOINED = (
-    ((2, 3), (2, 3)), ((2, 3),), ((2, 3), (4, 3)), ((2, 3), (2, 1)), ((0,), (2, 3)), ((0,), (0,)), ((0, 3), (2, 3)), ((2, 3), (2,)), ((), (2,)),
+    ((2, 3), (2, 3)), ((2, 3),), ((2, 3), (4, 3)), ((2, 3), (2, 1)), ((0,), (2, 3)), ((0,), (0,)), ((0, 3), (2, 3)), ((2, 3), (2,)),
+    ((), (2,)),
     ((), ()), ((2,), (3,)), ((2,), (2,), (2,)), ((2, 3, 4), (2, 3, 4)), (),
 )  # fmt: skip
 
@@ -71,7 +73,17 @@ def test_interleaving_agrees_with_torch() -> None:
 
 def test_roll_and_flip_agree_with_torch() -> None:
     for shape in ((), (5,), (2, 3), (0, 3)):
-        for shifts, dims in (([1], []), ([1], [0]), ([-7], [-1]), ([1, 2], [0, 1]), ([1, 2], [0, 0]), ([1, 2], []), ([1], [0, 1]), ([1], [2]), ([], [])):
+        for shifts, dims in (
+            ([1], []),
+            ([1], [0]),
+            ([-7], [-1]),
+            ([1, 2], [0, 1]),
+            ([1, 2], [0, 0]),
+            ([1, 2], []),
+            ([1], [0, 1]),
+            ([1], [2]),
+            ([], []),
+        ):
             if shape != (0, 3):
                 over_layouts("roll", shape, shifts, dims)
         for dims in ([0], [-1], [0, 1], [], [0, 0], [2], [0, -1]):
@@ -80,7 +92,9 @@ def test_roll_and_flip_agree_with_torch() -> None:
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
 def test_constant_padding_agrees_with_torch(dtype: dtypes.DType) -> None:
-    for pad, value in itertools.product(([1, 2], [0, 0], [], [1, 0, 0, 2], [-1, 1], [-1, -1], [-2, -1], [-2, -2], [-4, 5], [1], [1] * 6), (0, 5, 2.5)):
+    for pad, value in itertools.product(
+        ([1, 2], [0, 0], [], [1, 0, 0, 2], [-1, 1], [-1, -1], [-2, -1], [-2, -2], [-4, 5], [1], [1] * 6), (0, 5, 2.5)
+    ):
         check(Sample("aten.constant_pad_nd", (array((2, 3), dtype), pad, value), 0.0))
     for value in (300, -1, -300, 1e6, 1e300, float("nan"), float("inf"), True, 2**40):
         check(Sample("aten.constant_pad_nd", (array((2, 3), dtype), [1, 1], value), 0.0))
@@ -89,7 +103,8 @@ def test_constant_padding_agrees_with_torch(dtype: dtypes.DType) -> None:
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular", "foo"])
 def test_padding_modes_agree_with_torch(mode: str) -> None:
     for shape, pad in (
-        ((2, 3), [1, 2]), ((2, 3), [3, 0]), ((2, 3), [2, 3]), ((3,), [1, 1]), ((2, 3, 4), [1, 1, 1, 1]), ((2, 3, 4), [1, 1]), ((2, 3, 4, 5), [1, 1]),
+        ((2, 3), [1, 2]), ((2, 3), [3, 0]), ((2, 3), [2, 3]), ((3,), [1, 1]), ((2, 3, 4), [1, 1, 1, 1]), ((2, 3, 4), [1, 1]),
+        ((2, 3, 4, 5), [1, 1]),
         ((1, 2, 3, 4), [1, 1, 1, 0]), ((2, 3), [0, 0]),
     ):  # fmt: skip
         check(Sample("aten.pad", (x(*shape), pad, mode), 0.0))

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.dialect import dtypes  # noqa: E402
-from torch_oracle import SHAPES, Sample, array, check, strided  # noqa: E402
+from torch_oracle import SHAPES, Sample, array, check, strided
+
+from tierup.dialect import dtypes
 
 pytestmark = pytest.mark.torch
 F = dtypes.FLOATS
@@ -46,7 +47,8 @@ def test_softmax_of_extremes(op: str, row: list[float]) -> None:
 @pytest.mark.parametrize("op", ["layer_norm", "native_layer_norm", "rms_norm"])
 def test_layer_norm_agrees_with_torch(op: str) -> None:
     for dtype, (shape, normal) in itertools.product(
-        (*F, dtypes.i64), (((4, 6), [6]), ((2, 3, 4), [3, 4]), ((2, 3, 4), [4]), ((5,), [5]), ((0, 3), [3]), ((2, 3), [2]), ((2, 3), []), ((), [1]))
+        (*F, dtypes.i64),
+        (((4, 6), [6]), ((2, 3, 4), [3, 4]), ((2, 3, 4), [4]), ((5,), [5]), ((0, 3), [3]), ((2, 3), [2]), ((2, 3), []), ((), [1])),
     ):
         for parameter in (None, dtype, dtypes.f32, dtypes.f64):
             w = None if parameter is None else array(tuple(normal), parameter, seed=1)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dims import Expr, evaluate, symbol
 from tierup.dialect.optable.core import Infer, Promotion
@@ -102,7 +103,8 @@ def rule(op: str, operands: tuple, what: str, actual: Any, raised: Exception | N
 
 WHOLE = {
     "sum": np.sum, "prod": np.prod, "mean": np.mean, "any": np.any, "all": np.all, "max": np.max, "min": np.min, "argmax": np.argmax,
-    "argmin": np.argmin, "var.correction": np.var, "std.correction": np.std, "linalg_vector_norm": np.linalg.norm, "count_nonzero": np.count_nonzero,
+    "argmin": np.argmin, "var.correction": np.var, "std.correction": np.std, "linalg_vector_norm": np.linalg.norm,
+    "count_nonzero": np.count_nonzero,
 }  # fmt: skip
 
 
@@ -117,7 +119,8 @@ def test_reducing_all_elements(op: str, dtype: dtypes.DType) -> None:
 
 
 ONE_AXIS = {
-    "sum.dim_IntList": np.sum, "mean.dim": np.mean, "amax": np.max, "amin": np.min, "prod.dim_int": np.prod, "argmax": np.argmax, "argmin": np.argmin,
+    "sum.dim_IntList": np.sum, "mean.dim": np.mean, "amax": np.max, "amin": np.min, "prod.dim_int": np.prod, "argmax": np.argmax,
+    "argmin": np.argmin,
     "any.dim": np.any, "all.dim": np.all, "var.correction": np.var, "std.correction": np.std,
 }  # fmt: skip
 
@@ -154,21 +157,38 @@ def test_running_sums(op: str, of: Callable[..., Any]) -> None:
 def test_norms_along_axes() -> None:
     x = array((3, 4), dtypes.f32)
     for ord, axis in itertools.product((1, 2, 3.0, float("inf")), (0, 1)):
-        check("aten.linalg_vector_norm", (x, ord, [axis], True), lambda: np.linalg.norm(x, None if ord == 2 else ord, axis=axis, keepdims=True))  # noqa: B023
+        check(
+            "aten.linalg_vector_norm",
+            (x, ord, [axis], True),
+            lambda: np.linalg.norm(x, None if ord == 2 else ord, axis=axis, keepdims=True),
+        )
 
 
-PAIRS = (((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((2, 2, 3), (3, 4)), ((), (3,)), ((2, 3), (2, 3)), ((0, 3), (3, 0)), ((2, 1, 2, 3), (5, 3, 2)))
+PAIRS = (
+    ((2, 3), (3, 4)),
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((2, 2, 3), (3, 4)),
+    ((), (3,)),
+    ((2, 3), (2, 3)),
+    ((0, 3), (3, 0)),
+    ((2, 1, 2, 3), (5, 3, 2)),
+)
 
 
 @pytest.mark.parametrize("op, of", [("matmul", np.matmul), ("dot", np.dot), ("outer", np.outer)])
 def test_products(op: str, of: Callable[..., Any]) -> None:
-    for (a, b), d, e in itertools.product(PAIRS, (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.f16), (dtypes.f64, dtypes.i32, dtypes.u8, dtypes.bool_)):
+    for (a, b), d, e in itertools.product(
+        PAIRS, (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.f16), (dtypes.f64, dtypes.i32, dtypes.u8, dtypes.bool_)
+    ):
         x, y = array(a, d), array(b, e, seed=1)
         check(f"aten.{op}", (x, y), lambda: of(x, y))  # noqa: B023 - called at once
 
 
 def test_slices_with_any_step() -> None:
-    for shape, start, end, step in itertools.product(((5,), (4, 3), (0,)), (None, 0, 2, -2, 9, -9), (None, 0, 3, -1, 9, -9), (1, 2, -1, -2, 0)):
+    for shape, start, end, step in itertools.product(
+        ((5,), (4, 3), (0,)), (None, 0, 2, -2, 9, -9), (None, 0, 3, -1, 9, -9), (1, 2, -1, -2, 0)
+    ):
         x = array(shape, dtypes.f32)
         check("aten.slice.Tensor", (x, 0, start, end, step), lambda: x[start:end:step])  # noqa: B023 - called at once
     x = array((2, 5), dtypes.f32)
@@ -239,7 +259,8 @@ def test_indices_of_every_kind() -> None:
     x = array((4, 3), dtypes.f32)
     i = np.array
     for key in (
-        [i([1, -1])], [i(2)], [i([[0], [3]]), i([0, 2])], [None, i([0, -1])], [i([4])], [i([True, False, True, True])], [i([0, 1], np.uint8)],
+        [i([1, -1])], [i(2)], [i([[0], [3]]), i([0, 2])], [None, i([0, -1])], [i([4])], [i([True, False, True, True])],
+        [i([0, 1], np.uint8)],
         [i([True, False])], [i([0, 1]), i([0, 1, 2])], [i([0.5])], [i([0]), i([0]), i([0])], [x > 0],
     ):  # fmt: skip
         index = tuple(slice(None) if k is None else k for k in key)
@@ -289,7 +310,9 @@ def test_augmented_assignment_casts_as_numpy_does() -> None:
         x = array((2, 3), dtype)
         for y in numbers:
             inplace(f"aten.{name}_.Scalar", x, y, lambda z: statement(z, y))  # noqa: B023 - called at once
-        for other, shape in itertools.product((dtypes.f64, dtypes.f32, dtypes.i32, dtypes.i64, dtypes.u8, dtypes.bool_), ((2, 3), (3,), (), (4,), (5, 2, 3))):
+        for other, shape in itertools.product(
+            (dtypes.f64, dtypes.f32, dtypes.i32, dtypes.i64, dtypes.u8, dtypes.bool_), ((2, 3), (3,), (), (4,), (5, 2, 3))
+        ):
             y = np.abs(array(shape, other, seed=3))
             inplace(f"aten.{name}_.Tensor", x, np.asarray(y), lambda z: statement(z, y))  # noqa: B023
 

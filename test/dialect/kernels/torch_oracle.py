@@ -12,9 +12,10 @@ from importlib import import_module
 
 import numpy as np
 import torch
+
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dims import Expr, evaluate, symbol
-from tierup.dialect.optable.core import Aliasing, Infer, ShapeError
+from tierup.dialect.optable.core import Aliasing, Infer
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Str, Tensor
 
 TORCH_DTYPES = {
@@ -154,7 +155,9 @@ def check(sample: Sample) -> None:
         assert failure is not None, f"{sample!r}: tier 0 raises {raised!r}, PyTorch gives {expected!r}"
         assert isinstance(failure, EXPECTED[type(raised)]), f"{sample!r}: {raised!r} for PyTorch's {failure!r}"
         if isinstance(raised, IndexError):
-            assert isinstance(failure, IndexError) or any(t in str(failure) for t in _OUT_OF_RANGE), f"{sample!r}: {raised!r} for PyTorch's {failure!r}"
+            assert isinstance(failure, IndexError) or any(t in str(failure) for t in _OUT_OF_RANGE), (
+                f"{sample!r}: {raised!r} for PyTorch's {failure!r}"
+            )
         if type(failure) is IndexError:
             assert isinstance(raised, IndexError), f"{sample!r}: {raised!r} for PyTorch's {failure!r}"
     else:

@@ -38,7 +38,17 @@ def shape_of(op: str, *operands: object, numpy: bool = False) -> tuple:
 
 @pytest.mark.parametrize(
     "start, end, step, length",
-    [(None, None, 1, S0), (1, None, 1, S0 - 1), (None, -1, 1, S0 - 1), (1, -1, 1, S0 - 2), (0, 2**63 - 1, 1, S0), (-1, None, 1, 1), (0, 1, 1, 1), (0, 2, 1, 2), (5, 5, 1, 0)],
+    [
+        (None, None, 1, S0),
+        (1, None, 1, S0 - 1),
+        (None, -1, 1, S0 - 1),
+        (1, -1, 1, S0 - 2),
+        (0, 2**63 - 1, 1, S0),
+        (-1, None, 1, 1),
+        (0, 1, 1, 1),
+        (0, 2, 1, 2),
+        (5, 5, 1, 0),
+    ],
 )
 def test_slices_of_a_symbol_are_exact(start: int | None, end: int | None, step: int, length: object) -> None:
     bound = lambda b: NONE if b is None else Int(b)
