@@ -52,7 +52,15 @@ def place_of(location: ir.Location | str) -> Place:
     match = _FILE_LOCATION.search(text) or _PLAIN_LOCATION.search(text)
     if match is None:
         return Place()
-    return Place(match["file"].replace('\\"', '"').replace("\\\\", "\\"), int(match["line"]), int(match["column"]))
+    return Place(_unescape(match["file"]), int(match["line"]), int(match["column"]))
+
+
+def _unescape(text: str) -> str:
+    """A string as MLIR prints it: `\\\\` is a backslash, `\\22` the byte 0x22."""
+    if "\\" not in text:
+        return text
+    plain = re.sub(rb"\\([0-9A-F]{2}|\\)", lambda m: b"\\" if m[1] == b"\\" else bytes.fromhex(m[1].decode()), text.encode())
+    return plain.decode(errors="replace")
 
 
 def at(op: ir.Operation, severity: str, message: str, *notes: tuple[ir.Operation, str]) -> Diagnostic:

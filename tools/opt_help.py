@@ -45,7 +45,7 @@ def list_passes(settings: Settings) -> str:
     lines = ["tierup's passes"]
     for name, cls in registry.passes().items():
         lines.append(_entry(f"  --{name}", cls.summary(), 34))
-        lines += [f"      {o.flag}=<{o.type_name}>  (default: {_default(o.default)})" for o in options_of(cls)]
+        lines += [f"      {o.flag}=<{o.type_name}>  (default: {spell_default(o.default)})" for o in options_of(cls)]
     lines += ["", "MLIR's passes and pass pipelines", *textwrap.wrap(", ".join(mlir_passes.NAMES), 110, initial_indent="  ", subsequent_indent="  ",
                                                                        break_on_hyphens=False)]  # fmt: skip
     return "\n".join(lines)
@@ -64,7 +64,7 @@ def _explain(name: str) -> str:
     if cls is None:
         raise UsageError(f"'{name}' is MLIR's; see https://mlir.llvm.org/docs/Passes")
     parts = [f"--{name}", cls.summary(), describe(cls)]
-    parts += [f"  {o.flag}=<{o.type_name}>  (default: {_default(o.default)})" for o in options_of(cls)]
+    parts += [f"  {o.flag}=<{o.type_name}>  (default: {spell_default(o.default)})" for o in options_of(cls)]
     return "\n\n".join(p for p in parts if p)
 
 
@@ -74,8 +74,13 @@ def describe(cls: type[Pass]) -> str:
     return inspect.cleandoc(module.__doc__ or "") if module is not None else ""
 
 
-def _default(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value) or '""'
+def spell_default(value: object) -> str:
+    """An option's default as it is written on a command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    return str(value) or '""'
 
 
 def _entry(head: str, text: str, width: int) -> str:

@@ -1,0 +1,21 @@
+// RUN: tierup-opt --list-passes | FileCheck %s --check-prefix=PASSES
+// PASSES: tierup's passes
+// PASSES: --tierup-verify-graph Check the contract `graph`
+// PASSES: MLIR's passes and pass pipelines
+// PASSES: canonicalize
+// PASSES: one-shot-bufferize
+
+// RUN: tierup-opt --list-pipelines | FileCheck %s --check-prefix=PIPELINES
+// PIPELINES: lower-cpu:
+
+// RUN: tierup-opt --help | FileCheck %s --check-prefix=HELP
+// HELP: USAGE  tierup-opt [options] [passes] [FILE]
+// HELP: --pass-pipeline=TEXT
+// HELP: --mlir-print-ir-after=PASS,...
+// HELP: --tierup-verify-profiled
+// HELP: lower-cpu
+
+// RUN: tierup-opt --help --tierup-verify-guarded | FileCheck %s --check-prefix=ONE
+// ONE: --tierup-verify-guarded
+// ONE: Check the contract `guarded`
+// ONE: error: 'torch.aten.tanh' op breaks the contract 'guarded'
