@@ -19,7 +19,7 @@ from tierup.frontend.python import (
 )
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.frame import Frame, WillRaise
-from tierup.frontend.python.indexing import require_own_list
+from tierup.frontend.python.stores import require_own_list
 from tierup.frontend.python.values import (
     NONE,
     Array,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.frontend.python import arrays, attributes, indexing, table
+from tierup.frontend.python import arrays, attributes, indexing, stores, table
 from tierup.frontend.python.arrays import as_array, is_operand, truth
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, Unjoinable, WillRaise
@@ -431,7 +431,7 @@ def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         _assign_tuple(frame, target, value)
     elif isinstance(target, ast.Subscript):
-        indexing.store(frame, target, evaluate(frame, target.value), evaluate(frame, target.slice), value)
+        stores.store(frame, target, evaluate(frame, target.value), evaluate(frame, target.slice), value)
     elif isinstance(target, ast.Attribute):
         raise frame.error(target, f"assignment to the attribute `.{target.attr}`", f"write into the array: .{target.attr}[...] = value, or return it")
     else:

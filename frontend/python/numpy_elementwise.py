@@ -35,7 +35,7 @@ _UNARY: dict[np.ufunc, str] = {
     np.sqrt: "sqrt", np.square: "square", np.absolute: "abs", np.sign: "sign", np.reciprocal: "reciprocal", np.negative: "neg",
     np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan",
     np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "asinh", np.arccosh: "acosh", np.arctanh: "atanh",
-    np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc", np.rint: "round",
+    np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc",
     np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signbit: "signbit",
     np.logical_not: "logical_not", np.invert: "bitwise_not",
 }  # fmt: skip
@@ -172,6 +172,18 @@ def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = ZERO) -> Val
     if operand.dtype is not None and operand.dtype.kind in "iu":
         return as_array(frame, node, operand, fresh=True)
     return Array(frame.em.numpy("aten.round", [operand.ssa]), operand.rank, operand.min_rank, operand.dtype)
+
+
+@function(np.rint)
+def rint(frame: Frame, node: ast.AST, x: Value) -> Value:
+    """round, which leaves ints ints; a factor 1 of the dtype that exp gives makes floats of them, as np.rint does."""
+    em = frame.em
+    operand = as_array(frame, node, x)
+    ssa = em.numpy("aten.round", [operand.ssa])
+    if operand.dtype is None or operand.dtype.kind != "f":
+        zero = em.numpy("aten.new_zeros", [operand.ssa, em.int_list([]), em.none, em.none, em.none, em.none])
+        ssa = em.numpy("aten.mul.Tensor", [ssa, em.numpy("aten.exp", [zero])])
+    return Array(ssa, operand.rank, operand.min_rank, ufunc_dtype(np.rint, operand))
 
 
 @function(np.nan_to_num)

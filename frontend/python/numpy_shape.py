@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python import arrays, indexing
+from tierup.frontend.python import arrays, index_items, indexing, stores
 from tierup.frontend.python.arrays import as_array, as_int, int_list
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none, sum_
@@ -43,8 +43,8 @@ def known_rank(frame: Frame, node: ast.AST, x: Array, what: str) -> int:
 
 
 def viewed(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
-    """A view of x; NumPy gives an array, not a scalar, even of rank 0."""
-    return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=False)
+    """A view of x: an array even of rank 0, but of a NumPy scalar a scalar."""
+    return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=x.decays and x.rank == 0)
 
 
 def copied(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
@@ -152,7 +152,7 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value) -> Value:
     x = as_array(frame, node, array)
     sizes, rank = int_list(frame, node, shape)
-    return viewed(x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank)
+    return replace(viewed(x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
 
 
 @function(np.atleast_1d)
@@ -399,7 +399,7 @@ def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axi
     dim = constant(frame, node, axis, "`axis`") % max(rank, 1)
     if index.rank != rank:
         raise frame.error(node, "np.take_along_axis with indices of another or unknown rank", "give both arrays the same rank")
-    items: list[Value] = []
+    items: list[Array | None] = []
     for i in range(rank):
         if i == dim:
             items.append(index)
@@ -408,7 +408,7 @@ def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axi
         counting = em.numpy("aten.arange", [length.ssa, em.int(4), em.none, em.none, em.none])
         shape = [em.int(-1) if j == i else em.int(1) for j in range(rank)]
         items.append(Array(em.numpy("aten.reshape", [counting, em.int_list(shape)]), rank, dtype=np.dtype(np.int64)))
-    return indexing.load(frame, node, x, Sequence("tuple", items))
+    return index_items.gather(frame, x, items)
 
 
 @function(np.nonzero, method="nonzero")
@@ -464,7 +464,7 @@ def size(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 @method("fill")
 def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
     arrays.require_mutation(frame)
-    indexing.fill(frame, node, as_array(frame, node, a), value)
+    stores.fill(frame, node, as_array(frame, node, a), value)
     return NONE
 
 
@@ -472,5 +472,5 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
 def add_at(frame: Frame, node: ast.AST, a: Value, indices: Value, b: Value) -> Value:
     if not isinstance(a, Array):
         raise frame.error(node, "np.add.at on a value that is not an array")
-    indexing.add_at(frame, node, a, indices, b)
+    stores.add_at(frame, node, a, indices, b)
     return NONE

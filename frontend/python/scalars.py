@@ -98,6 +98,8 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
         return _power(frame, node, a, b)
     if "float" in kinds or op is ast.Div:
         return _float_binary(frame, node, op, a, b, both_ints="float" not in kinds)
+    if op in (ast.FloorDiv, ast.Mod):
+        _refuse_zero(frame, b, "integer division or modulo by zero")
     if op not in _INT:
         raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints known only at run time", "use arrays (np.int64(...)) for bit operations")
     return Scalar(em.scalar(_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.int), "int")
@@ -107,16 +109,29 @@ def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, 
     em = frame.em
     if op is ast.Div:
         if both_ints:
+            _refuse_zero(frame, b, "division by zero")
             return Scalar(em.scalar("aten.div.int", [to_int(frame, a), to_int(frame, b)], em.types.float), "float")
+        _refuse_zero(frame, b, "float division by zero")
         return Scalar(em.scalar("aten.div.float", [to_float(frame, a), to_float(frame, b)], em.types.float), "float")
     x, y = to_float(frame, a), to_float(frame, b)
     if op in _FLOAT:
         return Scalar(em.scalar(_FLOAT[op], [x, y], em.types.float), "float")
     if op in (ast.FloorDiv, ast.Mod):
-        what = "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero"
-        raise_if(frame, em.scalar("aten.eq.float", [y, em.float(0.0)], em.types.bool), "ZeroDivisionError", what)
+        _refuse_zero(frame, b, "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero")
         return _through_float64(frame, "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor", x, y)
     raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
+
+
+def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
+    """Python's ZeroDivisionError: torch's scalar division gives infinity."""
+    em = frame.em
+    if isinstance(divisor, Const) and divisor.value != 0:
+        return
+    if number_kind(divisor) == "float":
+        is_zero = em.scalar("aten.eq.float", [to_float(frame, divisor), em.float(0.0)], em.types.bool)
+    else:
+        is_zero = em.scalar("aten.eq.int", [to_int(frame, divisor), em.int(0)], em.types.bool)
+    raise_if(frame, is_zero, "ZeroDivisionError", message)
 
 
 def _through_float64(frame: Frame, name: str, *operands: ir.Value) -> Scalar:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.frontend.python import arrays, conditionals, indexing, loops
+from tierup.frontend.python import arrays, conditionals, loops, stores
 from tierup.frontend.python.attributes import load as load_attribute
 from tierup.frontend.python.branch import PendingIf, raise_error
 from tierup.frontend.python.expressions import (
@@ -129,7 +129,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
         value = evaluate(frame, node.value)
         frame.at(node)
-        indexing.update_item(frame, node, op, owner, index, value)
+        stores.update_item(frame, node, op, owner, index, value)
         return None
     if isinstance(target, ast.Attribute):
         current = load_attribute(frame, target, evaluate(frame, target.value), target.attr)
@@ -146,7 +146,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
     if isinstance(current, Array):
         frame.env[target.id] = arrays.update(frame, node, op, current, value)
     elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
-        indexing.require_own_list(frame, node, current)
+        stores.require_own_list(frame, node, current)
         current.items.extend(value.items)
     else:
         frame.env[target.id] = operate(frame, node, op, current, value)

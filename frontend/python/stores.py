@@ -1,0 +1,149 @@
+"""`x[...] = v` and `x[...] op= v`: writing parts of arrays, and items of lists."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from tierup.frontend.python import arrays, indexing
+from tierup.frontend.python.arrays import as_array, rank_ssa, require_mutation, weak
+from tierup.frontend.python.branch import select
+from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.index_items import (
+    gather,
+    has_index_arrays,
+    optional_list,
+    take_apart,
+    view_of,
+    with_index_arrays,
+)
+from tierup.frontend.python.scalars import SYMBOLS
+from tierup.frontend.python.values import (
+    Array,
+    Const,
+    Sequence,
+    Value,
+    describe,
+    is_number,
+)
+
+
+def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value) -> None:
+    """`owner[index] = value`."""
+    if isinstance(owner, Sequence):
+        _store_sequence(frame, node, owner, index, value)
+        return
+    if not isinstance(owner, Array):
+        raise frame.error(node, f"assignment to an item of {describe(owner)}", "build a new one, or use an array")
+    require_mutation(frame)
+    items = take_apart(frame, node, index)
+    if has_index_arrays(items):
+        base, indices = with_index_arrays(frame, node, owner, items)
+        _refuse_detached(frame, node, base)
+        _put(frame, node, base, indices, value)
+        return
+    view = view_of(frame, node, owner, items)
+    _refuse_detached(frame, node, view)
+    fill(frame, node, view, value)
+
+
+def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
+    """`view[...] = value`: NumPy's unsafe cast, value broadcast to the view."""
+    em = frame.em
+    if is_number(value):
+        if arrays.number_kind(value) != "bool":
+            em.numpy("aten.fill_.Scalar", [view.ssa, arrays.number(frame, value)])
+            return
+        value = arrays.strong(frame, node, value)
+    em.numpy("aten.copy_", [view.ssa, as_array(frame, node, value).ssa, em.bool(False)])
+
+
+def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
+    em = frame.em
+    new = weak(frame, value, base) if is_number(value) else as_array(frame, node, value)
+    em.numpy("aten.index_put_", [base.ssa, optional_list(frame, indices), new.ssa, em.bool(accumulate)])
+
+
+def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
+    """numpy.add.at: repeated indices add up."""
+    require_mutation(frame)
+    items = take_apart(frame, node, index)
+    if not has_index_arrays(items):
+        update_item(frame, node, ast.Add, owner, index, value)
+        return
+    base, indices = with_index_arrays(frame, node, owner, items)
+    _refuse_detached(frame, node, base)
+    _put(frame, node, base, indices, value, accumulate=True)
+
+
+def _refuse_detached(frame: Frame, node: ast.AST, view: Array) -> None:
+    if view.detached:
+        raise frame.error(node, "assignment through a slice with a negative step", "reverse the value instead: x[...] = value[::-1]")
+
+
+def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, value: Value) -> None:
+    if owner.kind == "tuple":
+        raise WillRaise(TypeError("'tuple' object does not support item assignment"))
+    require_own_list(frame, node, owner)
+    if not isinstance(index, Const) or not isinstance(index.value, int):
+        raise frame.error(node, f"{describe(index)} as the index of a list", "use a constant index, or an array", NeedsStatic)
+    try:
+        owner.items[index.value] = value
+    except IndexError as e:
+        raise WillRaise(IndexError("list assignment index out of range")) from e
+
+
+def require_own_list(frame: Frame, node: ast.AST, owner: Sequence) -> None:
+    """A list may change only where the code runs exactly once after the list was made."""
+    if owner.external:
+        raise frame.error(node, "changing a list from outside the function", "return a new list")
+    if owner.region != frame.em.region:
+        remedy = "make an array with np.empty and assign its rows, or loop over a constant range"
+        raise frame.error(node, "changing a list inside a branch or loop that the run decides", remedy, NeedsStatic)
+
+
+def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
+    """`owner[index] op= value`."""
+    if not isinstance(owner, Array):
+        _update_static_item(frame, node, op, owner, index, value)
+        return
+    require_mutation(frame)
+    items = take_apart(frame, node, index)
+    if has_index_arrays(items):
+        base, indices = with_index_arrays(frame, node, owner, items)
+        _refuse_detached(frame, node, base)
+        _put(frame, node, base, indices, arrays.update(frame, node, op, gather(frame, base, indices), value))
+        return
+    view = view_of(frame, node, owner, items)
+    _refuse_detached(frame, node, view)
+    _update_view(frame, node, op, view, value)
+
+
+def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, value: Value) -> None:
+    """A view of rank >= 1 is written in place; an element is read, computed with NumPy's promotion, and stored with a cast."""
+    em = frame.em
+
+    def element() -> Value:
+        fill(frame, node, view, arrays.binary(frame, node, op, view, value))
+        return view
+
+    if view.rank == 0 and view.decays:
+        element()
+    elif not view.may_be_scalar:
+        arrays.update(frame, node, op, view, value)
+    else:
+        is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, view), em.int(0)], em.types.bool)
+        select(frame, node, is_scalar, element, lambda: arrays.update(frame, node, op, replace(view, decays=False), value))
+
+
+def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
+    """An array held in a list or dict: written in place, the container stays as it is."""
+    current = indexing.load(frame, node, owner, index)
+    if isinstance(current, Array):
+        if not current.may_be_scalar:
+            arrays.update(frame, node, op, current, value)
+            return
+        if isinstance(owner, Sequence) and not owner.external:
+            store(frame, node, owner, index, arrays.update(frame, node, op, current, value))
+            return
+    raise frame.error(node, f"`{SYMBOLS[op]}=` on {describe(current)} in {describe(owner)}", "use an array for it")
