@@ -9,7 +9,7 @@ No op carries fastmath flags, so LLVM keeps every rounding step: the error-compe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Sequence, Union
+from typing import Callable, Sequence, Union
 
 import numpy as np
 
@@ -197,6 +197,12 @@ class Emit:
     def narrowed(self, x: Float) -> Float:
         """An f64 value of `wide`, rounded to f32."""
         return Float(self, self.op("arith.truncf", self.float_type, x))
+
+    def through_f64(self, build: Callable[..., Float], *operands: Float) -> Float:
+        """`build` in f64: as it stands for f64, on widened operands with its result rounded for f32."""
+        if self.format is F64:
+            return build(self, *operands)
+        return self.narrowed(build(self.wide, *[self.widen(x) for x in operands]))
 
 
 class Value:
