@@ -80,21 +80,41 @@ def elementwise(tensor: ir.Value, element: ir.Type, body: Callable[[ir.Value], i
 def generic(inputs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], out: ir.Value, body: Callable[[list[ir.Value]], ir.Value]) -> ir.Value:
     """A parallel linalg.generic over the shape of `out`, which it overwrites; `maps` says where each input is read."""
     rank = ir.ShapedType(out.type).rank
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    return loops(inputs, [*maps, ir.AffineMap.get_identity(rank)], [out], ["parallel"] * rank, lambda xs, _: [body(xs)])[0]
+
+
+def loops(
+    inputs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    outs: Sequence[ir.Value],
+    iterators: Sequence[str],
+    body: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:
+    """linalg.generic: `body` is given the elements of inputs and of outs and returns the new elements of outs."""
     made = op(
         "linalg.generic",
-        [*inputs, out],
-        [out.type],
+        [*inputs, *outs],
+        [out.type for out in outs],
         regions=1,
-        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (*maps, ir.AffineMap.get_identity(rank))]),
-        iterator_types=ir.ArrayAttr.get([parallel] * rank),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), 1]),
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+        iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
     )
-    types = [ir.ShapedType(v.type).element_type for v in (*inputs, out)]
+    types = [ir.ShapedType(v.type).element_type for v in (*inputs, *outs)]
     block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     with ir.InsertionPoint(block):
-        op("linalg.yield", [body(list(block.arguments)[:-1])])
-    return made.results[0]
+        arguments = list(block.arguments)
+        op("linalg.yield", body(arguments[: len(inputs)], arguments[len(inputs) :]))
+    return list(made.results)
+
+
+def loop_index(axis: int) -> ir.Value:
+    """The position in a loop of the linalg.generic whose body is being built."""
+    return value("linalg.index", [], index_type(), dim=ir.IntegerAttr.get(integer_type(64), axis))
+
+
+def index_to_i64(number: ir.Value) -> ir.Value:
+    return value("arith.index_cast", [number], integer_type(64))
 
 
 def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:

@@ -1,0 +1,14 @@
+"""Reductions and normalisations as loops: what `tierup-lower-reductions` puts in place of torch ops."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tierup.lowering.reductions import cumulative, extremes, normalisation, statistics, sums
+from tierup.lowering.reductions.call import Lowering
+
+
+@cache
+def lowerings() -> dict[str, Lowering]:
+    """All lowerings by op name."""
+    return {name: f for family in (sums, extremes, statistics, normalisation, cumulative) for name, f in family.LOWERINGS.items()}

@@ -1,0 +1,75 @@
+"""A call of an op that is being lowered: its operands read, its results described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tierup.dialect.dtypes import DType
+from tierup.dialect.mlir import ir
+from tierup.lowering import tensors
+from tierup.lowering.pointwise.context import NotHandled, parameter, tensor_type
+from tierup.lowering.pointwise.formula import Parameter
+from tierup.lowering.pointwise.scalar import Number
+from tierup.lowering.tensors import Tensor
+
+
+@dataclass(frozen=True)
+class Call:
+    """An op of the torch dialect."""
+
+    op: ir.Operation
+
+    def tensor(self, i: int) -> Tensor:
+        return tensors.of_torch(self.op.operands[i])
+
+    def optional_tensor(self, i: int) -> Tensor | None:
+        """An operand that may be None."""
+        value = self.op.operands[i]
+        while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
+            value = value.owner.operation.operands[0]
+        return None if str(value.type) == "!torch.none" else tensors.of_torch(value)
+
+    def parameter(self, i: int) -> Parameter:
+        """A number, string or None; a Scalar when the program computes it; None when the op has fewer operands."""
+        return parameter(self.op.operands[i]) if i < len(self.op.operands) else None
+
+    def known(self, i: int) -> Number | str | None:
+        """A parameter that must be a constant. Raises NotHandled."""
+        value = self.parameter(i)
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            raise NotHandled
+        return value
+
+    def ints(self, i: int) -> list[int] | None:
+        """A list of constant ints, an int as a list of one, or None. Raises NotHandled."""
+        value = self.op.operands[i]
+        owner = value.owner
+        while isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.derefine":
+            value = owner.operation.operands[0]
+            owner = value.owner
+        if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.prim.ListConstruct":
+            items = [parameter(v) for v in owner.operation.operands]
+            if all(type(v) is int for v in items):
+                return items
+            raise NotHandled
+        found = parameter(value)
+        if found is None:
+            return None
+        if type(found) is int:
+            return [found]
+        raise NotHandled
+
+    def dtype(self, result: int = 0) -> DType:
+        """A result's dtype, as inference found it."""
+        return tensor_type(self.op.results[result].type).dtype
+
+
+def axes_of(dims: Sequence[int] | None, rank: int, *, empty_means_all: bool = True) -> list[int]:
+    """The axes that a reduction runs over, sorted."""
+    if dims is None or (empty_means_all and not dims):
+        return list(range(rank))
+    return sorted({d % rank for d in dims}) if rank else []
+
+
+Lowering = Callable[[Call], "list[Tensor]"]

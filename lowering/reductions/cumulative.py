@@ -1,0 +1,50 @@
+"""Running sums and products: dialect/kernels/reductions.py's `_cumulate` as loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering import tensors
+from tierup.lowering.loops import nest
+from tierup.lowering.pointwise.scalar import Scalar, constant
+from tierup.lowering.reductions.call import Call, Lowering
+from tierup.lowering.tensors import Tensor, pointwise, widened
+
+
+def _cumulate(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
+    def lower(c: Call) -> list[Tensor]:
+        x, target = c.tensor(0), c.dtype()
+        dims = c.ints(1)
+        if not x.rank or dims is None:
+            return [pointwise(x, [(x, range(x.rank))], target, lambda v: v)]
+        axis = dims[0] % x.rank
+        carried = dtypes.f64 if target is dtypes.f32 else widened(target)
+        dynamic = [x.size(i) for i, size in enumerate(x.sizes) if size is None]
+        out = tensors.empty(x.sizes, dynamic, target)
+        # -0.0 stays -0.0 when nothing but -0.0 came before
+        first = constant(-0.0 if start == 0 and carried.is_float else start, carried)
+        outer = [i for i in range(x.rank) if i != axis]
+
+        def line(positions: list[ir.Value], state: list[ir.Value]) -> list[ir.Value]:
+            def step(inner: list[ir.Value], carry: list[ir.Value]) -> list[ir.Value]:
+                at = list(positions)
+                at.insert(axis, inner[0])
+                element = Scalar(b.value("tensor.extract", [x.value, *at], ir.ShapedType(x.value.type).element_type), x.dtype)
+                running = combine(Scalar(carry[1], carried), element.cast(target).cast(carried))
+                written = b.value("tensor.insert", [running.cast(target).value, carry[0], *at], carry[0].type)
+                return [written, running.value]
+
+            return [nest([x.size(axis)], [state[0], first.value], step)[0]]
+
+        return [Tensor(nest([x.size(i) for i in outer], [out], line)[0], target, x.sizes)]
+
+    return lower
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "aten.cumsum": _cumulate(0, lambda x, y: x + y),
+    "aten.cumprod": _cumulate(1, lambda x, y: x * y),
+}

@@ -1,0 +1,46 @@
+"""tierup-lower-reductions: reductions, softmax, layer norm and running sums of the torch dialect become loops.
+
+    %1 = torch.aten.sum.dim_IntList %0, [1], false, none : !torch.vtensor<[?,4],f16> -> !torch.vtensor<[?],f16>
+becomes
+    linalg.generic, parallel over rows and reducing columns, that adds in f32; another that rounds to f16
+
+with tier 0's accumulators, identities, NaN and order of extremes for every dtype (lowering/reductions). Each is written as
+few loops as its formula has; fusing them is for the passes on linalg.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.infer import PROMOTION
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.pointwise.context import NotHandled, load_casts
+from tierup.lowering.reductions import lowerings
+from tierup.lowering.reductions.call import Call
+
+
+@register
+@dataclass(frozen=True)
+class LowerReductions(Pass):
+    """Lower reductions and normalisations to linalg with tier 0's semantics for every dtype."""
+
+    name = "tierup-lower-reductions"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        load_casts(function.context)
+        table = lowerings()
+        for op in list(b.walk(function)):
+            lowering = table.get(op.name.removeprefix("torch."))
+            if lowering is None or PROMOTION in op.attributes:
+                continue
+            try:
+                with op.location, ir.InsertionPoint(op):
+                    made = lowering(Call(op))
+                    replacements = [m.to_torch(r.type) for m, r in zip(made, op.results, strict=True)]
+            except NotHandled:
+                continue  # dims or types that only the run knows: another pass may still do it
+            for result, replacement in zip(op.results, replacements, strict=True):
+                result.replace_all_uses_with(replacement)
+            op.erase()
