@@ -16,7 +16,7 @@ from tierup.dialect.values import Tensor
 
 # Ops of the graph that are no rows of the op table: constants, control flow, calls, casts between types of one value.
 STRUCTURE = frozenset({
-    "func.call", "func.func", "func.return",
+    "func.call", "func.func", "func.return", "torch.aten._set_item.t", "torch.aten.append.t", "torch.aten.insert.t",
     "torch.bind_symbolic_shape", "torch.constant.bool", "torch.constant.device", "torch.constant.float", "torch.constant.int",
     "torch.constant.none", "torch.constant.number", "torch.constant.str", "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch.derefine",
     "torch.overwrite.tensor.contents", "torch.prim.If", "torch.prim.If.yield", "torch.prim.ListConstruct", "torch.prim.ListUnpack",

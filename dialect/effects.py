@@ -21,7 +21,6 @@ from tierup.dialect import optable
 from tierup.dialect.mlir import ir, register_torch_dialect
 from tierup.dialect.optable.core import Aliasing, Op
 
-
 # Pure in C++ already. A second interface on one op corrupts memory; a test probes that this list is whole.
 NATIVE = frozenset({"torch.vtensor.literal", "torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 

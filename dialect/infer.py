@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,7 @@ def infer_function(func: ir.Operation, arguments: Sequence[Value], functions: Ma
     Raises InferenceError when an op cannot run on such operands.
     """
     walker = _Walker(functions or {})
+    walker.lists_change = any(map(_writes_lists, (func, *walker.functions.values())))
     walker.out.results = walker.function(func, arguments)
     walker.out.ties = walker.ctx.ties
     return walker.out
@@ -61,11 +63,18 @@ class _Walker:
         self.out = Inference()
         self.functions = functions
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
+        self.lists_change = False
+
+    def set(self, value: ir.Value, known: Value) -> None:
+        """Note what is known of `value`. Of a list that may be written later that is only what its type says."""
+        if self.lists_change and isinstance(known, List) and _may_be_written(value):
+            known = torch_types.value_of(value.type)
+        self.out.values[value] = known
 
     def function(self, func: ir.Operation, arguments: Sequence[Value]) -> tuple[Value, ...]:
         block = func.regions[0].blocks[0]
         for argument, value in zip(block.arguments, arguments, strict=True):
-            self.out.values[argument] = value
+            self.set(argument, value)
         return self.block(block)
 
     def block(self, block: ir.Block) -> tuple[Value, ...]:
@@ -81,7 +90,7 @@ class _Walker:
             else:
                 results = self.row(op, operands)
             for result, value in zip(op.results, results, strict=True):
-                self.out.values[result] = value
+                self.set(result, value)
         return ()
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
@@ -107,9 +116,10 @@ class _Walker:
     def with_facts(self, site: ir.Value, value: Value, fact: Fact) -> Value:
         """What is known of a value that fits `fact`. Sizes that stay unknown become run-time sizes of `site`."""
         if isinstance(fact, ProfiledScalar):
-            kind = {"int": Int, "float": Float, "bool": Bool}.get(fact.kind or "")
+            kind: Any = {"int": Int, "float": Float, "bool": Bool}.get(fact.kind or "")
             known = isinstance(value, (Int, Float, Bool)) and value.value is not None
-            return value if kind is None or known else kind(fact.value)  # type: ignore[arg-type]  # of the kind's own type
+            refined: Value = value if kind is None or known else kind(fact.value)
+            return refined
         if not isinstance(value, Tensor):
             return value
         shape = value.shape
@@ -129,6 +139,26 @@ class _Walker:
         if (site, dim) not in self.loop_sizes:
             self.loop_sizes[site, dim] = self.ctx.fresh()
         return self.loop_sizes[site, dim]
+
+
+LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
+
+
+def _writes_lists(func: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or op.operation.name in LIST_WRITERS
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return found
+
+
+def _may_be_written(value: ir.Value) -> bool:
+    """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table."""
+    return any(optable.lookup(use.owner.operation.name) is None for use in value.uses)
 
 
 def join(a: Value, b: Value) -> Value:
@@ -222,7 +252,7 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
     for _ in range(_MAX_LOOP_ROUNDS):
         walker.out.values[body.arguments[0]] = Int(0) if runs_once else Int()
         for argument, value in zip(list(body.arguments)[1:], carried, strict=True):
-            walker.out.values[argument] = value
+            walker.set(argument, value)
         ties = len(walker.ctx.ties)
         after = walker.block(body)[1:]
         joined = tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, carried, after, strict=True))
@@ -245,7 +275,7 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
     """fusion_group, fallback: a body isolated from above whose arguments are the operands."""
     block = op.regions[0].blocks[0]
     for argument, value in zip(block.arguments, operands, strict=True):
-        walker.out.values[argument] = refine(value, argument.type)
+        walker.set(argument, refine(value, argument.type))
     return walker.block(block)
 
 

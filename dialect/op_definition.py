@@ -55,7 +55,7 @@ class OpDefinition:
         self.check(op)
 
 
-DEFINITIONS: dict[str, OpDefinition] = {}
+DEFINITIONS: dict[str, OpDefinition] = {}  # whole once ops.py is imported; take it from there
 
 
 def define(

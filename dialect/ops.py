@@ -13,7 +13,7 @@ from tierup.dialect.profiled import Fact
 from tierup.dialect.spelling import closest
 
 __all__ = [
-    "DEFINITIONS", "OpDefinition", "bailout", "check", "create", "facts_of", "fusion_group", "fallback", "guard", "is_profiled",
+    "DEFINITIONS", "OpDefinition", "bailout", "check", "create", "facts_of", "fallback", "fusion_group", "guard", "is_profiled",
     "profile", "profiled_attr", "register", "verify", "yield_",
 ]  # fmt: skip
 
@@ -74,7 +74,9 @@ def create(
     ).operation
 
 
-def profile(value: ir.Value, slot: int, facts: Fact | None = None, *, loc: ir.Location | None = None, ip: ir.InsertionPoint | None = None) -> ir.Value:
+def profile(
+    value: ir.Value, slot: int, facts: Fact | None = None, *, loc: ir.Location | None = None, ip: ir.InsertionPoint | None = None
+) -> ir.Value:
     """`tierup.profile`; its result."""
     attributes = {"slot": _i64(slot)}
     if facts is not None:
@@ -106,7 +108,12 @@ def bailout(
 
 
 def check(
-    values: Sequence[ir.Value], facts: Sequence[Fact], types: Sequence[ir.Type], *, loc: ir.Location | None = None, ip: ir.InsertionPoint | None = None
+    values: Sequence[ir.Value],
+    facts: Sequence[Fact],
+    types: Sequence[ir.Type],
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
 ) -> tuple[list[ir.Value], ir.Value]:
     """`tierup.check`: the refined values, of these types, and whether all fit (`!torch.bool`)."""
     expected = ir.ArrayAttr.get([profiled_attr(f) for f in facts])

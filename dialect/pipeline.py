@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, Union
+from typing import Protocol
 
 from tierup.dialect import diagnostics, mlir_passes, ops
 from tierup.dialect.mlir import ir, passmanager
@@ -63,7 +63,7 @@ class Nest:
         return f"{self.anchor}({','.join(map(str, self.steps))})"
 
 
-Step = Union[OwnPass, MlirPass, Nest]
+Step = OwnPass | MlirPass | Nest
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ def _step(element: Element, anchor: str) -> Step:
     if anchor == "func.func" and not cls.on_functions():
         raise PipelineError(f"pass '{cls.name}' works on a whole module: it cannot stand under func.func", element.at)
     if anchor not in ("builtin.module", "func.func"):
-        raise PipelineError(f"pass '{cls.name}' works on modules{' and functions' if cls.on_functions() else ''}, not on {anchor}", element.at)
+        works_on = "modules and functions" if cls.on_functions() else "modules"
+        raise PipelineError(f"pass '{cls.name}' works on {works_on}, not on {anchor}", element.at)
     try:
         return OwnPass(make(cls, split_options(element.options or "")))
     except PipelineError as e:

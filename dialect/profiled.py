@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Union
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.dims import Dim, symbol
 from tierup.dialect.dtypes import DType
 
-Size = Union[int, str, None]  # static, a symbol (at least 2, equal wherever the name stands), unknown
+Size = int | str | None  # static, a symbol (at least 2, equal wherever the name stands), unknown
 
 CPU = "cpu"
 
@@ -93,7 +94,7 @@ class Profiled:
         """Whether every fact holds of `array`. Symbols are bound in `symbols` as they are met, so that several values
         can be held to one binding; on a mismatch some may be left bound."""
         if array is None:
-            return self == UNDEFINED or self == TOP
+            return self in (UNDEFINED, TOP)
         if self.defined is False:
             return False
         if self.dtype is not None and array.dtype != self.dtype.numpy:
@@ -117,9 +118,8 @@ class Profiled:
         if self.strides is None:
             return True
         actual = _strides_of(array)
-        return all(want is None or have == want or size == 1 for want, have, size in zip(self.strides, actual, array.shape, strict=True)) or (
-            array.size == 0
-        )
+        told = zip(self.strides, actual, array.shape, strict=True)
+        return array.size == 0 or all(want is None or have == want or size == 1 for want, have, size in told)
 
     @property
     def complete(self) -> bool:
@@ -242,7 +242,7 @@ class ProfiledScalar:
         return ProfiledScalar(None if kind == "number" else kind, _READ[kind](value) if equals else None)
 
 
-Fact = Union[Profiled, ProfiledScalar]
+Fact = Profiled | ProfiledScalar
 
 
 def observe(value: object) -> Fact | None:
@@ -329,4 +329,4 @@ def _read_number(text: str) -> None:
     raise ValueError("a number of unknown kind has no value")
 
 
-_READ = {"int": int, "float": float, "bool": _read_bool, "number": _read_number}
+_READ: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": _read_bool, "number": _read_number}

@@ -16,7 +16,8 @@ from tierup.dialect.diagnostics import Diagnostic, Place
 from tierup.tools.opt_chunks import Chunk
 
 _DIRECTIVE = re.compile(
-    r"expected-(?P<severity>error|warning|note|remark)(?P<regex>-re)? *(?:@(?P<where>[+-]\d+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
+    r"expected-(?P<severity>error|warning|note|remark)(?P<regex>-re)? *"
+    r"(?:@(?P<where>[+-]\d+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
 )
 _ATTEMPT = re.compile(r"//.*expected-(error|warning|note|remark)")
 _CURRENT = "see current operation"  # a note for people that MLIR adds to what its verifier says
@@ -34,7 +35,8 @@ class Expected:
     met: bool = False
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        return self.severity == diagnostic.severity and self.line == diagnostic.place.line and self.pattern.search(diagnostic.message) is not None
+        here = self.severity == diagnostic.severity and self.line == diagnostic.place.line
+        return here and self.pattern.search(diagnostic.message) is not None
 
 
 def check_expected(chunk: Chunk, found: list[Diagnostic]) -> list[Diagnostic]:

@@ -46,8 +46,8 @@ def list_passes(settings: Settings) -> str:
     for name, cls in registry.passes().items():
         lines.append(_entry(f"  --{name}", cls.summary(), 34))
         lines += [f"      {o.flag}=<{o.type_name}>  (default: {spell_default(o.default)})" for o in options_of(cls)]
-    lines += ["", "MLIR's passes and pass pipelines", *textwrap.wrap(", ".join(mlir_passes.NAMES), 110, initial_indent="  ", subsequent_indent="  ",
-                                                                       break_on_hyphens=False)]  # fmt: skip
+    lines += ["", "MLIR's passes and pass pipelines"]
+    lines += [f"  {line}" for line in textwrap.wrap(", ".join(mlir_passes.NAMES), 108, break_on_hyphens=False)]
     return "\n".join(lines)
 
 

@@ -40,7 +40,8 @@ class PrintIR:
     def _print(self, when: str, name: str, op: ir.Operation, how: str = "") -> None:
         of = ""
         if op.name != "builtin.module":
-            of = f" ('{op.name}' operation" + (f": @{ir.StringAttr(op.attributes['sym_name']).value})" if "sym_name" in op.attributes else ")")
+            symbol = f": @{ir.StringAttr(op.attributes['sym_name']).value}" if "sym_name" in op.attributes else ""
+            of = f" ('{op.name}' operation{symbol})"
         shown = op
         if self.settings.print_module_scope:
             while shown.parent is not None:
@@ -71,7 +72,8 @@ class Timing:
         total = sum(self.seconds.values())
         rule = "===" + "-" * 73 + "==="
         title = "... Execution time report ..."
-        lines = [rule, f"{title:^79}".rstrip(), rule, f"  Total Execution Time: {total:.4f} seconds", "", "  ----Time----  ---Share--  Runs  ----Pass----"]
+        lines = [rule, f"{title:^79}".rstrip(), rule, f"  Total Execution Time: {total:.4f} seconds", ""]
+        lines.append("  ----Time----  ---Share--  Runs  ----Pass----")
         for name, spent in self.seconds.items():
             lines.append(f"  {spent:10.4f} s  {spent / total if total else 0:9.1%}  {self.runs[name]:5}  {name}")
         return "\n".join([*lines, f"  {total:10.4f} s  {1 if total else 0:9.1%}         Total"])

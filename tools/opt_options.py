@@ -25,7 +25,7 @@ class OptionRow:
 
 
 OPTIONS = (
-    OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes as one text, of tierup and MLIR at any nesting: builtin.module(a,func.func(b{x=1}))"),
+    OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes of tierup and MLIR as one text: builtin.module(a,func.func(b{x=1}))"),
     OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
     OptionRow("split-input-file", "split_input_file", "", "treat the parts between lines `// -----` as inputs of their own"),
     OptionRow("verify-diagnostics", "verify_diagnostics", "", "check diagnostics against `// expected-error@+1 {{...}}` comments"),

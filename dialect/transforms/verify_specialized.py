@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable, symbols, torch_types
 from tierup.dialect.contracts import STRUCTURE, VALUES, Contract, defined_functions, follows, function_names, walk
-from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.values import Tensor
 
-_NOT_NATIVE = frozenset({"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"})
+_NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
 
 
 @register

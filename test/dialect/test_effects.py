@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tierup.dialect import effects, optable
 from tierup.dialect.context import new_context
 from tierup.dialect.mlir import ir, passmanager, register_torch_dialect

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tierup.dialect import diagnostics
 from tierup.dialect.context import new_context, thread_context
 from tierup.dialect.ir_text import InvalidIR, parse_file, parse_module, verify_module
@@ -12,12 +13,12 @@ from tierup.dialect.mlir import ir
 
 
 def test_malformed_text_is_refused_with_its_place() -> None:
-    with pytest.raises(InvalidIR, match="-:2:1: error: custom op 'nonsense' is unknown"):
+    with pytest.raises(InvalidIR, match=r"-:2:1: error: custom op 'nonsense' is unknown"):
         parse_module("func.func @f() {\nnonsense\n}")
 
 
 def test_ops_of_unknown_dialects_are_refused() -> None:
-    with pytest.raises(InvalidIR, match="unregistered operation 'foo.bar'"):
+    with pytest.raises(InvalidIR, match=r"unregistered operation 'foo\.bar'"):
         parse_module('func.func @f() { "foo.bar"() : () -> ()\n return }')
 
 
@@ -74,4 +75,5 @@ def test_warnings_and_remarks_of_passes_reach_the_collector_in_order() -> None:
         diagnostics.warn(function, "odd")
         function.location.emit_error("bad")
         diagnostics.remark(function, "done")
-    assert [(d.severity, d.message) for d in found] == [("warning", "'func.func' op odd"), ("error", "bad"), ("remark", "'func.func' op done")]
+    told = [(d.severity, d.message) for d in found]
+    assert told == [("warning", "'func.func' op odd"), ("error", "bad"), ("remark", "'func.func' op done")]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tierup.dialect import dtypes, profiled
 from tierup.dialect.profiled import TOP, UNDEFINED, Profiled, ProfiledScalar
 
@@ -60,11 +61,8 @@ def below(draw: st.DrawFn, upper: Profiled) -> Profiled:
     other = draw(facts())
     if upper == TOP or other == UNDEFINED or upper.defined is False:
         return other if upper == TOP else upper
-    sizes = upper.sizes
-    if sizes is None:
-        sizes = other.sizes
-    else:
-        sizes = tuple(draw(_SIZE) if size is None else size for size in sizes)
+    known = upper.sizes
+    sizes = other.sizes if known is None else tuple(draw(_SIZE) if size is None else size for size in known)
     strides = upper.strides if upper.strides is not None else other.strides if sizes == other.sizes else None
     names = ("dtype", "device", "requires_grad", "defined")
     filled = {n: getattr(other if getattr(upper, n) is None else upper, n) for n in names}

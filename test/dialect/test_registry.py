@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tierup.dialect import mlir_passes, ops, passes, pipeline, registry
 from tierup.dialect.context import new_context, thread_context
 from tierup.dialect.ir_text import parse_module
@@ -100,7 +101,8 @@ def test_options_have_their_fields_types(log: list[str]) -> None:
 
 
 def test_text_of_a_pipeline_parses_to_it_again(log: list[str]) -> None:
-    text = 'builtin.module(tierup-test-note{loud=true word="a b" names=x,y},func.func(tierup-test-note{times=3},cse),inline{max-iterations=2})'
+    note = 'tierup-test-note{loud=true word="a b" names=x,y}'
+    text = f"builtin.module({note},func.func(tierup-test-note{{times=3}},cse),inline{{max-iterations=2}})"
     assert str(registry.parse(text)) == text
     assert registry.parse(str(registry.parse(text))) == registry.parse(text)
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tierup.dialect.context import thread_context
 from tierup.dialect.ir_text import parse_module
 from tierup.tools.opt import main

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tierup.dialect import registry
-from tierup.dialect.op_definition import DEFINITIONS
+from tierup.dialect.ops import DEFINITIONS
 from tierup.tools import passdoc
 
 

@@ -106,3 +106,14 @@ func.func @shapes_that_do_not_fit(%x: !torch.vtensor<[3],f32>, %y: !torch.vtenso
   %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// A list that is appended to later has more items than it was made with.
+func.func @lists_that_grow(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  %zero = torch.constant.int 0
+  %list = torch.prim.ListConstruct %x : (!torch.vtensor<[2],f32>) -> !torch.list<vtensor<[2],f32>>
+  %0 = torch.aten.append.t %list, %x : !torch.list<vtensor<[2],f32>>, !torch.vtensor<[2],f32> -> !torch.list<vtensor<[2],f32>>
+  // expected-error@below {{gives its result the type !torch.vtensor<[2],f32>}}
+  %1 = torch.aten.cat %list, %zero : !torch.list<vtensor<[2],f32>>, !torch.int -> !torch.vtensor<[2],f32>
+  return %1 : !torch.vtensor<[2],f32>
+}
