@@ -1,0 +1,283 @@
+"""Reading and writing parts of arrays: as NumPy."""
+
+import numpy as np
+import pytest
+from frontend_oracle import check
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def basic(x, i, j):
+    return x[0], x[-1], x[i], x[i, j], x[i, :, -1], x[1:], x[:, 1:3], x[..., 0], x[..., 1:, ::2], x[None], x[:, None, 0], x[i][j], x[:, i], x[1:1], x[:100], x[-100:], x[...]
+
+
+def test_integers_slices_new_axes_and_ellipsis():
+    check(basic, X, 1, -2)
+
+
+def negative_steps(x, a, b):
+    return x[::-1], x[:, ::-2], x[:, 2:0:-1], x[:, a:b:-1], x[:, :b:-1], x[:, a::-1], x[..., ::-1, 0]
+
+
+@given(a=st.integers(-5, 5), b=st.integers(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_negative_steps(a, b):
+    check(negative_steps, X, a, b)
+
+
+def slices(x, a, b):
+    return x[:, a:b], x[:, a:b:2], x[:, :a], x[:, b:], x[:, a:][:, :b]
+
+
+@given(a=st.integers(-5, 5), b=st.integers(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_slice_bounds_clamp(a, b):
+    check(slices, X, a, b)
+
+
+def index_arrays(x, i, j):
+    return (
+        x[[0, 1]], x[i], x[:, j], x[i, j], x[i, :, j], x[0, :, j], x[:, 0, j], x[i, None, j], x[1:, i], x[..., [0, 1]], x[[[0], [1]], [0, 1]],
+        x[np.array([0, 1]), 1], x[i][:, j], x[-1, [0, -1]],
+    )  # fmt: skip
+
+
+def test_index_arrays():
+    check(index_arrays, X, np.array([0, 1, -1]), np.array([2, 0, 1]), unranked=False)
+
+
+def index_by_parameter(x, i):
+    return x[i], x[1:][:, i]
+
+
+@pytest.mark.parametrize("i", [np.array([1, 0]), np.array([[0], [1]]), np.int64(1), np.array(0), np.zeros((0,), np.int64)], ids=str)
+def test_an_index_that_is_a_parameter(i):
+    check(index_by_parameter, X[:, :2], i)
+
+
+def masks(x, m):
+    return x[x > 5], x[m], x[:, x[0, :, 0] > 3], x[x[:, :, 0] > 2], x[m & (x > 3)], x[x > 100]
+
+
+def test_masks():
+    check(masks, X, X % 2 == 0)
+
+
+def positions(x):
+    i = np.argmax(x[0, 0])
+    return x[0, 0, i], x[0, 0, i - 1], x[:, :, i]
+
+
+def test_positions_from_argmax_are_integers():
+    check(positions, X)
+
+
+def too_far(x, i):
+    return x[i]
+
+
+def too_many(x):
+    return x[0, 0, 0, 0]
+
+
+def too_many_slices(x):
+    return x[:, :, :, :]
+
+
+def float_index(x):
+    return x[1.5]
+
+
+@pytest.mark.parametrize("i", [2, -3, np.array([0, 2]), np.array([True, False, True])], ids=str)
+def test_index_out_of_range_raises_index_error(i):
+    assert isinstance(check(too_far, X, i), IndexError)
+
+
+@pytest.mark.parametrize("function", [too_many, too_many_slices, float_index])
+def test_wrong_indices_raise_index_error(function):
+    assert isinstance(check(function, X), IndexError)
+
+
+# --- writing -------------------------------------------------------------------------------------------------------------
+
+
+def writes(x, v):
+    x[0] = x[1]
+    x[:, 1] += 2
+    x[1, 1, 1] = 7
+    x += 1
+    x[:, ::2] *= 3
+    x[..., -1] = v
+    x[1, :2] = [[1, 2, 3, 4], [5, 6, 7, 8]]
+    x[0, 0, 0] = True
+    return x.sum()
+
+
+@pytest.mark.parametrize("v", [5, 2.5, np.float64(1.5), np.arange(3.0)], ids=str)
+def test_writes_are_seen_by_the_caller(v):
+    check(writes, X, v)
+    check(writes, X.astype(np.int32), v)
+
+
+def scattered(x, m, i):
+    x[m] = 0
+    x[i, 0] = -1
+    x[m] += 1
+    x[:, [0, 2]] = 9
+    x[i] -= 1
+    x[0, :, [0, 1]] = 3.5
+    np.add.at(x, i, 1)
+    return x
+
+
+def test_writes_through_index_arrays():
+    check(scattered, X, X > 10, np.array([0, 0]), unranked=False)
+    check(scattered, X.astype(np.int16), X > 10, np.array([1, 0]), unranked=False)
+
+
+def swapped(v):
+    t = v[0]
+    v[0] = v[1]
+    v[1] = t
+    v[2], v[3] = v[3], v[2]
+    s = v[2]
+    s += 10
+    w = v[1:]
+    w *= 2
+    return v, s
+
+
+@pytest.mark.parametrize("v", [np.arange(4.0), np.arange(8.0).reshape(4, 2)], ids=["elements are copies", "rows are views"])
+def test_elements_are_copies_and_rows_are_views(v):
+    check(swapped, v)
+
+
+def views(x):
+    row = x[0]
+    row += 1
+    flat = x.reshape(-1)
+    flat[0] = 100
+    t = x.T
+    t[0, 0] = -5
+    copy = x.flatten()
+    copy[1] = 77
+    first, second = x
+    first *= 2
+    for r in x:
+        r -= 1
+    return x.sum(), copy
+
+
+def test_views_share_memory():
+    check(views, X[0, :2])
+
+
+def operators(x, y):
+    x += y
+    x -= 1
+    x *= 2
+    x /= 4
+    x //= 0.5
+    x %= 3
+    x **= 2
+    return x
+
+
+def int_operators(x):
+    x += 3
+    x //= 2
+    x %= 5
+    x **= 2
+    x &= 7
+    x |= 8
+    x ^= 1
+    x <<= 1
+    x >>= 1
+    return x
+
+
+def test_in_place_operators():
+    check(operators, X, X[0])
+    check(operators, X.astype(np.float64), 2.5)
+    check(int_operators, np.arange(10))
+    check(int_operators, np.arange(10, dtype=np.uint8))
+
+
+def add_float(x):
+    x += 0.5
+    return x
+
+
+def floor_by_float(x):
+    x //= 0.5
+    return x
+
+
+def element_by_float(x):
+    x[0] += 0.7
+    x[1] = 2.9
+    return x
+
+
+def grow(x, y):
+    x += y
+    return x
+
+
+def test_in_place_operators_keep_the_dtype_or_refuse():
+    assert isinstance(check(add_float, np.arange(4)), TypeError)
+    assert isinstance(check(floor_by_float, np.arange(4)), TypeError)
+    check(element_by_float, np.arange(4))
+    assert isinstance(check(grow, np.zeros(3), np.zeros((2, 3))), ValueError)
+    check(grow, np.zeros(3, np.float32), np.ones(3))
+
+
+def scalar_in_place(x):
+    s = x.sum()
+    t = s
+    s += 0.5
+    return s, t
+
+
+def test_in_place_operator_on_a_numpy_scalar_makes_a_new_one():
+    check(scalar_in_place, np.arange(4))
+    check(scalar_in_place, np.arange(4, dtype=np.float32))
+
+
+def built(n):
+    out = np.empty((3, n))
+    for i in range(3):
+        out[i] = i
+    out[:, 1] = out[:, 0]
+    counts = np.zeros(n, dtype=int)
+    counts[1:] += 1
+    out.fill(out[2, 0])
+    return out, counts
+
+
+def test_arrays_made_in_the_function_are_written():
+    check(built, 4)
+
+
+def overlapping(x):
+    x[1:] = x[:-1]
+    x[:, :-1] += x[:, 1:]
+    return x
+
+
+def test_overlapping_writes():
+    check(overlapping, X[0])
+
+
+def sorted_(v):
+    for i in range(len(v) - 1):
+        for j in range(len(v) - 1 - i):
+            if v[j] > v[j + 1]:
+                v[j], v[j + 1] = v[j + 1], v[j]
+    return v
+
+
+def test_bubble_sort():
+    check(sorted_, np.array([3, 1, 2, 5, 4]))

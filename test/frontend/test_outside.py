@@ -1,0 +1,242 @@
+"""What a function reads besides its arguments: hidden inputs, constants, methods, other decorated functions."""
+
+import numpy as np
+import pytest
+from frontend_oracle import assert_same, check, graph, jit, run
+
+from tierup.frontend.errors import UnsupportedSyntax
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+WEIGHTS = np.ones((4, 4))
+LAYERS = [{"w": np.ones((4, 4), np.float32) * 2, "b": 0.5}, {"w": np.eye(4, dtype=np.float32), "b": 1.5}]
+RATE = 0.5
+MODE = "plain"
+
+
+def reads_globals(x):
+    for layer in LAYERS:
+        x = x @ layer["w"] + layer["b"]
+    return x @ WEIGHTS * RATE if MODE == "plain" else x
+
+
+def test_arrays_of_the_enclosing_scope_are_hidden_inputs():
+    built, *_ = graph(reads_globals, X)
+    assert [str(h.access) for h in built.hidden] == ["LAYERS[0]['w']", "LAYERS[1]['w']", "WEIGHTS"]
+    constants = {str(c.access) for c in built.constants}
+    assert {"RATE", "MODE", "LAYERS", "LAYERS[0]['b']", "np"} - {"np"} <= constants
+    check(reads_globals, X)
+
+
+def test_hidden_inputs_are_read_at_every_call(monkeypatch):
+    built, leaves, arguments = graph(reads_globals, X)
+    before = run(built, leaves, arguments)
+    monkeypatch.setitem(globals(), "WEIGHTS", WEIGHTS * 3)
+    assert_same(run(built, leaves, arguments), before * 3)
+    assert_same(reads_globals(X), before * 3)
+
+
+def test_constants_say_when_they_no_longer_hold(monkeypatch):
+    built, *_ = graph(reads_globals, X)
+    assert all(c.holds({}) for c in built.constants)
+    for name, value in (("RATE", 0.25), ("RATE", 1), ("MODE", "other"), ("LAYERS", LAYERS[:1])):
+        with monkeypatch.context() as patch:
+            patch.setitem(globals(), name, value)
+            assert not all(c.holds({}) for c in built.constants), name
+    with monkeypatch.context() as patch:
+        patch.delitem(globals(), "RATE")
+        assert not all(c.holds({}) for c in built.constants)
+
+
+def test_a_hidden_input_of_another_rank_or_kind_does_not_fit():
+    built, *_ = graph(reads_globals, X)
+    weights = built.hidden[-1]
+    assert weights.fits(np.zeros((2, 2)))
+    assert not weights.fits(np.zeros(2)) and not weights.fits(1.0) and not weights.fits(None) and not weights.fits(1j)
+
+
+def closure(scale):
+    table = np.arange(3.0)
+
+    def function(x):
+        return x[0, :3] * table * scale
+
+    return function
+
+
+def test_closures():
+    built, *_ = graph(closure(2), X)
+    assert [(h.access.root, h.access.name) for h in built.hidden] == [("closure", "table")]
+    check(closure(2), X)
+    check(closure(2.5), X)
+
+
+# --- calls ---------------------------------------------------------------------------------------------------------------
+
+
+@jit
+def rectified(z, low=0.0):
+    if z.sum() < 0:
+        return z * 0
+    return np.maximum(z, low)
+
+
+@jit
+def network(z, *rest, **options):
+    for layer in LAYERS:
+        z = rectified(z @ layer["w"] + layer["b"])
+    return z @ WEIGHTS, rest, options
+
+
+@jit
+def overwrite(z, k):
+    z[0] = k
+    z *= 2
+
+
+@jit
+def axis_sum(z, axis):
+    return z.sum(axis=axis)
+
+
+def calls(x):
+    return network(x), network(x, 1, key=x), rectified(x, low=3), rectified(-x), axis_sum(x, 0), axis_sum(x, 1), axis_sum(x, None)
+
+
+def test_other_decorated_functions():
+    check(calls, X)
+
+
+def test_a_callee_is_built_once_for_each_kind_of_call():
+    built, *_ = graph(calls, X)
+    text = str(built.module)
+    assert text.count("func.func private @axis_sum") == 3
+    assert text.count("func.func private @network") == 2
+    assert text.count("func.func private @rectified") == 2  # low is 0.0 or 3; all arrays are of rank 2
+
+
+def calls_that_write(x):
+    y = x.copy()
+    overwrite(y, 5)
+    overwrite(x, 1.5)
+    return y
+
+
+def test_a_callee_writes_its_argument():
+    check(calls_that_write, X)
+
+
+def wrong_call(x):
+    return rectified(x, 1, 2)
+
+
+def test_a_wrong_call_is_a_type_error_when_it_runs():
+    assert isinstance(check(wrong_call, X), TypeError)
+
+
+@jit
+def recursive(x):
+    return recursive(x - 1) if x.sum() > 0 else x
+
+
+def helper(x):
+    return x
+
+
+def calls_helper(x):
+    return helper(x)
+
+
+def test_recursion_and_plain_functions_are_refused():
+    with pytest.raises(UnsupportedSyntax, match="recursive call of `recursive`; write a loop"):
+        graph(recursive, X)
+    with pytest.raises(UnsupportedSyntax, match="plain Python function `helper`; decorate it with @tierup.jit"):
+        graph(calls_helper, X)
+
+
+# --- objects -------------------------------------------------------------------------------------------------------------
+
+
+class Model:
+    scale = 2.0
+
+    def __init__(self):
+        self.w = np.ones((4, 2))
+        self.bias = 2.0
+        self.layers = [np.ones(2), np.ones(2) * 3]
+        self.mode = "relu"
+        self.norm = None
+
+    def forward(self, x):
+        h = x @ self.w + self.bias
+        for b in self.layers:
+            h = h + b
+        if self.mode == "relu":
+            h = np.maximum(h, 0)
+        if self.norm is None:
+            h = self.twice(h)
+        return h * self.scale
+
+    @jit
+    def twice(self, h):
+        return h * 2 + self.w[0]
+
+    def train(self, x):
+        g = x.T @ (x @ self.w)
+        self.w -= RATE * g
+        return self.w.sum()
+
+    def forget(self, x):
+        self.last = x
+
+    def plain(self, x):
+        return self.forward(x)
+
+
+def test_methods_read_self():
+    model = Model()
+    built, _, arguments = graph(Model.forward, model, X)
+    assert [str(h.access) for h in built.hidden] == ["self.w", "self.layers[0]", "self.layers[1]"]
+    assert all(c.holds(arguments) for c in built.constants)
+    model.bias = 3.0
+    assert not all(c.holds(arguments) for c in built.constants)
+    check(Model.forward, Model(), X)
+
+
+def test_methods_write_arrays_of_self():
+    want, got = Model(), Model()
+    result = want.train(X)
+    built, leaves, arguments = graph(Model.train, got, X)
+    assert_same(run(built, leaves, arguments), result)
+    assert_same(got.w, want.w)
+
+
+def test_methods_do_not_assign_attributes_or_call_undecorated_methods():
+    with pytest.raises(UnsupportedSyntax, match=r"assignment to the attribute `.last`"):
+        graph(Model.forget, Model(), X)
+    with pytest.raises(UnsupportedSyntax, match=r"method `.forward` of a Model object; decorate it with @tierup.jit"):
+        graph(Model.plain, Model(), X)
+
+
+# --- arguments -----------------------------------------------------------------------------------------------------------
+
+
+def trees(params, pair, *, k=2, axis=None, mode="sum"):
+    w, b = pair
+    total = params["a"]["x"] * k + w[0] + b
+    return total.sum(axis=axis) if mode == "sum" else total
+
+
+def test_trees_defaults_and_keywords():
+    params = {"a": {"x": X}, "b": None}
+    check(trees, params, ([X], 1.5))
+    check(trees, params, ([X], X), k=3.0, axis=1)
+    check(trees, params, ([X], np.float32(2)), mode="none")
+
+
+def weak(x, a, b, c):
+    return x * a, x + b, x + c
+
+
+def test_python_numbers_are_weak_and_numpy_scalars_are_not():
+    check(weak, X, 2, 2.5, True)
+    check(weak, X, np.int64(2), np.float64(2.5), np.bool_(True))

@@ -1,0 +1,141 @@
+"""What is not translated: an error that names file, line, construct, and what to write instead."""
+
+import linecache
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from frontend_oracle import graph, jit
+
+from tierup.frontend.errors import UnsupportedSyntax
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+# source of the body -> what the message must say
+REFUSED = {
+    "return (lambda y: y)(x)": "a lambda inside the function; define a function decorated with @tierup.jit outside",
+    "def g(): pass": "a function inside the function",
+    "class A: pass": "a class inside the function",
+    "import os": "an import inside the function; import at the top",
+    "global K": "`global`; return the new value",
+    "try:\n    return x\nexcept ValueError:\n    return x": "`try`; check the condition before",
+    "with open('f') as f: pass": "`with`; only np.errstate",
+    "print(x)": "`print`; return the value and print it outside",
+    "return {1, 2}": "a set; use a tuple",
+    "return np.cros(x, x)": "module 'numpy' has no attribute",
+    "return np.convolve(x[0], x[0])": "`np.convolve` is not translated",
+    "return np.random.normal(size=3)": "draw random numbers outside and pass them in",
+    "return np.linalg.svd(x)": "`np.linalg.svd` is not translated",
+    "return x.tolist()": "the array method `.tolist`",
+    "return x.summ()": "did you mean .sum",
+    "return np.sum(x, where=x > 0)": "the argument `where` of np.sum",
+    "return np.add(x, 1, out=x)": "the argument `out` of np.add",
+    "return x.sum(out=x)": "`out=`; assign to it",
+    "return np.zeros(3, dtype=np.uint64)": "programs hold bool, uint8",
+    "return np.zeros(x.sum())": "an array in a shape; write int(...) around it",
+    "return 2j * x": "a complex constant",
+    "x.attr = 1": "assignment to the attribute `.attr`",
+    "for i in range(3):\n    pass\nelse:\n    return x": "`else` of a loop",
+    "for i in range(x.shape[0]):\n    if x[i, 0] > 0:\n        return x": "`return` inside a loop",
+    "out = []\nfor i in range(x.shape[0]):\n    out.append(x[i])\nreturn out": "changing a list inside a branch or loop that the run decides; make an array with np.empty",
+    "return [i * x for i in range(x.shape[0])]": "as many items as only the run knows",
+    "items = [x, x]\nreturn items[x.shape[0] - 2]": "as the index of a list",
+    "if x.sum() > 0:\n    z = x\nreturn z": "`z` may have no value here: only one branch of the `if`",
+    "for i in range(x.shape[0]):\n    z = x\nreturn z": "`z` may have no value here: the loop",
+    "y = 0\nfor i in range(x.shape[0]):\n    if i > 1:\n        y = 1.5\n    x = x * y\nreturn x": "make `y` a float",
+    "raise ValueError(x)": "a message that only the run knows",
+    "raise Exception_": "name 'Exception_' is not defined",
+    "yield x": "generators and coroutines are not translated",
+    "return x[True]": "a bool as an index",
+    "return f'{x}'": "a value in an f-string known only at run time",
+    "return max(x)": "the built-in max() of an array; use np.max",
+    "return sum(x)": "the built-in sum() of an array; use np.sum",
+    "match x:\n    case _: return x": "`match`; use if and elif",
+    "return x + 'a'": "`+` of an array and the constant 'a'",
+    "return x is x.T": "`is` of",
+    "return x in (1, 2)": "`in` of an array",
+    "return np.dot(x[None], x)": "np.dot of arrays of rank 3 and more; use @",
+    "y = x[::-1]\nx[0] = 1\nreturn y": "keeping a reversed view",
+    "x[::-1] = 1": "assignment through a slice with a negative step",
+    "PARAMETERS.append(x)": "changing a list from outside the function",
+}
+
+
+def compiled(body, name, tmp_path):
+    """The function f(x) with this body, from a file of its own."""
+    path = tmp_path / f"{name}.py"
+    path.write_text("import numpy as np\n\nPARAMETERS = [1.0]\n\n\ndef f(x):\n" + textwrap.indent(body, "    ") + "\n")
+    namespace = {"__name__": name}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    linecache.checkcache(str(path))
+    return namespace["f"], path
+
+
+@pytest.mark.parametrize("body", REFUSED, ids=[b.split("\n")[0] for b in REFUSED])
+def test_refused(body, tmp_path):
+    function, path = compiled(body, "refused", tmp_path)
+    built_error = None
+    try:
+        built, *_ = graph(function, X)
+    except UnsupportedSyntax as e:
+        built_error = e
+    if built_error is None:  # what Python itself raises there is raised when the program runs
+        assert "RaiseException" in str(built.module) and REFUSED[body] in str(built.module).replace("\\22", '"')
+        return
+    assert REFUSED[body] in str(built_error)
+    assert type(built_error) is UnsupportedSyntax
+    assert built_error.filename == str(path) and built_error.lineno >= 6
+    assert str(path) in str(built_error)
+
+
+def test_the_line_and_column_are_the_users(tmp_path):
+    function, path = compiled("y = x + 1\nz = (y,\n     np.convolve(y, y))\nreturn z", "located", tmp_path)
+    with pytest.raises(UnsupportedSyntax) as caught:
+        graph(function, X)
+    assert (caught.value.lineno, caught.value.offset) == (9, 10)
+    assert "np.convolve(y, y)" in caught.value.text
+    assert str(caught.value).startswith(f"{path}:9: ")
+
+
+def test_no_source():
+    namespace = {}
+    exec("def f(x): return x", namespace)
+    with pytest.raises(UnsupportedSyntax, match="source of f.. is not available .* put the function in a .py file"):
+        graph(namespace["f"], X)
+
+
+def test_source_that_changed(tmp_path):
+    function, path = compiled("return x", "changed", tmp_path)
+    path.write_text("\n" * 5 + "def g(y):\n    return y\n")
+    linecache.checkcache(str(path))
+    with pytest.raises(UnsupportedSyntax, match="is not its definition"):
+        graph(function, X)
+
+
+def test_lambdas_are_found_on_their_line():
+    f = jit(lambda x: x * 2)
+    built, *_ = graph(f, X)
+    assert "aten.mul.Scalar" in str(built.module)
+    a, b = (lambda x: x * 3), (lambda x: x * 4)
+    with pytest.raises(UnsupportedSyntax, match="is not its definition; define it with `def`"):
+        graph(a, X)
+    assert b(1) == 4
+
+
+def test_arguments_that_programs_cannot_take():
+    def f(x):
+        return x
+
+    for value, message in ((1j, "complex"), (2**70, "does not fit in 64 bits"), (np.ma.array([1]), "pass numpy.asarray"), ([np.zeros(1), {"k": 1j}], r"x\[1\]\['k'\]")):
+        with pytest.raises(TypeError, match=message):
+            graph(f, value)
+
+
+def test_building_does_not_import_the_generated_op_classes():
+    graph(lambda_free, X)
+    assert not [m for m in sys.modules if m.startswith("torch_mlir.dialects._torch_ops_gen")]
+
+
+def lambda_free(x):
+    return np.tanh(x @ x.T + 1) if x.sum() > 0 else x @ x.T
