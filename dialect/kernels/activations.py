@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.kernels.apply import operand, pointwise
-from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.apply import number, pointwise, typed
+from tierup.dialect.kernels.casts import check_number
 from tierup.dialect.kernels.elementary import logistic
 from tierup.dialect.kernels.erf import erfc
-from tierup.dialect.kernels.promotion import Accepts, Gives, Typing, common_dtype
+from tierup.dialect.kernels.promotion import Accepts, Typing, plan
 
 Array = Any
 
 
-def _like(x: Array, number: Any) -> Any:
+def _like(x: Array, value: Any) -> Any:
     """A Python number in x's dtype."""
-    return operand(number, x.dtype)
+    return number(value, x.dtype)
 
 
 def _float(op: str) -> Typing:
@@ -159,7 +159,20 @@ def softshrink(x: Array, lambd: Any = 0.5) -> Array:
     return np.where(x > bound, x - bound, np.where(x < -bound, x + bound, x * _like(x, 0)))
 
 
-@pointwise(Typing("threshold", accepts=Accepts.NOT_BOOL, gives=Gives.COMMON))
-def threshold(x: Array, threshold: Any, value: Any) -> Array:
-    """aten.threshold: x where x > threshold (or NaN), else value; in x's own dtype."""
-    return np.where(x <= _like(x, threshold), _like(x, value), x)
+THRESHOLD = Typing("threshold", accepts=Accepts.NOT_BOOL)
+
+
+@typed(THRESHOLD)
+def threshold(x: np.ndarray, threshold: Any, value: Any) -> np.ndarray:
+    """aten.threshold: x where x > threshold (or NaN), else value; in x's own dtype. ValueError for numbers that it cannot hold."""
+    dtype = plan(THRESHOLD, (x,)).result
+    for limit in (threshold, value):
+        check_number(limit, dtype)
+    return _threshold(x, threshold, value)
+
+
+@pointwise(THRESHOLD)
+def _threshold(x: Array, threshold: Any, value: Any) -> Array:
+    dtype = x.dtype
+    limits = [number(v if dtype.kind == "f" else int(v), dtype) for v in (threshold, value)]
+    return np.where(x <= limits[0], limits[1], x)

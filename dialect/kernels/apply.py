@@ -12,38 +12,51 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import kernels
+from tierup.dialect import dtypes, kernels
 from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.promotion import Kernel, Typing, plan
+from tierup.dialect.kernels.promotion import Kernel, Typing, check_scale, plan
 
 _I64 = np.dtype(np.int64)
 
 
-def operand(x: Any, dtype: np.dtype) -> Any:
-    """An operand in `dtype`; a Python number becomes a NumPy scalar, wrapping if it is an int too large."""
+def number(x: Any, dtype: np.dtype) -> Any:
+    """A Python number as a NumPy scalar, wrapping if it is an int too large."""
+    return dtype.type(x) if dtype.kind in "fb" else dtype.type(np.asarray(x, _I64).astype(dtype))
+
+
+def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:
+    """An operand in the dtype that is computed in, by way of the common one; None stays."""
     if isinstance(x, np.ndarray):
-        return x if x.dtype == dtype else cast(x, dtype)
+        if x.dtype == compute and common is compute:
+            return x
+        return cast(cast(x, common), compute)
     if x is None:
         return None
-    if dtype.kind == "f" or dtype.kind == "b":
-        return dtype.type(x)
-    return dtype.type(np.asarray(x, _I64).astype(dtype))
+    return number(x, compute) if common is compute else cast(cast(np.asarray(x), common), compute)[()]
 
 
 def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
     """Make a formula a kernel. The kernel's attribute `typing` is what inference reads (see `typing_of`)."""
-    count = typing.operands
+    count, scale = typing.operands, typing.scale
 
     def decorate(formula: Callable[..., Any]) -> Kernel:
         @wraps(formula)
         def kernel(*operands: Any) -> np.ndarray:
-            compute, dtype = plan(typing, operands)
+            types = plan(typing, operands)
+            common, compute = types.common, types.compute
             with quiet:
-                result = formula(*[operand(x, compute) for x in operands[:count]], *operands[count:])
+                converted = [operand(x, common, compute) for x in operands[:count]]
+                if types.exact_second:
+                    converted[1] = operand(operands[1], compute, compute)
+                rest = operands[count:]
+                if scale is not None and len(operands) > scale and not (type(operands[scale]) is int and operands[scale] == 1):
+                    check_scale(operands[scale], dtypes.from_numpy(common), typing.op)
+                    rest = (operand(operands[scale], common, compute),)
+                result = formula(*converted, *rest)
                 if not isinstance(result, np.ndarray):
                     result = np.asarray(result)
-                return result if result.dtype == dtype else cast(result, dtype)
+                return result if result.dtype == types.result else cast(result, types.result)
 
         return typed(typing)(kernel)
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.kernels.apply import pointwise
-from tierup.dialect.kernels.promotion import Accepts, Gives, Kernel, Typing
+from tierup.dialect.kernels import elementary
+from tierup.dialect.kernels import pointwise as arithmetic
+from tierup.dialect.kernels.apply import pointwise, typed
+from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, Accepts, Gives, Kernel, Typing, plan
 
 Array = Any
 
@@ -87,18 +90,21 @@ def signbit(x: Array) -> Array:
     return np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0)
 
 
-@pointwise(Typing("isclose", promoting=2, gives=Gives.BOOL, same=True))
-def isclose(x: Array, y: Array, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
-    """aten.isclose: x == y, or |x - y| <= atol + |rtol*y| with both finite. ValueError for a negative tolerance."""
+ISCLOSE = Typing("isclose", promoting=2, gives=Gives.BOOL, same=True)
+
+
+@typed(ISCLOSE)
+def isclose(x: np.ndarray, y: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> np.ndarray:
+    """aten.isclose: x == y, or |x - y| <= atol + |rtol*y|, each step rounded to the dtype. ValueError for a negative tolerance."""
+    types = plan(ISCLOSE, (x, y))
     if rtol < 0 or atol < 0:
         raise ValueError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
-    close = np.equal(x, y)
-    if x.dtype.kind != "f":
-        if not (rtol or atol):
-            return close
-        x, y = (v.astype(np.float32) if v.dtype.kind != "b" else v.astype(np.int64).astype(np.float32) for v in (x, y))
-    elif equal_nan:
-        close = close | (np.isnan(x) & np.isnan(y))
-    kind = x.dtype.type
-    error = np.abs(x - y)
-    return close | (np.isfinite(error) & np.isfinite(y) & (error <= kind(atol) + np.abs(kind(rtol) * y)))
+    close = eq(x, y)
+    if equal_nan and types.compute.kind == "f":
+        close = close | (isnan(x) & isnan(y))
+    if not (rtol or atol):
+        return np.asarray(close)
+    other = y if types.compute.kind == "f" else cast(y, FLOAT_DEFAULT.numpy)
+    allowed = arithmetic.add(elementary.abs_(arithmetic.mul(other, float(rtol))), float(atol))
+    error = elementary.abs_(arithmetic.sub(x if x.dtype != np.bool_ else cast(x, other.dtype), other))
+    return np.asarray(close | (isfinite(error) & le(error, allowed)))

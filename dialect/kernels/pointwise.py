@@ -13,7 +13,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
-from tierup.dialect.kernels.apply import operand, pointwise, typed
+from tierup.dialect.kernels.apply import number, pointwise, typed
 from tierup.dialect.kernels.axes import is_float, quiet
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import Accepts, Gives, Strength, Typing, common_dtype, plan
@@ -23,22 +23,8 @@ Array = Any  # ndarray, or NumPy scalar for a Python number
 _BINARY = {"promoting": 2}
 
 
-def check_scale(factor: Any, common: DType, op: str) -> None:
-    """Raises TypeError for a float `alpha` with integers and for a bool one with anything but bools, as torch does."""
-    if type(factor) is float and not common.is_float:
-        raise TypeError(f"{op}: for integral operands alpha must not be a float")
-    if type(factor) is bool and common.category is not Category.BOOL:
-        raise TypeError(f"{op}: a bool alpha is for bool operands only")
-
-
-def _scaled(x: Array, factor: Any, op: str) -> Array:
-    if type(factor) is int and factor == 1:
-        return x
-    dtype = np.asarray(x).dtype
-    known = dtypes.from_numpy(dtype)
-    assert known is not None  # operands of a formula have a program's dtype
-    check_scale(factor, known, op)
-    return np.multiply(x, operand(factor, dtype))
+def _scaled(x: Array, factor: Any) -> Array:
+    return x if type(factor) is int else np.multiply(x, factor)
 
 
 def _no_bools(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
@@ -46,31 +32,31 @@ def _no_bools(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
     return "bool operands are not supported; use logical_xor or logical_not" if bools else None
 
 
-@pointwise(Typing("add", **_BINARY))
+@pointwise(Typing("add", scale=2, **_BINARY))
 def add(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.add: x + alpha*y. Bools: logical or."""
-    return np.add(x, _scaled(y, alpha, "add"))
+    return np.add(x, _scaled(y, alpha))
 
 
-@pointwise(Typing("sub", refuse=_no_bools, **_BINARY))
+@pointwise(Typing("sub", scale=2, refuse=_no_bools, **_BINARY))
 def sub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.sub: x - alpha*y."""
-    return np.subtract(x, _scaled(y, alpha, "sub"))
+    return np.subtract(x, _scaled(y, alpha))
 
 
-@pointwise(Typing("rsub", refuse=_no_bools, **_BINARY))
+@pointwise(Typing("rsub", scale=2, refuse=_no_bools, **_BINARY))
 def rsub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.rsub: y - alpha*x."""
-    return np.subtract(y, _scaled(x, alpha, "rsub"))
+    return np.subtract(y, _scaled(x, alpha))
 
 
-@pointwise(Typing("mul", **_BINARY))
+@pointwise(Typing("mul", exact_second=True, **_BINARY))
 def mul(x: Array, y: Array) -> Array:
     """aten.mul: x * y. Bools: logical and."""
     return np.multiply(x, y)
 
 
-@pointwise(Typing("div", gives=Gives.FLOAT, **_BINARY))
+@pointwise(Typing("div", gives=Gives.FLOAT, exact_second=True, **_BINARY))
 def div(x: Array, y: Array) -> Array:
     """aten.div: x / y, a float even for integers."""
     return np.true_divide(x, y)
@@ -110,18 +96,18 @@ def _trunc_quotient(x: Array, y: Array) -> Array:
     return np.add(quotient, np.logical_and(inexact, np.less(x, 0) != np.less(y, 0)).astype(quotient.dtype), dtype=quotient.dtype)
 
 
-@pointwise(Typing("floor_divide", accepts=Accepts.NOT_BOOL, **_BINARY))
+@pointwise(Typing("floor_divide", exact_second=True, accepts=Accepts.NOT_BOOL, **_BINARY))
 def floor_divide(x: Array, y: Array) -> Array:
     """aten.floor_divide: the floor of x / y. Integers: ZeroDivisionError for a zero divisor."""
     return _floor_quotient(x, y)
 
 
-@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, **_BINARY))
+@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, exact_second=True, **_BINARY))
 def _div_floor(x: Array, y: Array) -> Array:
     return _floor_quotient(x, y)
 
 
-@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, **_BINARY))
+@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, exact_second=True, **_BINARY))
 def _div_trunc(x: Array, y: Array) -> Array:
     return _trunc_quotient(x, y)
 
@@ -170,17 +156,23 @@ def pow_tensor(x: Array, y: Array) -> Array:
     return np.power(x, y) if np.asarray(x).dtype.kind == "f" else _integer_power(x, y)
 
 
-@pointwise(Typing("pow", **_BINARY))
-def pow_scalar(x: Array, exponent: Array) -> Array:
+POWER = Typing("pow", **_BINARY)
+
+
+@typed(POWER)
+def pow_scalar(x: np.ndarray, exponent: Any) -> np.ndarray:
     """aten.pow.Tensor_Scalar. As in torch, exponent 0.5 is sqrt (NaN for -inf) and integers refuse negative exponents (ValueError)."""
-    kind = np.asarray(x).dtype.kind
+    if exponent < 0 and plan(POWER, (x, exponent)).compute.kind != "f":
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return _pow_scalar(x, exponent)
+
+
+@pointwise(POWER)
+def _pow_scalar(x: Array, exponent: Array) -> Array:
+    kind = x.dtype.kind
     if kind == "b":
         return np.logical_or(x, ~exponent)
-    if kind != "f":
-        if exponent < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
-        return np.power(x, exponent)
-    special = _SPECIAL_POWERS.get(float(exponent))
+    special = _SPECIAL_POWERS.get(float(exponent)) if kind == "f" else None
     return np.power(x, exponent) if special is None else special(x)
 
 
@@ -249,13 +241,18 @@ def clamp(x: np.ndarray, low: Any = None, high: Any = None) -> np.ndarray:
 
     ValueError when both are None or a bound does not fit the common dtype.
     """
-    _, dtype = plan(CLAMP, (x, low, high))
+    dtype = plan(CLAMP, (x, low, high)).result
     for bound in (low, high):
         check_number(bound, dtype)
     return _clamp(x, low, high)
 
 
-@pointwise(Typing("clamp", promoting=3))
+def _three_bools(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
+    bools = len(operands) == 3 and all(d.category is Category.BOOL for d, _ in operands)
+    return "not implemented for bool with two bounds" if bools else None
+
+
+@pointwise(Typing("clamp", promoting=3, refuse=_three_bools))
 def clamp_tensor(x: Array, low: Array = None, high: Array = None) -> Array:
     """aten.clamp.Tensor: bounds that are tensors or None, broadcast; NaN where any of the three is."""
     return _bounded(x, low, high)
@@ -283,7 +280,7 @@ def lerp(start: Array, end: Array, weight: Array) -> Array:
 def addcmul(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
     """aten.addcmul: x + value*a*b; for integers, torch takes the integer part of value."""
     dtype = np.asarray(x).dtype
-    return np.add(x, np.multiply(np.multiply(a, operand(value if dtype.kind == "f" else int(value), dtype)), b))
+    return np.add(x, np.multiply(np.multiply(a, number(value if dtype.kind == "f" else int(value), dtype)), b))
 
 
 def _integer_quotient(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
@@ -294,7 +291,7 @@ def _integer_quotient(operands: tuple[tuple[DType, Strength], ...]) -> str | Non
 @pointwise(Typing("addcdiv", promoting=3, accepts=Accepts.FLOAT, refuse=_integer_quotient))
 def addcdiv(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
     """aten.addcdiv: x + value*a/b. TypeError when a and b are both integers."""
-    return np.add(x, np.true_divide(np.multiply(a, operand(value, np.asarray(a).dtype)), b))
+    return np.add(x, np.true_divide(np.multiply(a, number(value, np.asarray(a).dtype)), b))
 
 
 def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
@@ -322,9 +319,8 @@ def copysign(x: Array, y: Array) -> Array:
 
 @pointwise(Typing("heaviside", same=True, **_BINARY))
 def heaviside(x: Array, values: Array) -> Array:
-    """aten.heaviside: 0 below zero, `values` at zero, 1 above and for NaN."""
-    one = np.ones((), np.asarray(x).dtype)
-    return np.where(np.equal(x, 0), values, np.where(np.less(x, 0), np.zeros_like(one), one))
+    """aten.heaviside: 0 below zero and for NaN, `values` at zero, 1 above."""
+    return np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))
 
 
 @pointwise(Typing("xlogy", gives=Gives.FLOAT, **_BINARY))

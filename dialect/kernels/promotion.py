@@ -98,6 +98,8 @@ class Typing:
     `shaped`: how many leading operands are broadcast and converted; `promoting` unless told.
     `same`: the promoting operands must have one dtype between them (torch's lerp, isclose, heaviside).
     `bool_as`: the dtype that a bool common dtype is replaced by.
+    `exact_second`: operand 1, if a number or of rank 0, is not first rounded to a float16 or bfloat16 common dtype.
+    `scale`: the index of a factor `alpha`: it must suit the common dtype and is converted as operands are.
     `refuse`: gives the reason to refuse these operands, whatever their common dtype, or None.
     """
 
@@ -108,6 +110,8 @@ class Typing:
     same: bool = False
     shaped: int | None = None
     bool_as: DType = dtypes.bool_
+    exact_second: bool = False
+    scale: int | None = None
     refuse: Callable[[tuple[tuple[DType, Strength], ...]], str | None] | None = None
 
     @property
@@ -157,10 +161,21 @@ def common_dtype(*operands: Any) -> np.dtype:
     return result_type(strength_of(x) for x in operands).numpy
 
 
+@dataclass(frozen=True)
+class Plan:
+    """The dtypes of one call: what operands are converted to, what the formula computes in, what is given.
+
+    float16 and bfloat16 are computed in float32 and rounded once (ATen/OpMathType.h).
+    """
+
+    common: np.dtype
+    compute: np.dtype
+    result: np.dtype
+    exact_second: bool  # whether Typing.exact_second applies to this call's operand 1
+
+
 @cache
-def _plan(typing: Typing, key: tuple[Any, ...]) -> tuple[np.dtype, np.dtype]:
-    """(dtype computed in, result dtype) for the operands that `key` describes. float16 and bfloat16 are computed in float32,
-    then rounded once (ATen/OpMathType.h)."""
+def _plan(typing: Typing, key: tuple[Any, ...]) -> Plan:
     known: list[tuple[DType, Strength]] = []
     for part in key:
         if part is type(None):
@@ -174,12 +189,23 @@ def _plan(typing: Typing, key: tuple[Any, ...]) -> tuple[np.dtype, np.dtype]:
             known.append((SCALARS[part], Strength.NUMBER))
     common, result = typing.types(tuple(known))
     compute = dtypes.f32 if common in (dtypes.f16, dtypes.bf16) else common
-    return compute.numpy, result.numpy
+    exact = typing.exact_second and compute is not common and known[1][1] is not Strength.DIMENSIONED
+    return Plan(common.numpy, compute.numpy, result.numpy, exact)
 
 
-def plan(typing: Typing, operands: tuple[Any, ...]) -> tuple[np.dtype, np.dtype]:
-    """(dtype computed in, result dtype) for these operands; TypeError for ones that the op refuses."""
+def plan(typing: Typing, operands: tuple[Any, ...]) -> Plan:
+    """The dtypes for these operands; TypeError for ones that the op refuses."""
     return _plan(typing, tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[: typing.promoting]]))
+
+
+def check_scale(factor: Any, common: DType | None, op: str) -> None:
+    """Raises TypeError for a float `alpha` with integers and for a bool one with anything but bools, as torch does."""
+    if common is None:
+        return
+    if type(factor) is float and not common.is_float:
+        raise TypeError(f"{op}: for integral operands alpha must not be a float")
+    if type(factor) is bool and common.category is not Category.BOOL:
+        raise TypeError(f"{op}: a bool alpha is for bool operands only")
 
 
 Kernel = Callable[..., np.ndarray]

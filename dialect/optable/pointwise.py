@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.casts import check_number
-from tierup.dialect.kernels.pointwise import PRELU, check_scale
+from tierup.dialect.kernels.pointwise import PRELU
+from tierup.dialect.kernels.promotion import check_scale
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.elementwise import broadcast, common_dtype, numpy_dtype, pointwise, rule, torch_dtype
@@ -34,7 +35,7 @@ def _activation(name: str, function: str | None = None, **fields: object) -> Op:
 
 
 def _check_scale(op: str, index: int):  # noqa: ANN202 - a Check
-    """alpha's kind: see kernels.pointwise.check_scale."""
+    """alpha's kind: see kernels.promotion.check_scale."""
 
     def check(operands: Sequence[Value], dtype: DType | None) -> None:
         factor = operands[index] if index < len(operands) else NoneValue()
@@ -65,6 +66,11 @@ def _check_clamp(operands: Sequence[Value], dtype: DType | None) -> None:
 
 def _check_bound(operands: Sequence[Value], dtype: DType | None) -> None:
     _check_fits(operands[1], dtype)
+
+
+def _check_threshold(operands: Sequence[Value], dtype: DType | None) -> None:
+    for limit in operands[1:3]:
+        _check_fits(limit, dtype)
 
 
 def _check_power(operands: Sequence[Value], dtype: DType | None) -> None:
@@ -188,8 +194,10 @@ ROWS = [
     *(_arithmetic(f"aten.{n}", n, exact=True, note="NaN only when both are") for n in ("fmax", "fmin")),
     _arithmetic("aten.clamp", "clamp", check=_check_clamp, exact=True, note="high wins where low > high; a NaN bound gives NaN"),
     _arithmetic("aten.clamp.Tensor", "clamp_tensor", check=_check_clamp, exact=True),
-    *(_arithmetic(n, "clamp_min", check=_check_bound, exact=True) for n in ("aten.clamp_min", "aten.clamp_min.Tensor")),
-    *(_arithmetic(n, "clamp_max", check=_check_bound, exact=True) for n in ("aten.clamp_max", "aten.clamp_max.Tensor")),
+    _arithmetic("aten.clamp_min", "clamp_min", check=_check_bound, exact=True),
+    _arithmetic("aten.clamp_max", "clamp_max", check=_check_bound, exact=True),
+    _arithmetic("aten.clamp_min.Tensor", "maximum", exact=True),
+    _arithmetic("aten.clamp_max.Tensor", "minimum", exact=True),
     *(pointwise(f"aten.lerp.{k}", "pointwise.lerp") for k in ("Tensor", "Scalar")),
     pointwise("aten.addcmul", "pointwise.addcmul"),
     pointwise("aten.addcdiv", "pointwise.addcdiv"),
@@ -212,7 +220,8 @@ ROWS = [
     _elementary("aten.round", "round_", exact=True, note="ties to even"),
     _elementary("aten.round.decimals", "round_decimals"),
     pointwise("aten.frac", "elementary.frac", exact=True),
-    *(_activation(f"aten.{n}", exact=True) for n in ("relu", "relu6", "hardshrink", "threshold")),
+    *(_activation(f"aten.{n}", exact=True) for n in ("relu", "relu6", "hardshrink")),
+    _activation("aten.threshold", check=_check_threshold, exact=True),
     *(_activation(f"aten.{n}") for n in ("leaky_relu", "elu", "selu", "silu", "mish", "softplus", "log_sigmoid", "hardsigmoid", "hardswish")),
     _activation("aten.hardtanh", check=_check_hardtanh, exact=True),
     _activation("aten.celu", check=_check_celu),
