@@ -16,7 +16,7 @@ USAGE  tierup-opt [options] [passes] [FILE]        FILE is - (stdin) when it is 
 
   tierup-opt model.mlir --tierup-infer-types                      one pass
   tierup-opt model.mlir --tierup-infer-types --cse --canonicalize   tierup's and MLIR's, in this order
-  tierup-opt --tierup-insert-profiling="slots=true" < model.mlir  a pass with options
+  tierup-opt --inline="max-iterations=2" < model.mlir               a pass with options, input from stdin
   tierup-opt model.mlir --pass-pipeline='builtin.module(func.func(canonicalize),tierup-fuse-groups)'
   tierup-opt model.mlir --tierup-pipeline=NAME --mlir-print-ir-after-all
   tierup-opt --help --tierup-infer-types                          what one pass does, before and after
