@@ -322,11 +322,31 @@ class Float(Value):
         """True as well when either is NaN."""
         return self.e.compare("!=", self, other)
 
-    def is_nan(self) -> Bool:
-        return self.e.compare("unordered", self, self)
+    @property
+    def constant(self) -> float | None:
+        """The number, where it is known: a constant, a splat, or one that was converted between float types."""
+        return known_number(self.value)
 
     def bits(self) -> Int:
         return Int(self.e, self.e.op("arith.bitcast", self.e.int_type, self))
+
+
+def known_number(value: ir.Value) -> float | int | None:
+    """The number that an `arith.constant` holds, seen through float conversions that keep it; None for anything else."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    if owner.name in ("arith.extf", "arith.truncf"):
+        number = known_number(owner.operands[0])
+        return number if number is not None and (owner.name == "arith.extf" or number == int(number)) else None
+    if owner.name != "arith.constant":
+        return None
+    attr = owner.attributes["value"]
+    if isinstance(attr, ir.DenseElementsAttr):
+        if not attr.is_splat:
+            return None
+        attr = attr.get_splat_value()
+    return attr.value
 
 
 def _with_element(like: ir.Type, element: ir.Type) -> ir.Type:

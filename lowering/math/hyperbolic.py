@@ -1,10 +1,12 @@
-"""tanh, sinh, cosh and their inverses, from expm1 and log1p in hi + lo. Source: Kahan, "Branch cuts" (1987), for the forms."""
+"""tanh, sinh, cosh, from expm1 in hi + lo; asinh, acosh, atanh, from log1p. Forms: Kahan, "Branch cuts for complex elementary
+functions" (1987), and fdlibm."""
 
 from __future__ import annotations
 
-from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient
+from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, Float
-from tierup.lowering.math.exponential import expm1_pair
+from tierup.lowering.math.exponential import exp_near_zero, expm1_pair, reduce, scale
+from tierup.lowering.math.logarithm import log1p_of_pair
 
 
 def tanh(e: Emit, x: Float) -> Float:
@@ -20,3 +22,94 @@ def tanh(e: Emit, x: Float) -> Float:
 def _plus(big: float, small: Pair) -> Pair:
     s = fast_two_sum(big, small.hi)
     return Pair(s.hi, s.lo + small.lo)
+
+
+def _half_exp(e: Emit, a: Float) -> Float:
+    """exp(a) / 2 for a >= 0: infinite only where cosh is."""
+    k, r = reduce(e, e.select(a > 712.0, 712.0, a))
+    return scale(e, exp_near_zero(e, r), k - 1.0)
+
+
+def _cosh(e: Emit, x: Float) -> Float:
+    half = _half_exp(e, e.abs(x))
+    return half + 0.25 / half
+
+
+def _sinh(e: Emit, x: Float) -> Float:
+    a = e.abs(x)
+    limit = 22.0  # beyond it, exp(-a) is below half an ulp
+    t = expm1_pair(e, e.select(a > limit, limit, a))
+    # t / (t + 1) = 1 - exp(-a)
+    other = quotient(e, t, _one_plus(t))
+    total = fast_two_sum(t.hi, other.hi)
+    near = (total.hi + (total.lo + (t.lo + other.lo))) * 0.5
+    near = e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, near)
+    return e.copysign(e.select(a > limit, _half_exp(e, a), near), x)
+
+
+def _one_plus(t: Pair) -> Pair:
+    """1 + t for t >= 0 of any size."""
+    total = two_sum(t.hi, 1.0)
+    return Pair(total.hi, total.lo + t.lo)
+
+
+def _asinh(e: Emit, x: Float) -> Float:
+    a = e.abs(x)
+    big = a > 2.0**28
+    square = a * a
+    v = fast_two_sum(a, e.select(big, -1.0, square / (e.sqrt(square + 1.0) + 1.0)))  # big: log(2a)
+    result = log1p_of_pair(e, v) + e.select(big, e.coefficients("ln2")[0], 0.0)
+    return e.copysign(e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result), x)
+
+
+def _acosh(e: Emit, x: Float) -> Float:
+    big = x > 2.0**28
+    t = x - 1.0  # exact up to 2, and the error does not count beyond
+    if e.narrow:
+        v = Pair(e.select(big, t, t + e.sqrt(t * (t + 2.0))), e.float(0.0))
+    else:
+        t = e.select(big, 1.0, t)
+        two = two_sum(t, 2.0)
+        square = two_product(e, t, two.hi)
+        s = e.sqrt(square.hi)
+        back = two_product(e, s, s)
+        lost = ((square.hi - back.hi) - back.lo) + (square.lo + t * two.lo)
+        total = fast_two_sum(s, t)
+        low = total.lo + lost / e.select(s.equals(0.0), 1.0, s + s)
+        v = Pair(e.select(big, x - 1.0, total.hi), e.select(big, 0.0, low))
+    result = log1p_of_pair(e, v) + e.select(big, e.coefficients("ln2")[0], 0.0)  # big: log(2x)
+    return e.select(x < 1.0, float("nan"), result)
+
+
+def _atanh(e: Emit, x: Float) -> Float:
+    a = e.abs(x)
+    twice = a + a
+    result = log1p_of_pair(e, two_sum(twice, twice * a / (1.0 - a))) * 0.5
+    result = e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result)
+    result = e.select(a.equals(1.0), float("inf"), e.select(a > 1.0, float("nan"), result))
+    return e.copysign(result, x)
+
+
+def cosh(e: Emit, x: Float) -> Float:
+    """Hyperbolic cosine."""
+    return e.through_f64(_cosh, x)
+
+
+def sinh(e: Emit, x: Float) -> Float:
+    """Hyperbolic sine; odd, keeps -0.0."""
+    return e.through_f64(_sinh, x)
+
+
+def asinh(e: Emit, x: Float) -> Float:
+    """Inverse of sinh; odd, keeps -0.0."""
+    return e.through_f64(_asinh, x)
+
+
+def acosh(e: Emit, x: Float) -> Float:
+    """Inverse of cosh; NaN below 1."""
+    return e.through_f64(_acosh, x)
+
+
+def atanh(e: Emit, x: Float) -> Float:
+    """Inverse of tanh; odd, keeps -0.0; infinite at 1, NaN beyond."""
+    return e.through_f64(_atanh, x)

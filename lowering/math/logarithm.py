@@ -84,13 +84,18 @@ def log10(e: Emit, x: Float) -> Float:
 
 def log1p(e: Emit, x: Float) -> Float:
     """log(1 + x) without the rounding of 1 + x; keeps -0.0."""
-    u = two_sum(x, 1.0)
-    k, f = split(e, u.hi)
+    result = log1p_of_pair(e, Pair(x, e.float(0.0)))
+    return e.select(e.abs(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
+
+
+def log1p_of_pair(e: Emit, x: Pair) -> Float:
+    """log(1 + x.hi + x.lo), lo too small to change the sign or the special values; may lose the sign of a zero."""
+    whole = two_sum(x.hi, 1.0)
+    k, f = split(e, whole.hi)
     hi, lo = e.coefficients("ln2_short")
     a, b = log1p_correction(e, f)
-    lost = u.lo / u.hi  # log(hi + lo) = log(hi) + lo/hi, to first order
+    lost = (whole.lo + x.lo) / whole.hi  # log(u + v) = log(u) + v/u, to first order
     result = e.mad(k, hi, f - (a - (e.mad(k, lo, lost) + b)))
-    result = e.select(e.abs(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
-    result = e.select(x < float("inf"), result, x)
-    result = e.select(x.equals(-1.0), float("-inf"), result)
-    return e.select(x < -1.0, float("nan"), result)
+    result = e.select(x.hi < float("inf"), result, x.hi)
+    result = e.select(x.hi.equals(-1.0), float("-inf"), result)
+    return e.select(x.hi < -1.0, float("nan"), result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Sequence
 
-from tierup.lowering.math.double_word import Pair, fast_two_sum, product, two_product, two_sum
+from tierup.lowering.math.double_word import Pair, fast_two_sum, product, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, Float, Int
 
 
@@ -87,24 +87,24 @@ def _sum(first: Float, rest: Sequence[Float], tail: Float) -> Pair:
     return Pair(s.hi, s.lo + tail)
 
 
-def sin_near_zero(e: Emit, r: Pair) -> Float:
-    """sin(r), |r| <= pi/4."""
+def sin_near_zero(e: Emit, r: Pair) -> Pair:
+    """sin(r), |r| <= pi/4, to a quarter of an ulp."""
     z = r.hi * r.hi
     cube = z * r.hi
     if e.narrow:
-        return e.mad(cube, e.horner(z, e.coefficients("sin")), r.hi)
-    return r.hi + e.mad(cube, e.horner(z, e.coefficients("sin")), e.mad(z * -0.5, r.lo, r.lo))
+        return Pair(e.mad(cube, e.horner(z, e.coefficients("sin")), r.hi), e.float(0.0))
+    return fast_two_sum(r.hi, e.mad(cube, e.horner(z, e.coefficients("sin")), e.mad(z * -0.5, r.lo, r.lo)))
 
 
-def cos_near_zero(e: Emit, r: Pair) -> Float:
-    """cos(r), |r| <= pi/4."""
+def cos_near_zero(e: Emit, r: Pair) -> Pair:
+    """cos(r), |r| <= pi/4, to a quarter of an ulp."""
     z = r.hi * r.hi
     half = z * 0.5
     polynomial = e.horner(z, e.coefficients("cos"))
     if e.narrow:
-        return e.mad(z * z, polynomial, 1.0 - half)
+        return Pair(e.mad(z * z, polynomial, 1.0 - half), e.float(0.0))
     top = fast_two_sum(1.0, -half)
-    return top.hi + (top.lo + e.mad(z * z, polynomial, -(r.hi * r.lo)))
+    return fast_two_sum(top.hi, top.lo + e.mad(z * z, polynomial, -(r.hi * r.lo)))
 
 
 def _flip(e: Emit, y: Float, sign_in_bit_1: Int) -> Float:
@@ -116,7 +116,7 @@ def _flip(e: Emit, y: Float, sign_in_bit_1: Int) -> Float:
 def _sin(e: Emit, x: Float) -> Float:
     a = e.abs(x)
     q, r = reduce(e, a)
-    y = e.select((q & 1).equals(0), sin_near_zero(e, r), cos_near_zero(e, r))
+    y = e.select((q & 1).equals(0), sin_near_zero(e, r).hi, cos_near_zero(e, r).hi)
     y = _flip(e, y, q)
     # the products of the reduction may underflow for arguments whose sine is the argument
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
@@ -124,7 +124,7 @@ def _sin(e: Emit, x: Float) -> Float:
 
 def _cos(e: Emit, x: Float) -> Float:
     q, r = reduce(e, e.abs(x))
-    y = e.select((q & 1).equals(0), cos_near_zero(e, r), sin_near_zero(e, r))
+    y = e.select((q & 1).equals(0), cos_near_zero(e, r).hi, sin_near_zero(e, r).hi)
     return _flip(e, y, q + 1)
 
 
@@ -133,7 +133,12 @@ def _tan(e: Emit, x: Float) -> Float:
     q, r = reduce(e, a)
     s, c = sin_near_zero(e, r), cos_near_zero(e, r)
     even = (q & 1).equals(0)
-    y = e.select(even, s, c) / e.select(even, c, -s)
+    if e.narrow:
+        y = e.select(even, s.hi, c.hi) / e.select(even, c.hi, -s.hi)
+    else:
+        numerator = Pair(e.select(even, s.hi, c.hi), e.select(even, s.lo, c.lo))
+        denominator = Pair(e.select(even, c.hi, -s.hi), e.select(even, c.lo, -s.lo))
+        y = quotient(e, numerator, denominator).hi
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
 
 

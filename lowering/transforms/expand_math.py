@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering.math.emit import Constants, Emit, Float
-from tierup.lowering.math.table import BINARY, UNARY
+from tierup.lowering.math import table
+from tierup.lowering.math.emit import Constants, Emit, Value
 
 
 @register
@@ -46,7 +46,7 @@ class ExpandMath(Pass):
             self._expand(op, constants)
 
     def _wanted(self, function: ir.Operation) -> set[str]:
-        known = UNARY.keys() | BINARY.keys()
+        known = table.NAMES
         if not self.functions:
             return set(known)
         wanted = {f"math.{name}" for name in self.functions}
@@ -55,18 +55,15 @@ class ExpandMath(Pass):
         return wanted
 
     def _expand(self, op: ir.Operation, constants: Constants) -> None:
-        ip = ir.InsertionPoint(op)
         type_ = op.results[0].type
-        operands = list(op.operands)
         half = _is_half(type_)
         like = _as_f32(type_) if half else type_
-        e = Emit(ip, op.location, constants, like, self.fma)
+        e = Emit(ir.InsertionPoint(op), op.location, constants, like, self.fma)
+        operands = list(op.operands)
         if half:
-            operands = [e.op("arith.extf", like, Float(e, o)) for o in operands]
-        arguments = [Float(e, o) for o in operands]
-        result = UNARY[op.name](e, *arguments) if op.name in UNARY else BINARY[op.name](e, *arguments)
-        value = e.op("arith.truncf", type_, result) if half else result.value
-        op.results[0].replace_all_uses_with(value)
+            operands = [e.op("arith.extf", like, Value(e, o)) if o.type == type_ else o for o in operands]
+        result = table.build(op.name, e, operands)
+        op.results[0].replace_all_uses_with(e.op("arith.truncf", type_, result) if half else result.value)
         op.erase()
 
 

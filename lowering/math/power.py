@@ -1,0 +1,131 @@
+"""pow with float and integer exponents.
+
+x**y = exp(y * log(x)), where log(x) must be known to some 64 bits for a result in f64: atanh's series in hi + lo, as in
+Muller et al., "Handbook of Floating-Point Arithmetic", ch. 11. f32 runs in plain f64. Special values as in C's Annex F.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product
+from tierup.lowering.math.emit import Bool, Emit, Float, Value, known_number
+from tierup.lowering.math.exponential import exp2, exp_limits, exp_near_zero, reduce_pair, scale
+from tierup.lowering.math.logarithm import log1p_correction, split
+
+
+def log_pair(e: Emit, x: Float) -> Pair:
+    """log(x) in hi + lo for a positive finite x, to some 2**-65 (narrow: 2**-44), relative to the larger of 1 and log(x)."""
+    k, f = split(e, x)
+    short, rest = e.coefficients("ln2_short")
+    if e.narrow:
+        a, b = log1p_correction(e, f)
+        return Pair(e.mad(k, short, f - (a - e.mad(k, rest, b))), e.float(0.0))
+    s = quotient(e, Pair(f, e.float(0.0)), fast_two_sum(2.0, f))
+    square = product(e, s, s)
+    tail = e.horner(square.hi, e.coefficients("atanh_tail"))
+    fifth, third = (Pair(e.float(hi), e.float(lo)) for hi, lo in (e.coefficients("fifth"), e.coefficients("third")))
+    series = add(third, product(e, square, add(fifth, Pair(square.hi * tail, square.lo * tail))))
+    near = add(s, product(e, product(e, s, square), series))
+    whole = fast_two_sum(k * short, near.hi * 2.0)
+    return fast_two_sum(whole.hi, whole.lo + e.mad(k, rest, near.lo * 2.0))
+
+
+def power_of_magnitude(e: Emit, a: Float, y: Float) -> Float:
+    """a**y for a >= 0; y finite or not."""
+    # |log(a)| >= 2**-53 unless it is 0, so a larger |y| changes nothing, and infinity times 0 is kept out
+    y = e.clamp(y, -(2.0**66), 2.0**66)
+    log = log_pair(e, a)
+    top = two_product(e, y, log.hi)
+    p = fast_two_sum(top.hi, e.mad(y, log.lo, top.lo))
+    low, high = exp_limits(e)
+    outside = (p.hi < low) | (p.hi > high)
+    k, r = reduce_pair(e, Pair(e.clamp(p.hi, low, high), e.select(outside, 0.0, p.lo)))
+    result = scale(e, exp_near_zero(e, r), k)
+    up = y > 0.0
+    result = e.select(a.equals(0.0), e.select(up, 0.0, float("inf")), result)
+    return e.select(a.equals(float("inf")), e.select(up, float("inf"), 0.0), result)
+
+
+def _powf(e: Emit, x: Float, y: Float) -> Float:
+    half = y * 0.5
+    integer = e.floor(y).equals(y)
+    odd = integer & e.floor(half).differs(half)
+    negative = e.copysign(1.0, x) < 0.0
+    result = power_of_magnitude(e, e.abs(x), y)
+    result = e.select(negative & odd, -result, result)
+    # a finite negative base has integer powers only
+    result = e.select((x < 0.0) & (x > float("-inf")) & ~integer, float("nan"), result)
+    result = e.select(e.compare("unordered", x, y), x + y, result)
+    return e.select(x.equals(1.0) | y.equals(0.0), 1.0, result)
+
+
+def powf(e: Emit, x: Float, y: Float) -> Float:
+    """x**y as C's pow: 1 for y = 0 or x = 1 whatever the other; NaN for a negative x and a y that is no integer."""
+    if y.constant is not None:
+        short = power_of_constant(e, x, y.constant)
+        if short is not None:
+            return short
+    if x.constant == 2.0:
+        return exp2(e, y)
+    return e.through_f64(_powf, x, y)
+
+
+def fpowi(e: Emit, x: Float, n: ir.Value) -> Float:
+    """x**n for an integer n of any width."""
+    number = known_number(n)
+    if number is not None:
+        short = power_of_constant(e, x, float(number))
+        if short is not None:
+            return short
+
+    def general(f64: Emit, base: Float) -> Float:
+        y = Float(f64, f64.op("arith.sitofp", f64.float_type, Value(f64, n)))
+        odd = Bool(f64, f64.op("arith.trunci", f64.bool_type, Value(f64, n)))  # n itself: a large one is rounded in y
+        result = power_of_magnitude(f64, f64.abs(base), y)
+        result = f64.select((f64.copysign(1.0, base) < 0.0) & odd, -result, result)
+        # a NaN base has left no trace in the bits that log took apart
+        result = f64.select(base.differs(base), base, result)
+        return f64.select(base.equals(1.0) | y.equals(0.0), 1.0, result)
+
+    return e.through_f64(general, x)
+
+
+def power_by_squaring(e: Emit, x: Float, n: int) -> Float:
+    """x**n by multiplication, n >= 1."""
+    result: Float | None = None
+    square = x
+    while n:
+        if n & 1:
+            result = square if result is None else result * square
+        n >>= 1
+        if n:
+            square = square * square
+    assert result is not None
+    return result
+
+
+def power_of_constant(e: Emit, x: Float, y: float) -> Float | None:
+    """x**y for a y that has a shorter way, as accurate as powf; else None."""
+    if y == 0.0:
+        return e.float(1.0)
+    if y == 1.0:
+        return x
+    if y == 2.0:
+        return x * x
+    if y == -1.0:
+        return 1.0 / x
+    if y == 0.5:
+        # unlike sqrt, pow(-0.0, 0.5) is +0.0 and pow(-inf, 0.5) is +inf
+        return e.select(x.equals(float("-inf")), float("inf"), e.sqrt(x + 0.0))
+    if y != int(y) or abs(y) > 64:
+        return None
+    n = int(abs(y))
+    if e.format.bits == 32:
+        # in f64, 64 roundings stay far below f32's half ulp, and no result that f32 can hold overflows on the way
+
+        def chain(wide: Emit, w: Float) -> Float:
+            power = power_by_squaring(wide, w, n)
+            return power if y > 0 else 1.0 / power
+
+        return e.through_f64(chain, x)
+    return power_by_squaring(e, x, n) if 0 < y <= 4 else None
