@@ -129,7 +129,9 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     signature.refuse(function)
     signature.bake(function, request.arguments)
     inference = signature.infer(function, request.arguments)
-    results = signature.settle(function, request.arguments, inference)
+    results = signature.decide(function, request.arguments, inference)
+    _guard(registry.parse("func.func(tierup-insert-bounds-checks)"), "bounds checks", module, request)
+    signature.settle(function, request.arguments, results)
     function.attributes[STRICT] = ir.UnitAttr.get()
     return results
 

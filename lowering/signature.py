@@ -96,35 +96,36 @@ def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Infere
     return inference
 
 
-def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ResultSpec, ...]:
-    """Decide the kinds of all results; drop from the function those that need no data. Raises Unsupported."""
+def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ResultSpec, ...]:
+    """The kinds of all results. Raises Unsupported for one that has no native form."""
     block = function.regions[0].blocks[0]
-    terminator = list(block.operations)[-1].operation
-    returned = list(terminator.operands)
+    returned = list(_terminator(function).operands)
     writebacks = list(ir.DenseI64ArrayAttr(function.attributes[WRITEBACKS])) if WRITEBACKS in function.attributes else []
     users = len(returned) - len(writebacks)
     stated = b.strings(function.attributes[ALIASES]) if ALIASES in function.attributes else [""] * users
     roots = _roots(block, arguments, returned[users:], writebacks)
     known = {d.name for spec in arguments for d in _symbols(spec)}
-    specs, kept, kinds = [], [], []
-    for i, value in enumerate(returned):
-        if i < users:
-            spec = _result(value, stated[i], roots, inference, known)
-        else:
-            spec = _writeback(value, writebacks[i - users], inference, known)
-        specs.append(spec)
-        if spec.kind in _COMPUTED:
-            kept.append(value)
-            kinds.append(ir.StringAttr.get(_COMPUTED[spec.kind], function.context))
-    _return(function, terminator, kept)
+    specs = [_result(value, stated[i], roots, inference, known) for i, value in enumerate(returned[:users])]
+    specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
+    return tuple(specs)
+
+
+def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], results: tuple[ResultSpec, ...]) -> None:
+    """Leave in the function only the results that the kernel computes, and say in attributes what they are."""
+    terminator = _terminator(function)
+    kept = [(value, spec.kind) for value, spec in zip(terminator.operands, results, strict=True) if spec.kind in _COMPUTED]
+    _return(function, terminator, [value for value, _ in kept])
     sweep(function)
     with ir.Location.unknown(function.context):
-        function.attributes[RESULT_KINDS] = ir.ArrayAttr.get(kinds)
+        function.attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in arguments])
         for name in (WRITEBACKS, ALIASES, "res_attrs"):
             if name in function.attributes:
                 del function.attributes[name]
-    return tuple(specs)
+
+
+def _terminator(function: ir.Operation) -> ir.Operation:
+    return list(function.regions[0].blocks[0].operations)[-1].operation
 
 
 def sweep(function: ir.Operation) -> None:

@@ -136,6 +136,20 @@ def with_kept_dims(x: Tensor, like: Tensor, axes: Sequence[int]) -> Tensor:
     return Tensor(made, x.dtype, sizes)
 
 
+def squeezed(x: Tensor, kept: Sequence[int]) -> Tensor:
+    """x without axes of size 1: only `kept` stay."""
+    groups: list[list[int]] = [[] for _ in kept]
+    for i in range(x.rank):
+        after = [k for k, axis in enumerate(kept) if axis >= i]
+        if groups:
+            groups[after[0] if after else -1].append(i)
+    i64 = b.integer_type(64)
+    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
+    sizes = tuple(x.sizes[i] for i in kept)
+    made = b.value("tensor.collapse_shape", [x.value], builtin_type(Known(x.dtype, sizes)), reassociation=reassociation)
+    return Tensor(made, x.dtype, sizes)
+
+
 def count(x: Tensor, axes: Sequence[int]) -> int | Scalar:
     """How many elements one result is reduced from: an int, or an i64."""
     if all(x.sizes[a] is not None for a in axes):
@@ -160,5 +174,5 @@ def assert_(condition: ir.Value, message: str) -> None:
 
 __all__ = [
     "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "empty", "filled", "kept_axes", "of_torch", "pointwise",
-    "reduce", "widened", "with_kept_dims",
+    "reduce", "squeezed", "widened", "with_kept_dims",
 ]  # fmt: skip

@@ -69,7 +69,7 @@ class _Context:
 
     def known(self, operand: int) -> object:
         """An int, a dim, a list of them, or None for none."""
-        return self._plain(self.inference[self.op.operands[operand]])
+        return self._plain(self.inference.values.get(self.op.operands[operand]))  # None: put there by a check
 
     def _plain(self, value: object) -> object:
         if isinstance(value, NoneValue):

@@ -1,0 +1,96 @@
+"""scatter, scatter_add, index_put: dialect/kernels/indexing.py as loops over the index, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering.indexing.gathers import index_axes, listed
+from tierup.lowering.indexing.positions import element, position
+from tierup.lowering.loops import nest
+from tierup.lowering.pointwise.context import NotHandled
+from tierup.lowering.pointwise.scalar import Scalar, constant
+from tierup.lowering.reductions.call import Call
+from tierup.lowering.tensors import Tensor, widened
+
+
+def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: bool) -> ir.Value:
+    """`target` with one element set, or added to (the halves in f32, rounded each time, as NumPy's and torch's loops do)."""
+    if add:
+        before = Scalar(element(target, at), x.dtype)
+        wide = widened(x.dtype)
+        value = (before.cast(wide) + value.cast(wide)).cast(x.dtype)
+    return b.value("tensor.insert", [value.value, target, *at], target.type)
+
+
+def _scatter(source: str) -> Callable[[Call], Tensor]:
+    """`source`: "tensor", "number", or "added"."""
+
+    def lower(c: Call) -> Tensor:
+        x, index, dims = c.tensor(0), c.tensor(2), c.ints(1)
+        if dims is None or not x.rank or index.rank != x.rank:
+            raise NotHandled
+        if 0 in x.sizes or 0 in index.sizes:
+            return x
+        axis = dims[0] % x.rank
+        values = None if source == "number" else c.tensor(3)
+        number = c.parameter(3) if source == "number" else None
+        fixed = number.cast(x.dtype) if isinstance(number, Scalar) else constant(number, x.dtype) if number is not None else None
+        sizes = [x.size(i) for i in range(x.rank)]
+
+        def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+            at = list(positions)
+            at[axis] = position(Scalar(element(index.value, positions), index.dtype), sizes[axis], from_end=False)
+            value = fixed if values is None else Scalar(element(values.value, positions), values.dtype)
+            assert value is not None
+            return [_store(x, carried[0], at, value, source == "added")]
+
+        return Tensor(nest([index.size(i) for i in range(x.rank)], [x.value], step)[0], x.dtype, x.sizes)
+
+    return lower
+
+
+def _index_put(c: Call) -> Tensor:
+    x, indices, values, add = c.tensor(0), listed(c, 1), c.tensor(2), c.known(3)
+    if 0 in x.sizes:
+        return x
+    axes, rank = index_axes(x, indices)
+    used = [index for index in indices if index is not None]
+    place = {axis: i for i, axis in enumerate(axes)}
+    lengths = [x.size(i) for i in range(x.rank)]
+    loops = []
+    for kind, k in axes:
+        if kind == "x":
+            loops.append(x.size(k))
+        else:
+            candidates = [t for t in used if t.rank >= rank - k]
+            chosen = next((t for t in candidates if t.sizes[k - rank] != 1), candidates[0])
+            loops.append(chosen.size(chosen.rank + k - rank))
+    zero = b.index(0)
+
+    def read(t: Tensor, positions: list[ir.Value]) -> Scalar:
+        """An element of a tensor that broadcasts to the last of the positions."""
+        last = positions[len(positions) - t.rank :] if t.rank else []
+        return Scalar(element(t.value, [zero if size == 1 else p for p, size in zip(last, t.sizes, strict=True)]), t.dtype)
+
+    def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        of_indices = [positions[place["index", k]] for k in range(rank)]
+        at = []
+        for i in range(x.rank):
+            index = indices[i] if i < len(indices) else None
+            at.append(positions[place["x", i]] if index is None else position(read(index, of_indices), lengths[i], from_end=True))
+        return [_store(x, carried[0], at, read(values, positions).cast(x.dtype), bool(add))]
+
+    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+
+
+LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
+    "aten.scatter.src": _scatter("tensor"),
+    "aten.scatter.value": _scatter("number"),
+    "aten.scatter_add": _scatter("added"),
+    "aten.index_put": _index_put,
+    "aten.index_put.hacked_twin": _index_put,
+    "aten._unsafe_index_put.hacked_twin": _index_put,
+}
+

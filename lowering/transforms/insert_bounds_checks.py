@@ -1,0 +1,201 @@
+"""tierup-insert-bounds-checks: what tier 0 raises for a VALUE, native code notices.
+
+    %2 = torch.aten.gather %0, %dim, %1, %false
+becomes
+    %ok = torch.aten.all of (%1 >= 0 and %1 < size of %0)
+    torch.runtime.assert %ok, "index out of range"
+    %2 = torch.aten.gather %0, %dim, %1, %false
+
+and so for every op whose row says `raises`: indices, divisors of integers, positions of slices that the run computes. What is
+proven by constants is not checked. After a failed check the program goes on (see asserts_to_status), so what is read or
+divided by is made safe as well: scalars here, by clamping; elements where the op is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tierup.dialect.dtypes import Category
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
+
+_INT64_MIN = -(1 << 63)
+
+
+@register
+@dataclass(frozen=True)
+class InsertBoundsChecks(Pass):
+    """Assert that indices are in range and integer divisors are not zero."""
+
+    name = "tierup-insert-bounds-checks"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in list(b.walk(function)):
+            handler = _HANDLERS.get(op.name.removeprefix("torch."))
+            if handler is not None:
+                with op.location, ir.InsertionPoint(op):
+                    handler(op)
+
+
+# --- tensors of indices ------------------------------------------------------------------------------------------------
+
+
+def _in_range(index: ir.Value, low: ir.Value, high: ir.Value) -> None:
+    at_least = t.elementwise_bool("ge.Scalar", [index, low], index)
+    below = t.elementwise_bool("lt.Scalar", [index, high], index)
+    t.check_all(t.elementwise_bool("logical_and", [at_least, below], index), "index out of range")
+
+
+def _elements(index: ir.Value) -> int | None:
+    """How many elements, 0 standing for surely none; None when not known."""
+    known = t.sizes_of(index)
+    if known is None:
+        return None
+    return 0 if 0 in known[0] else 1 if None not in known[0] else None
+
+
+def _along(axis_operand: int | None, index_operand: int) -> Callable[[ir.Operation], None]:
+    """Indices along one axis (None: axis 0), from 0 up."""
+
+    def handle(op: ir.Operation) -> None:
+        x, index = op.operands[0], op.operands[index_operand]
+        known = t.sizes_of(x)
+        axis = 0 if axis_operand is None else t.known_int(op.operands[axis_operand])
+        if known is None or axis is None or _elements(index) == 0:
+            return
+        high = t.size(x, axis % len(known[0])) if known[0] else t.integer(1)
+        _in_range(index, t.integer(0), high)
+
+    return handle
+
+
+def _listed(op: ir.Operation) -> None:
+    """index.Tensor and index_put: one optional tensor per axis; negative indices count from the end; bool masks are not indices."""
+    x, listed = op.operands[0], op.operands[1].owner
+    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct":
+        return
+    for axis, value in enumerate(listed.operation.operands):
+        index = _underived(value)
+        known = t.sizes_of(index) if str(index.type).startswith("!torch.vtensor") else None
+        if known is None or known[1].category is not Category.INT or _elements(index) == 0:
+            continue
+        high = t.size(x, axis)
+        _in_range(index, b.value("torch.aten.neg.int", [high], t.int_type()), high)
+
+
+def _underived(value: ir.Value) -> ir.Value:
+    while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
+        value = value.owner.operation.operands[0]
+    return value
+
+
+# --- divisors ----------------------------------------------------------------------------------------------------------
+
+
+def _divisor(op: ir.Operation) -> None:
+    """Integers by integers: zero raises, when any element meets it."""
+    result = t.sizes_of(op.results[0])
+    if result is None or result[1].category is not Category.INT or _elements(op.results[0]) == 0:
+        return
+    divisor = op.operands[1]
+    if str(divisor.type).startswith("!torch.vtensor"):
+        t.check_all(t.elementwise_bool("ne.Scalar", [divisor, t.integer(0)], divisor), "integer division or modulo by zero")
+    elif t.known_int(divisor) in (0, None) and str(divisor.type) == "!torch.int":
+        t.check(b.value("torch.aten.ne.int", [divisor, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
+
+
+def _power(op: ir.Operation) -> None:
+    """An integer to a negative number that the run computes."""
+    result = t.sizes_of(op.results[0])
+    exponent = op.operands[1]
+    if result is None or result[1].category is not Category.INT or str(exponent.type) != "!torch.int" or t.known_int(exponent) is not None:
+        return
+    t.check(b.value("torch.aten.ge.int", [exponent, t.integer(0)], t.bool_type()), "Integers to negative integer powers are not allowed.")
+
+
+def _scalar_divisor(op: ir.Operation) -> None:
+    """Numbers of the program: a zero divisor raises; the least number by -1 has no 64-bit quotient. Neither may trap."""
+    x, y = op.operands
+    known = t.known_int(y)
+    if known is not None and known not in (0, -1):
+        return
+
+    def flag(value: ir.Value, number: int) -> ir.Value:
+        equal = b.value("torch.aten.eq.int", [value, t.integer(number)], t.bool_type())
+        return b.value("torch.aten.Int.bool", [equal], t.int_type())
+
+    def combined(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+        return b.value(f"torch.aten.{name}.int", [left, right], t.int_type())
+
+    zero, overflow = flag(y, 0), combined("mul", flag(x, _INT64_MIN), flag(y, -1))
+    bad = combined("add", zero, overflow)
+    t.check(b.value("torch.aten.eq.int", [bad, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
+    op.operands[1] = combined("add", y, combined("add", bad, overflow))
+
+
+def _true_divisor(op: ir.Operation) -> None:
+    """Division of two Python numbers."""
+    y = op.operands[1]
+    if str(y.type) == "!torch.int":
+        if t.known_int(y) in (0, None):
+            t.check(b.value("torch.aten.ne.int", [y, t.integer(0)], t.bool_type()), "division by zero")
+    elif str(y.type) == "!torch.float":
+        zero = b.value("torch.constant.float", [], y.type, value=ir.FloatAttr.get(ir.F64Type.get(), 0.0))
+        nonzero = b.value("torch.aten.eq.float", [y, zero], t.bool_type())
+        t.check(b.value("torch.aten.__not__", [nonzero], t.bool_type()), "division by zero")
+
+
+# --- positions ---------------------------------------------------------------------------------------------------------
+
+
+def _select(op: ir.Operation) -> None:
+    """One position of an axis, negative ones from the end."""
+    x, position = op.operands[0], op.operands[2]
+    if op.name.endswith("select_scatter"):
+        position = op.operands[3]
+    slot = list(op.operands).index(position)
+    axis = t.known_int(op.operands[1 if slot == 2 else 2])
+    known = t.sizes_of(x)
+    if known is None or axis is None or not known[0]:
+        return
+    axis %= len(known[0])
+    number, length = t.known_int(position), known[0][axis]
+    if number is not None and length is not None and -length <= number < length:
+        return
+    size = t.size(x, axis)
+    lowest = b.value("torch.aten.neg.int", [size], t.int_type())
+    t.check(b.value("torch.aten.ge.int", [position, lowest], t.bool_type()), "index out of range")
+    t.check(b.value("torch.aten.lt.int", [position, size], t.bool_type()), "index out of range")
+    highest = b.value("torch.aten.sub.int", [size, t.integer(1)], t.int_type())
+    above = b.value("torch.prim.max.int", [position, lowest], t.int_type())
+    op.operands[slot] = b.value("torch.prim.min.int", [above, highest], t.int_type())
+
+
+_DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar", *(f"aten.{n}.{k}" for n in ("remainder", "fmod") for k in ("Tensor", "Scalar")),
+              "aten.div.Tensor_mode", "aten.div.Scalar_mode")  # fmt: skip
+
+_HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
+    "aten.index_select": _along(1, 2),
+    "aten.gather": _along(1, 2),
+    "aten.scatter.src": _along(1, 2),
+    "aten.scatter.value": _along(1, 2),
+    "aten.scatter_add": _along(1, 2),
+    "aten.embedding": _along(None, 1),
+    "aten.index.Tensor": _listed,
+    "aten.index.Tensor_hacked_twin": _listed,
+    "aten.index_put": _listed,
+    "aten.index_put.hacked_twin": _listed,
+    "aten._unsafe_index_put.hacked_twin": _listed,
+    **{name: _divisor for name in _DIVISIONS},
+    "aten.pow.Tensor_Scalar": _power,
+    "aten.floordiv.int": _scalar_divisor,
+    "aten.remainder.int": _scalar_divisor,
+    "aten.div": _true_divisor,
+    "aten.div.int": _true_divisor,
+    "aten.div.float": _true_divisor,
+    "aten.select.int": _select,
+    "aten.select_scatter": _select,
+}

@@ -1,0 +1,45 @@
+"""tierup-lower-indexing: gathers and scatters of the torch dialect become loops with positions kept in range.
+
+    %2 = torch.aten.index_select %0, %dim, %1
+becomes
+    linalg.generic over the result that reads %0 at clamped positions
+
+That every position was in range to begin with is insert_bounds_checks' to assert; here nothing outside is ever read or
+written. A scatter is a loop in index order over a copy: the last of several writes to one place counts, as in tier 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tierup.dialect.infer import PROMOTION
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.indexing import lowerings
+from tierup.lowering.pointwise.context import NotHandled, load_casts
+from tierup.lowering.reductions.call import Call
+
+
+@register
+@dataclass(frozen=True)
+class LowerIndexing(Pass):
+    """Lower gathers and scatters to loops that read and write nothing out of range."""
+
+    name = "tierup-lower-indexing"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        load_casts(function.context)
+        table: dict[str, Callable] = lowerings()
+        for op in list(b.walk(function)):
+            lowering = table.get(op.name.removeprefix("torch."))
+            if lowering is None or PROMOTION in op.attributes:
+                continue
+            try:
+                with op.location, ir.InsertionPoint(op):
+                    replacement = lowering(Call(op)).to_torch(op.results[0].type)
+            except NotHandled:
+                continue  # named by tierup-verify-lowered
+            op.results[0].replace_all_uses_with(replacement)
+            op.erase()
