@@ -16,10 +16,18 @@ class UnsupportedSyntax(SyntaxError):
         message = f"{filename}:{lineno}: {construct}" + (f"; {remedy}" if remedy else "")
         super().__init__(message, (filename, lineno, offset or None, text or None))
 
+    def __str__(self) -> str:
+        return self.msg or ""
+
     def plain(self) -> UnsupportedSyntax:
         """Itself without the subclass that a front end uses to try something else first."""
         return UnsupportedSyntax(
-            self.construct, self.remedy, filename=self.filename or "<unknown>", lineno=self.lineno or 0, offset=self.offset or 0, text=self.text or ""
+            self.construct,
+            self.remedy,
+            filename=self.filename or "<unknown>",
+            lineno=self.lineno or 0,
+            offset=self.offset or 0,
+            text=self.text or "",
         )
 
 

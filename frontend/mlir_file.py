@@ -68,7 +68,11 @@ def _functions(module: ir.Module) -> list[ir.Operation]:
 
 
 def _choose(functions: dict[str, ir.Operation], where: str, entry: str | None) -> str:
-    public = [n for n, f in functions.items() if "sym_visibility" not in f.attributes or ir.StringAttr(f.attributes["sym_visibility"]).value == "public"]
+    public = [
+        n
+        for n, f in functions.items()
+        if "sym_visibility" not in f.attributes or ir.StringAttr(f.attributes["sym_visibility"]).value == "public"
+    ]
     listed = ", ".join(f"@{n}" for n in public) or "no public function"
     if entry is not None:
         wanted = entry.removeprefix("@")

@@ -30,10 +30,10 @@ class Access:
     path: tuple[tuple[str, object], ...] = ()
     function: FunctionType | None = None  # None: an argument
 
-    def attribute(self, name: str) -> "Access":
+    def attribute(self, name: str) -> Access:
         return Access(self.root, self.name, (*self.path, ("attr", name)), self.function)
 
-    def item(self, key: object) -> "Access":
+    def item(self, key: object) -> Access:
         return Access(self.root, self.name, (*self.path, ("item", key)), self.function)
 
     def read(self, arguments: Mapping[str, object]) -> object:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Union
 
 import numpy as np
 
 from tierup.dialect import dtypes
 
-LEAF_KINDS = ("array", "scalar", "int", "float", "bool")  # what occupies a slot in the flat arguments
 STATIC_KINDS = ("none", "str", "object")
 
 _INT64 = np.iinfo(np.int64)
@@ -27,7 +25,8 @@ class Leaf:
     """One argument value.
 
     `kind`: "array" (numpy.ndarray), "scalar" (a NumPy scalar such as numpy.float32(1): a rank-0 array that is never written
-    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), or static: "none", "str", "object".
+    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "other" (what only programs in MLIR take: lists), or static:
+    "none", "str", "object".
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
     `value`: the string of a "str", the type of an "object".
     """
@@ -46,11 +45,11 @@ class Node:
     """A tuple, list or dict; `keys` are a dict's, in its order."""
 
     kind: str
-    items: tuple["Tree", ...]
+    items: tuple[Tree, ...]
     keys: tuple[object, ...] = ()
 
 
-Tree = Union[Leaf, Node]
+Tree = Leaf | Node
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class CallShape:
     parameters: tuple[tuple[str, Tree], ...]
 
     @staticmethod
-    def of(arguments: Mapping[str, object]) -> "tuple[CallShape, list[object]]":
+    def of(arguments: Mapping[str, object]) -> tuple[CallShape, list[object]]:
         """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order.
 
         Raises TypeError naming the argument for a value that programs cannot take.
@@ -120,7 +119,7 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
 class Output:
     """A leaf of a program's result.
 
-    `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), or "const": `value` itself,
+    `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), "other", or "const": `value` itself,
     taking no slot. `decays`: NumPy gives a scalar, not a
     rank-0 array, when this result has rank 0: the caller returns `result[()]` then.
     """
@@ -135,7 +134,7 @@ class OutputNode:
     """A tuple, list or dict of outputs."""
 
     kind: str
-    items: tuple["OutputTree", ...]
+    items: tuple[OutputTree, ...]
     keys: tuple[object, ...] = ()
 
 
@@ -143,10 +142,10 @@ class OutputNode:
 class OutputUnion:
     """A result of another kind on another path: an int slot says which alternative holds, then the slots of all of them."""
 
-    alternatives: tuple["OutputTree", ...]
+    alternatives: tuple[OutputTree, ...]
 
 
-OutputTree = Union[Output, OutputNode, OutputUnion]
+OutputTree = Output | OutputNode | OutputUnion
 
 
 def unflatten(tree: OutputTree, results: Iterator[object]) -> object:

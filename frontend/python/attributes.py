@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.frontend.python import (
-    arrays,
-    numpy_factories,
-    numpy_linalg,
-    numpy_reductions,
-    numpy_shape,
-    table,
-)
+from tierup.frontend.python import numpy_finding, numpy_shape, table
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.stores import require_own_list
@@ -59,7 +52,7 @@ def _array(frame: Frame, node: ast.Attribute, x: Array, name: str) -> Value:
     if name == "shape":
         return ShapeOf(x)
     if name == "ndim":
-        return numpy_shape.ndim(frame, node, x)
+        return numpy_finding.ndim(frame, node, x)
     if name == "size":
         return Scalar(em.numpy("aten.numel", [x.ssa], em.types.int), "int")
     if name == "dtype":
@@ -170,6 +163,3 @@ def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: 
         key = table.constant(frame, node, args[0], "a dict key")
         return owner.items.get(key, args[1] if len(args) == 2 else NONE)
     raise frame.error(node, f"the dict method `.{name}`", "dicts have .keys, .values, .items and .get here")
-
-
-_REGISTERED = (arrays, numpy_factories, numpy_linalg, numpy_reductions, numpy_shape)  # imported for the handlers they register

@@ -1,39 +1,16 @@
-"""prim.If whose two arms are built before their results are known, and values that two paths share.
-
-A `Template` says how a value crosses the end of a region: which parts are static and the same on both paths, and which are SSA
-values of what kind.
-"""
+"""prim.If whose two arms are built before their results are known."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
-import numpy as np
-
-from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, Unjoinable, WillRaise
-from tierup.frontend.python.values import (
-    Array,
-    Const,
-    DTypeOf,
-    IntList,
-    Mapping_,
-    Scalar,
-    Sequence,
-    ShapeOf,
-    Unset,
-    Value,
-    describe,
-    is_number,
-    is_numpy_scalar,
-    number_kind,
-)  # fmt: skip
-from tierup.runtime.hidden import same_number
+from tierup.frontend.python.templates import Template, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.values import Unset, Value, describe
 
 
 class PendingIf:
@@ -73,166 +50,6 @@ class PendingIf:
         if self.is_open:
             self._scratch.erase()
             self.is_open = False
-
-
-# --- templates -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Same:
-    """Static: the value itself, no SSA value."""
-
-    value: Value
-
-
-@dataclass(frozen=True)
-class OneScalar:
-    kind: str
-
-
-@dataclass(frozen=True)
-class OneArray:
-    rank: int | None
-    min_rank: int
-    dtype: np.dtype | None
-    decays: bool
-    detached: bool = False
-
-
-@dataclass(frozen=True)
-class OneOther:
-    """A shape of unknown length (IntList) or a dtype (DTypeOf)."""
-
-    make: type
-
-
-@dataclass(frozen=True)
-class Structure:
-    kind: str
-    items: tuple[Template, ...]
-    keys: tuple[object, ...] = ()
-
-
-Template = Same | OneScalar | OneArray | OneOther | Structure
-
-
-def template_of(value: Value, *, generalise: bool = False) -> Template:
-    """How one value crosses. `generalise`: as a loop carries it, numbers of any value."""
-    if isinstance(value, Scalar):
-        return OneScalar(value.kind)
-    if isinstance(value, Array):
-        return OneArray(value.rank, value.at_least, value.dtype, value.decays, value.detached)
-    if isinstance(value, (IntList, DTypeOf)):
-        return OneOther(type(value))
-    if isinstance(value, ShapeOf):
-        if value.array.rank is None:
-            return OneOther(IntList)
-        return Structure("tuple", tuple(OneScalar("int") for _ in range(value.array.rank)))
-    if isinstance(value, Sequence):
-        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items))
-    if isinstance(value, Mapping_):
-        return Structure("dict", tuple(template_of(v, generalise=generalise) for v in value.items.values()), tuple(value.items))
-    if generalise and is_number(value):
-        return OneScalar(number_kind(value))
-    if generalise and is_numpy_scalar(value):
-        return OneArray(0, 0, value.value.dtype, True)  # type: ignore[union-attr]  # a Const
-    return Same(value)
-
-
-def unify(a: Template, b: Template) -> Template | None:
-    """What both fit; None when nothing does."""
-    if isinstance(a, Same) and isinstance(b, Same):
-        return _unify_static(a, b)
-    if isinstance(a, Same):
-        a = template_of(a.value, generalise=True)
-    if isinstance(b, Same):
-        b = template_of(b.value, generalise=True)
-    if isinstance(a, OneArray) and isinstance(b, OneArray):
-        rank = a.rank if a.rank == b.rank else None
-        return OneArray(rank, min(a.min_rank, b.min_rank), a.dtype if a.dtype == b.dtype else None, a.decays or b.decays, a.detached or b.detached)
-    if isinstance(a, Structure) and isinstance(b, Structure):
-        if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
-            return None
-        items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
-        return None if any(i is None for i in items) else Structure(a.kind, items, a.keys)  # type: ignore[arg-type]  # none is None
-    return a if a == b else None
-
-
-def _unify_static(a: Same, b: Same) -> Template | None:
-    if a.value is b.value:
-        return a
-    if isinstance(a.value, Const) and isinstance(b.value, Const):
-        x, y = a.value.value, b.value.value
-        if x is y or (type(x) is type(y) and isinstance(x, (bool, int, float, str, np.generic, np.dtype)) and same_number(x, y)):
-            return a
-        general = [template_of(v, generalise=True) for v in (a.value, b.value)]
-        if not any(isinstance(g, Same) for g in general):
-            return unify(*general)
-    return None
-
-
-def types_of(em: Emitter, template: Template) -> list[ir.Type]:
-    if isinstance(template, Same):
-        return []
-    if isinstance(template, OneScalar):
-        return [em.types.scalars[template.kind]]
-    if isinstance(template, OneArray):
-        return [em.types.tensor]
-    if isinstance(template, OneOther):
-        return [em.types.int_list if template.make is IntList else em.types.int]
-    return [t for item in template.items for t in types_of(em, item)]
-
-
-def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
-    """The SSA values that stand for `value` in a place of this template. May emit ops."""
-    if isinstance(template, Same):
-        return []
-    if isinstance(template, OneScalar):
-        return [scalar_ssa(em, value)]
-    if isinstance(template, OneArray):
-        if isinstance(value, Array):
-            return [value.ssa]
-        constant = np.asarray(value.value)  # type: ignore[union-attr]  # a NumPy scalar
-        dtype = dtypes.from_numpy(constant.dtype)
-        assert dtype is not None
-        return [em.literal(constant, dtype)]
-    if isinstance(template, OneOther):
-        if isinstance(value, ShapeOf):
-            return [em.numpy("aten.size", [value.array.ssa], em.types.int_list)]
-        return [value.ssa]  # type: ignore[union-attr]  # an IntList or a DTypeOf
-    if isinstance(value, ShapeOf):
-        return [em.numpy("aten.size.int", [value.array.ssa, em.int(i)], em.types.int) for i in range(len(template.items))]
-    items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]
-    return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
-
-
-def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
-    """The value whose SSA values come next; lists belong to `region`."""
-    if isinstance(template, Same):
-        return template.value
-    if isinstance(template, OneScalar):
-        return Scalar(next(ssa), template.kind)
-    if isinstance(template, OneArray):
-        return Array(next(ssa), template.rank, template.min_rank, template.dtype, template.decays, template.detached)
-    if isinstance(template, OneOther):
-        return template.make(next(ssa))
-    items = [raise_(item, ssa, region) for item in template.items]
-    if template.kind == "dict":
-        return Mapping_(dict(zip(template.keys, items, strict=True)))
-    return Sequence(template.kind, items, region)
-
-
-def scalar_ssa(em: Emitter, value: Value) -> ir.Value:
-    """A Python number as !torch.int, !torch.float or !torch.bool."""
-    if isinstance(value, Scalar):
-        return value.ssa
-    number = value.value  # type: ignore[union-attr]  # a Const, by is_number
-    if isinstance(number, bool):
-        return em.bool(number)
-    return em.int(number) if isinstance(number, int) else em.float(number)
-
-
-# --- branches of expressions ---------------------------------------------------------------------------------------------
 
 
 def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
@@ -297,7 +114,9 @@ def join_values(frame: Frame, pending: PendingIf, values: list[Value]) -> Value 
     return raise_(template, iter(results), frame.em.region)
 
 
-def join_environments(frame: Frame, node: ast.AST, pending: PendingIf, envs: list[dict[str, Value]], outer: dict[str, Value]) -> dict[str, Value] | None:
+def join_environments(
+    frame: Frame, node: ast.AST, pending: PendingIf, envs: list[dict[str, Value]], outer: dict[str, Value]
+) -> dict[str, Value] | None:
     """Finish a branch after which both arms go on; None when a name's two values do not fit together."""
     line = getattr(node, "lineno", 0)
     merged: dict[str, Value] = {}
@@ -321,12 +140,3 @@ def join_environments(frame: Frame, node: ast.AST, pending: PendingIf, envs: lis
     for name, template in templates.items():
         merged[name] = raise_(template, results, frame.em.region)
     return {name: merged[name] for name in (*outer, *(n for n in merged if n not in outer)) if name in merged}
-
-
-def general(template: Template) -> Template:
-    """The template with what a loop must not rely on from the first iteration only: constants become values."""
-    if isinstance(template, Same):
-        return template_of(template.value, generalise=True)
-    if isinstance(template, Structure):
-        return replace(template, items=tuple(general(i) for i in template.items))
-    return template

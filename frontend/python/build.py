@@ -16,25 +16,13 @@ from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
-from tierup.frontend.python import (
-    builtin_functions,
-    numpy_elementwise,
-    operators_of_tierup,
-)
+from tierup.frontend.python import handlers
 from tierup.frontend.python.arrays import shape_items
-from tierup.frontend.python.branch import (
-    Same,
-    Template,
-    lower,
-    raise_,
-    scalar_ssa,
-    template_of,
-    types_of,
-)
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
 from tierup.frontend.python.source import Source, parse
 from tierup.frontend.python.statements import execute
+from tierup.frontend.python.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
 from tierup.frontend.python.values import (
     NONE,
     Array,
@@ -52,18 +40,9 @@ from tierup.frontend.python.values import (
     describe,
 )  # fmt: skip
 from tierup.runtime.hidden import Access
-from tierup.runtime.trees import (
-    CallShape,
-    Leaf,
-    Output,
-    OutputNode,
-    OutputTree,
-    OutputUnion,
-    Tree,
-    leaf_names,
-)
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 
-REGISTERED = (builtin_functions, numpy_elementwise, operators_of_tierup)  # imported for the handlers they register
+REGISTERED = handlers.MODULES  # importing them is what registers their handlers
 
 
 def build(function: FunctionType, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:

@@ -8,20 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from tierup.frontend.python import arrays, iteration
+from tierup.frontend.python import array_operators, arrays, iteration
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.iteration import static_items
-from tierup.frontend.python.scalars import (
-    absolute,
-    binary,
-    compare,
-    raise_if,
-    to_bool,
-    to_float,
-    to_int,
-)
+from tierup.frontend.python.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
 from tierup.frontend.python.table import constant, function
 from tierup.frontend.python.values import (
     FALSE,
@@ -124,7 +116,7 @@ def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
 def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
     if isinstance(x, (Sequence, Mapping_)):
         return Const(bool(x.items))
-    return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else arrays.truth(frame, node, x), "bool")
+    return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else array_operators.truth(frame, node, x), "bool")
 
 
 def _extreme(frame: Frame, node: ast.AST, args: tuple[Value, ...], *, larger: bool) -> Value:
@@ -166,7 +158,7 @@ def _added(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         return Const(a.value + b.value)
     if is_number(a) and is_number(b):
         return binary(frame, node, ast.Add, a, b)
-    return arrays.binary(frame, node, ast.Add, a, b)
+    return array_operators.binary(frame, node, ast.Add, a, b)
 
 
 @function(isinstance)
@@ -190,7 +182,7 @@ def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) 
 def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
     if is_number(base) and is_number(exp):
         return binary(frame, node, ast.Pow, base, exp)
-    return arrays.binary(frame, node, ast.Pow, base, exp)
+    return array_operators.binary(frame, node, ast.Pow, base, exp)
 
 
 @function(math.sqrt)
@@ -245,7 +237,7 @@ def _any_all(frame: Frame, node: ast.AST, iterable: Value, *, is_all: bool) -> V
             continue
         if not (is_number(item) or is_array_like(item)):
             raise frame.error(node, f"any() or all() over {describe(item)}")
-        test = arrays.truth(frame, node, item)
+        test = array_operators.truth(frame, node, item)
         later, decided = partial(_same, result), partial(Const, not is_all)
         result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
     return result
@@ -258,5 +250,3 @@ def _same(value: Value) -> Value:
 @function(print)
 def print_(frame: Frame, node: ast.AST, *args: Value) -> Value:
     raise frame.error(node, "`print`", "return the value and print it outside")
-
-

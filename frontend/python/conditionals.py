@@ -10,20 +10,11 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.branch import (
-    PendingIf,
-    Template,
-    join_environments,
-    join_values,
-    lower,
-    raise_,
-    template_of,
-    types_of,
-    unify,
-)  # fmt: skip
+from tierup.frontend.python.branch import PendingIf, join_environments, join_values
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.scalars import number
+from tierup.frontend.python.templates import Template, lower, raise_, template_of, types_of, unify
 from tierup.frontend.python.values import (
     NONE,
     Const,
@@ -131,7 +122,9 @@ def boundary_end(frame: Frame) -> Ends:
     return Return(NONE) if frame.boundary is None else Jump(dict(frame.env), Const(False))
 
 
-def _with_rest(frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[Any], list[Any]], rest: list[Any], execute: Execute) -> Ends | None:
+def _with_rest(
+    frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[Any], list[Any]], rest: list[Any], execute: Execute
+) -> Ends | None:
     outer = frame.env
     if rest:
         frame.duplicates += 1
@@ -155,7 +148,9 @@ def _with_rest(frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[lis
         raise
 
 
-def _rest_raises(frame: Frame, condition: ir.Value, arms: tuple[list[Any], list[Any]], index: int, rest: list[Any], execute: Execute) -> Ends | None:
+def _rest_raises(
+    frame: Frame, condition: ir.Value, arms: tuple[list[Any], list[Any]], index: int, rest: list[Any], execute: Execute
+) -> Ends | None:
     """As _one_raises, for an arm that raises further on."""
     outer = frame.env
     pending = PendingIf(frame.em, condition)
@@ -256,4 +251,3 @@ def _leaves(node: Any, *, inside_loop: bool) -> bool:
     if isinstance(node, ast.With):
         return any(_leaves(s, inside_loop=inside_loop) for s in node.body)
     return getattr(node, "leaves", False)
-

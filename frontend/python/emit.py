@@ -32,7 +32,11 @@ class Types:
         self.tensor_list = parse(f"!torch.list<{tensor}>")
         self.optional_tensor_list = parse(f"!torch.list<optional<{tensor}>>")
         self.scalars = {"int": self.int, "float": self.float, "bool": self.bool}
-        self.i64, self.f64, self.i1 = ir.IntegerType.get_signless(64, context), ir.F64Type.get(context), ir.IntegerType.get_signless(1, context)
+        self.i64, self.f64, self.i1 = (
+            ir.IntegerType.get_signless(64, context),
+            ir.F64Type.get(context),
+            ir.IntegerType.get_signless(1, context),
+        )
 
 
 class Emitter:
@@ -92,7 +96,12 @@ class Emitter:
     # --- ops ---------------------------------------------------------------------------------------------------------
 
     def create(
-        self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None, regions: int = 0
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        attributes: dict[str, ir.Attribute] | None = None,
+        regions: int = 0,
     ) -> ir.Operation:
         return ir.Operation.create(
             name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
@@ -152,7 +161,9 @@ class Emitter:
         """A small constant array, fresh each time: whoever gets it may write it."""
         if array.ndim == 0:
             value = array[()]
-            number = self.bool(bool(value)) if dtype is dtypes.bool_ else self.float(float(value)) if dtype.is_float else self.int(int(value))
+            number = (
+                self.bool(bool(value)) if dtype is dtypes.bool_ else self.float(float(value)) if dtype.is_float else self.int(int(value))
+            )
             if dtype is dtypes.bool_:
                 number = self.scalar("aten.Int.bool", [number], self.types.int)
             return self.numpy("aten.full", [self.int_list([]), number, self.int(dtype.code), self.none, self.none, self.none])

@@ -15,16 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Source
-from tierup.frontend.python.values import (
-    PYTHON_SCALARS,
-    Array,
-    Const,
-    Mapping_,
-    Object,
-    Sequence,
-    Unset,
-    Value,
-)
+from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Sequence, Unset, Value
 from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
 
@@ -87,7 +78,9 @@ class Frame:
 
     # --- errors ------------------------------------------------------------------------------------------------------
 
-    def error(self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax) -> UnsupportedSyntax:
+    def error(
+        self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax
+    ) -> UnsupportedSyntax:
         return self.source.error(node, construct, remedy, cls)
 
     def at(self, node: ast.AST) -> None:
@@ -145,7 +138,9 @@ class Frame:
     def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Array:
         if access not in self.hidden:
             if dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
-                raise self.error(node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64")
+                raise self.error(
+                    node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
+                )
             leaf = flatten(value, [], str(access))
             assert isinstance(leaf, Leaf)
             self.outside.hidden.setdefault(access, HiddenInput(access, leaf))

@@ -15,15 +15,7 @@ from tierup.frontend.python import arrays
 from tierup.frontend.python.arrays import as_array, as_int
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.scalars import check_zero_step
-from tierup.frontend.python.values import (
-    Array,
-    Const,
-    Scalar,
-    Sequence,
-    Slice,
-    Value,
-    describe,
-)
+from tierup.frontend.python.values import Array, Const, Scalar, Sequence, Slice, Value, describe
 
 
 @dataclass
@@ -65,7 +57,11 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
             raise frame.error(node, "a bool as an index", "use a boolean array, or np.newaxis")
         if isinstance(item.value, (int, np.integer)):
             return Const(int(item.value))
-        raise WillRaise(IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"))
+        raise WillRaise(
+            IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+            )
+        )
     if isinstance(item, Scalar):
         if item.kind != "int":
             raise frame.error(node, f"{describe(item)} as an index", "write int(...) around it")
@@ -168,7 +164,9 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
     everything = list(items.left)
     if items.has_ellipsis and items.right:
         if owner.rank is None or any(_mask_rank(i) is None for i in (*items.left, *items.right)):
-            raise frame.error(node, "index arrays after an ellipsis in an array of unknown rank", "write `:` for each dimension", NeedsStatic)
+            raise frame.error(
+                node, "index arrays after an ellipsis in an array of unknown rank", "write `:` for each dimension", NeedsStatic
+            )
         used = sum(_consumes(i) for i in (*items.left, *items.right))
         whole = Slice(Const(None), Const(None), Const(None))
         everything += [whole] * max(0, owner.rank - used) + items.right
@@ -180,7 +178,11 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
             consumed = _mask_rank(item)
             if consumed is None:
                 if item is not everything[-1]:
-                    raise frame.error(node, "an index array of unknown dtype or rank before other indices", "put it last, or compare it to make the mask here")
+                    raise frame.error(
+                        node,
+                        "an index array of unknown dtype or rank before other indices",
+                        "put it last, or compare it to make the mask here",
+                    )
                 consumed = 1
             dim += consumed
         elif _is_int(item):

@@ -9,28 +9,9 @@ from tierup.frontend.python import arrays
 from tierup.frontend.python.arrays import as_int, rank_ssa
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.index_items import (
-    Items,
-    gather,
-    has_index_arrays,
-    is_none,
-    take_apart,
-    view_of,
-    with_index_arrays,
-)
+from tierup.frontend.python.index_items import Items, gather, has_index_arrays, is_none, take_apart, view_of, with_index_arrays
 from tierup.frontend.python.scalars import raise_if
-from tierup.frontend.python.values import (
-    Array,
-    Const,
-    IntList,
-    Mapping_,
-    Scalar,
-    Sequence,
-    ShapeOf,
-    Slice,
-    Value,
-    describe,
-)
+from tierup.frontend.python.values import Array, Const, IntList, Mapping_, Scalar, Sequence, ShapeOf, Slice, Value, describe
 
 
 def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from tierup.frontend.python import arrays, indexing
+from tierup.frontend.python import array_operators, arrays, indexing
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.scalars import binary, compare
-from tierup.frontend.python.values import (
-    ZERO,
-    Array,
-    Const,
-    Iterable_,
-    Mapping_,
-    Scalar,
-    Sequence,
-    ShapeOf,
-    Value,
-    describe,
-    is_number,
-)
+from tierup.frontend.python.values import ZERO, Array, Const, Iterable_, Mapping_, Scalar, Sequence, ShapeOf, Value, describe, is_number
 
 MAX_UNROLLED = 512
 
@@ -50,7 +38,10 @@ def static_items(frame: Frame, node: ast.AST, value: Value) -> list[Value]:
     iterable = iterate(frame, node, value)
     if not isinstance(iterable.length, Const):
         raise frame.error(
-            node, "as many items as only the run knows", "use array operations over the whole axis, or np.empty and a for loop that assigns rows", NeedsStatic
+            node,
+            "as many items as only the run knows",
+            "use array operations over the whole axis, or np.empty and a for loop that assigns rows",
+            NeedsStatic,
         )
     if iterable.length.value > MAX_UNROLLED:
         raise frame.error(node, f"{iterable.length.value} items to write out (at most {MAX_UNROLLED})", "use array operations")
@@ -159,5 +150,5 @@ def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Va
             return Const(max(a.value, b.value) if larger else min(a.value, b.value))
         beyond = compare(frame, op, b, a).ssa
     else:
-        beyond = arrays.truth(frame, node, arrays.binary(frame, node, op, b, a))
+        beyond = array_operators.truth(frame, node, array_operators.binary(frame, node, op, b, a))
     return select(frame, node, beyond, lambda: b, lambda: a)

@@ -14,45 +14,14 @@ from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays, iteration
-from tierup.frontend.python.branch import (
-    PendingIf,
-    Template,
-    general,
-    join_environments,
-    lower,
-    raise_,
-    template_of,
-    types_of,
-    unify,
-)
-from tierup.frontend.python.conditionals import (
-    boundary_end,
-    branch,
-    has_jump,
-    same_kind_remedy,
-)
+from tierup.frontend.python.branch import PendingIf, join_environments
+from tierup.frontend.python.conditionals import boundary_end, branch, has_jump, same_kind_remedy
 from tierup.frontend.python.expressions import assign_target, condition
-from tierup.frontend.python.frame import (
-    ALL_NAMES,
-    Frame,
-    NeedsStatic,
-    Unjoinable,
-    assigned_names,
-)
+from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, assigned_names
 from tierup.frontend.python.iteration import MAX_UNROLLED
 from tierup.frontend.python.scalars import not_, raise_if, to_bool
-from tierup.frontend.python.values import (
-    Const,
-    Ends,
-    Fell,
-    Iterable_,
-    Jump,
-    Raised,
-    Scalar,
-    Unset,
-    Value,
-    describe,
-)
+from tierup.frontend.python.templates import Template, general, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Unset, Value, describe
 
 Execute = Callable[..., Ends | None]
 MAX_PEELED = 3
@@ -202,7 +171,12 @@ def _unless(frame: Frame, node: ast.AST, broke: ir.Value, build: Callable[[], En
     if merged is None:
         pending.abandon()
         frame.env = outer
-        raise frame.error(node, "`break` in a loop that changes what kind of value a name has", "give the name one kind of value before the loop", Unjoinable)
+        raise frame.error(
+            node,
+            "`break` in a loop that changes what kind of value a name has",
+            "give the name one kind of value before the loop",
+            Unjoinable,
+        )
     frame.env = merged
 
 
@@ -259,7 +233,13 @@ def _build(frame: Frame, body: _Body, assigned: set[str], execute: Execute) -> N
 
 
 def _attempt(
-    frame: Frame, body: _Body, outer: dict[str, Value], carried: tuple[str, ...], templates: dict[str, Template], assigned: set[str], execute: Execute
+    frame: Frame,
+    body: _Body,
+    outer: dict[str, Value],
+    carried: tuple[str, ...],
+    templates: dict[str, Template],
+    assigned: set[str],
+    execute: Execute,
 ) -> dict[str, Template] | None:
     """Build the loop for these templates: None when it fits, else wider templates, nothing built."""
     em = frame.em

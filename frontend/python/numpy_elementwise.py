@@ -6,27 +6,14 @@ import ast
 
 import numpy as np
 
-from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import (
-    as_array,
-    broadcast_rank,
-    strong,
-    ufunc_dtype,
-    weak,
-)
+from tierup.frontend.python import array_operators, arrays
+from tierup.frontend.python.array_operators import broadcast_rank, ufunc_dtype
+from tierup.frontend.python.arrays import as_array, strong, weak
 from tierup.frontend.python.frame import Frame
-from tierup.frontend.python.numpy_shape import nonzero
+from tierup.frontend.python.numpy_finding import nonzero
 from tierup.frontend.python.scalars import number
 from tierup.frontend.python.table import constant, function
-from tierup.frontend.python.values import (
-    NONE,
-    ZERO,
-    Array,
-    Const,
-    Value,
-    is_number,
-    number_kind,
-)
+from tierup.frontend.python.values import NONE, ZERO, Array, Const, Value, is_number, number_kind
 
 ZERO_FLOAT = Const(0.0)
 
@@ -75,7 +62,7 @@ def _operator(op: type):
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         if is_number(x1) and is_number(x2):
             x1, x2 = strong(frame, node, x1), strong(frame, node, x2)
-        return arrays.binary(frame, node, op, x1, x2)
+        return array_operators.binary(frame, node, op, x1, x2)
 
     return handler
 
@@ -113,7 +100,7 @@ def _as_float(frame: Frame, node: ast.AST, x: Value) -> Array:
     operand = as_array(frame, node, x)
     if operand.dtype is not None and operand.dtype.kind == "f":
         return operand
-    return arrays.binary(frame, node, ast.Div, operand, Const(1))
+    return array_operators.binary(frame, node, ast.Div, operand, Const(1))
 
 
 @function(np.where)
@@ -122,7 +109,7 @@ def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Val
         return nonzero(frame, node, condition)
     cond = as_array(frame, node, condition)
     if cond.dtype != np.bool_:
-        cond = arrays.binary(frame, node, ast.NotEq, cond, Const(0))
+        cond = array_operators.binary(frame, node, ast.NotEq, cond, Const(0))
     em = frame.em
     x, y = (strong(frame, node, v) if is_number(v) and number_kind(v) == "bool" else v for v in (x, y))
     if is_number(x) and is_number(y):
@@ -152,7 +139,12 @@ def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Valu
         em = frame.em
         operands = [em.none if _none(v) else number(frame, v) for v in (low, high)]
         assert isinstance(x, Array)
-        return Array(em.numpy("aten.clamp", [x.ssa, *operands]), x.rank, x.min_rank, ufunc_dtype(np.maximum, x, *bounds) if len(bounds) == 1 else None)
+        return Array(
+            em.numpy("aten.clamp", [x.ssa, *operands]),
+            x.rank,
+            x.min_rank,
+            ufunc_dtype(np.maximum, x, *bounds) if len(bounds) == 1 else None,
+        )
     if not _none(low):
         x = _binary(np.maximum, "aten.maximum")(frame, node, x, low)
     if not _none(high):
@@ -211,4 +203,4 @@ def rad2deg(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 def _scaled(frame: Frame, node: ast.AST, x: Value, factor: float) -> Value:
     """NumPy's own formula: x times the factor in x's float dtype."""
-    return arrays.binary(frame, node, ast.Mult, _as_float(frame, node, x), Const(factor))
+    return array_operators.binary(frame, node, ast.Mult, _as_float(frame, node, x), Const(factor))

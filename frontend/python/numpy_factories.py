@@ -11,31 +11,11 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import (
-    as_array,
-    as_int,
-    dtype_code,
-    int_list,
-    program_dtype,
-    strong,
-)
+from tierup.frontend.python.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number
 from tierup.frontend.python.table import constant, function, method
-from tierup.frontend.python.values import (
-    NONE,
-    TRUE,
-    ZERO,
-    Array,
-    Const,
-    DTypeOf,
-    Scalar,
-    Sequence,
-    ShapeOf,
-    Value,
-    is_number,
-    number_kind,
-)
+from tierup.frontend.python.values import NONE, TRUE, ZERO, Array, Const, DTypeOf, Scalar, Sequence, ShapeOf, Value, is_number, number_kind
 
 DEFAULT_POINTS = Const(50)
 

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from tierup.frontend.python import arrays
+from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.frame import Frame, NeedsStatic
 from tierup.frontend.python.numpy_shape import flat
@@ -17,7 +17,7 @@ from tierup.frontend.python.values import Array, Value
 
 @function(np.matmul)
 def matmul(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
-    return arrays.matmul(frame, node, x1, x2)
+    return array_operators.matmul(frame, node, x1, x2)
 
 
 @function(np.dot, method="dot")
@@ -25,7 +25,7 @@ def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """Up to rank 2, matmul; with a scalar (an array of its own dtype), a product; a third dimension means another thing than in matmul."""
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     if x.rank == 0 or y.rank == 0:
-        return arrays.binary(frame, node, ast.Mult, x, y)
+        return array_operators.binary(frame, node, ast.Mult, x, y)
     if x.rank == 1 and y.rank == 1:
         return Array(frame.em.numpy("aten.dot", [x.ssa, y.ssa]), 0)
     if (x.rank is not None and x.rank > 2) or (y.rank is not None and y.rank > 2):
@@ -37,7 +37,7 @@ def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             for name, bound in (("gt", 2), ("lt", 1)):
                 wrong = em.scalar(f"aten.{name}.int", [rank, em.int(bound)], em.types.bool)
                 raise_if(frame, wrong, "ValueError", "np.dot here takes arrays of rank 1 and 2; use @ for others")
-    return arrays.matmul(frame, node, x, y)
+    return array_operators.matmul(frame, node, x, y)
 
 
 @function(np.inner)
@@ -60,5 +60,4 @@ def outer(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     x, y = flat(frame, as_array(frame, node, a)), flat(frame, as_array(frame, node, b))
     column = Array(em.numpy("aten.unsqueeze", [x.ssa, em.int(1)]), 2, dtype=x.dtype)
     row = Array(em.numpy("aten.unsqueeze", [y.ssa, em.int(0)]), 2, dtype=y.dtype)
-    return arrays.binary(frame, node, ast.Mult, column, row)
-
+    return array_operators.binary(frame, node, ast.Mult, column, row)

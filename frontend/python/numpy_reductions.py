@@ -7,22 +7,12 @@ import ast
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python import arrays
+from tierup.frontend.python import array_operators
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import function, method
-from tierup.frontend.python.values import (
-    FALSE,
-    NONE,
-    ZERO,
-    Array,
-    Const,
-    Scalar,
-    Sequence,
-    Value,
-    is_number,
-)
+from tierup.frontend.python.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
 
 
 def is_none(value: Value) -> bool:
@@ -59,7 +49,9 @@ def _keeps(value: Value) -> bool:
 
 
 @function(np.sum, method="sum")
-def sum_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+def sum_(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
     _no_out(frame, node, out)
     x = as_array(frame, node, a)
     code, known = dtype_code(frame, node, dtype)
@@ -67,7 +59,9 @@ def sum_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value
 
 
 @function(np.mean, method="mean")
-def mean(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+def mean(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
     _no_out(frame, node, out)
     x = as_array(frame, node, a)
     code, known = dtype_code(frame, node, dtype)
@@ -88,7 +82,9 @@ def _over_axes(
 
 
 @function(np.prod, method="prod")
-def prod(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+def prod(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
     _no_out(frame, node, out)
     em = frame.em
     x = as_array(frame, node, a)
@@ -202,7 +198,7 @@ function(np.cumprod, method="cumprod")(_scan("aten.cumprod"))
 @function(np.count_nonzero)
 def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
     """int64 counts; for the whole array what this NumPy gives, a Python int before 2.4."""
-    nonzero = arrays.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0))
+    nonzero = array_operators.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0))
     total = sum_(frame, node, nonzero, axis)
     assert isinstance(total, Array)
     if is_none(axis) and type(np.count_nonzero(np.zeros(1))) is int:
@@ -213,7 +209,7 @@ def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> 
 @function(np.ptp)
 def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
     high, low = (_extreme(n)(frame, node, a, axis, out, keepdims) for n in ("max", "min"))
-    return arrays.binary(frame, node, ast.Sub, high, low)
+    return array_operators.binary(frame, node, ast.Sub, high, low)
 
 
 @function(np.linalg.norm)
@@ -224,12 +220,12 @@ def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value =
         raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
     array = as_array(frame, node, x)
     if array.dtype is None or array.dtype.kind != "f":
-        array = arrays.binary(frame, node, ast.Div, array, Const(1))  # ints become float64, floats stay what they are
+        array = array_operators.binary(frame, node, ast.Div, array, Const(1))  # ints become float64, floats stay what they are
     if is_none(axis) and not _keeps(keepdims):
         flat = em.numpy("aten.reshape", [array.ssa, em.ints(-1)])
         squares = Array(em.numpy("aten.dot", [flat, flat]), 0)
     else:
-        found = sum_(frame, node, arrays.binary(frame, node, ast.Mult, array, array), axis, keepdims=keepdims)
+        found = sum_(frame, node, array_operators.binary(frame, node, ast.Mult, array, array), axis, keepdims=keepdims)
         assert isinstance(found, Array)
         squares = found
     return Array(em.numpy("aten.sqrt", [squares.ssa]), squares.rank, squares.min_rank)

@@ -10,8 +10,9 @@ import operator
 from collections.abc import Callable
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.branch import PendingIf, scalar_ssa, select
+from tierup.frontend.python.branch import PendingIf, select
 from tierup.frontend.python.frame import Frame, WillRaise
+from tierup.frontend.python.templates import scalar_ssa
 from tierup.frontend.python.values import Const, Scalar, Value, number_kind
 
 FOLD: dict[type, Callable[..., object]] = {
@@ -27,7 +28,13 @@ SYMBOLS: dict[type, str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
 }  # fmt: skip
 
-_INT: dict[type, str] = {ast.Add: "aten.add.int", ast.Sub: "aten.sub.int", ast.Mult: "aten.mul.int", ast.FloorDiv: "aten.floordiv.int", ast.Mod: "aten.remainder.int"}
+_INT: dict[type, str] = {
+    ast.Add: "aten.add.int",
+    ast.Sub: "aten.sub.int",
+    ast.Mult: "aten.mul.int",
+    ast.FloorDiv: "aten.floordiv.int",
+    ast.Mod: "aten.remainder.int",
+}
 _FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
 _COMPARE_INT: dict[type, str] = {
     ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int", ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
@@ -147,7 +154,9 @@ def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     if number_kind(a) != "float" and number_kind(b) != "float":
         exponent = b.value if isinstance(b, Const) else None
         if not isinstance(exponent, int) or not 0 <= exponent <= _MAX_MULTIPLICATIONS:
-            raise frame.error(node, "an int power with an exponent known only at run time, negative or large", "write float(n) ** k, or use np.power")
+            raise frame.error(
+                node, "an int power with an exponent known only at run time, negative or large", "write float(n) ** k, or use np.power"
+            )
         result, base = em.int(1), to_int(frame, a)
         for i in range(int(exponent)):
             result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
@@ -160,7 +169,9 @@ def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         raise_if(frame, both, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
     if not (isinstance(b, Const) and float(b.value).is_integer()):
         # Python gives a complex number here, which programs do not hold
-        raise_if(frame, em.scalar("aten.lt.float", [x, zero], em.types.bool), "ValueError", "a negative float to a fractional power is complex")
+        raise_if(
+            frame, em.scalar("aten.lt.float", [x, zero], em.types.bool), "ValueError", "a negative float to a fractional power is complex"
+        )
     return _through_float64(frame, "aten.pow.Tensor_Tensor", x, y)
 
 

@@ -26,7 +26,9 @@ class Source:
             return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
         return self.tree.body
 
-    def error(self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax) -> UnsupportedSyntax:
+    def error(
+        self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax
+    ) -> UnsupportedSyntax:
         """An UnsupportedSyntax at `node`."""
         node = node if node is not None and hasattr(node, "lineno") else self.tree
         line = node.lineno  # type: ignore[attr-defined]  # checked above

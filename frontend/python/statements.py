@@ -15,30 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tierup.frontend.python import arrays, conditionals, loops, stores
+from tierup.frontend.python import array_operators, conditionals, loops, stores
 from tierup.frontend.python.attributes import load as load_attribute
 from tierup.frontend.python.branch import PendingIf, raise_error
-from tierup.frontend.python.expressions import (
-    assign_target,
-    condition,
-    evaluate,
-    operate,
-)
+from tierup.frontend.python.expressions import assign_target, condition, evaluate
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.operators import operate
 from tierup.frontend.python.scalars import not_, raise_now
-from tierup.frontend.python.values import (
-    NONE,
-    Array,
-    Const,
-    Ends,
-    Fell,
-    Jump,
-    Raised,
-    Return,
-    Scalar,
-    Sequence,
-    describe,
-)
+from tierup.frontend.python.values import NONE, Array, Const, Ends, Fell, Jump, Raised, Return, Scalar, Sequence, describe
 
 
 @dataclass(eq=False)
@@ -137,14 +121,14 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         frame.at(node)
         if not isinstance(current, Array) or current.may_be_scalar:
             raise frame.error(node, f"assignment to the attribute `.{target.attr}`, {describe(current)}", "return the new value")
-        arrays.update(frame, node, op, current, value)
+        array_operators.update(frame, node, op, current, value)
         return None
     assert isinstance(target, ast.Name)
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
     value = evaluate(frame, node.value)
     frame.at(node)
     if isinstance(current, Array):
-        frame.env[target.id] = arrays.update(frame, node, op, current, value)
+        frame.env[target.id] = array_operators.update(frame, node, op, current, value)
     elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
         stores.require_own_list(frame, node, current)
         current.items.extend(value.items)
@@ -193,7 +177,10 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
 def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends | None:
     if frame.in_loop:
         raise frame.error(
-            node, "`return` inside a loop whose length only the run knows", "set a variable and `break`, and return after the loop", NeedsStatic
+            node,
+            "`return` inside a loop whose length only the run knows",
+            "set a variable and `break`, and return after the loop",
+            NeedsStatic,
         )
     if isinstance(node.value, ast.IfExp):
         return _if(frame, _as_statement(node.value, ast.Return, node), rest, tail)
@@ -223,7 +210,9 @@ def _exception(frame: Frame, node: ast.Raise) -> tuple[str, str]:
     cls = evaluate(frame, class_node)
     is_exception = isinstance(cls, Const) and isinstance(cls.value, type) and issubclass(cls.value, Exception)
     if not is_exception or getattr(builtins, cls.value.__name__, None) is not cls.value:  # type: ignore[union-attr]  # a Const
-        raise frame.error(node, "raising something else than a built-in exception", "raise ValueError, IndexError, TypeError, ... with a constant message")
+        raise frame.error(
+            node, "raising something else than a built-in exception", "raise ValueError, IndexError, TypeError, ... with a constant message"
+        )
     if len(args) > 1:
         raise frame.error(node, "an exception with several arguments", "write one message")
     return cls.value.__name__, _message(frame, args[0]) if args else ""  # type: ignore[union-attr]  # a Const

@@ -5,27 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from tierup.frontend.python import arrays, indexing
-from tierup.frontend.python.arrays import as_array, rank_ssa, require_mutation, weak
+from tierup.frontend.python import array_operators, arrays, indexing
+from tierup.frontend.python.array_operators import require_mutation
+from tierup.frontend.python.arrays import as_array, rank_ssa, weak
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.index_items import (
-    gather,
-    has_index_arrays,
-    optional_list,
-    take_apart,
-    view_of,
-    with_index_arrays,
-)
+from tierup.frontend.python.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
 from tierup.frontend.python.scalars import SYMBOLS
-from tierup.frontend.python.values import (
-    Array,
-    Const,
-    Sequence,
-    Value,
-    describe,
-    is_number,
-)
+from tierup.frontend.python.values import Array, Const, Sequence, Value, describe, is_number
 
 
 def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value) -> None:
@@ -112,7 +99,7 @@ def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Valu
     if has_index_arrays(items):
         base, indices = with_index_arrays(frame, node, owner, items)
         _refuse_detached(frame, node, base)
-        _put(frame, node, base, indices, arrays.update(frame, node, op, gather(frame, base, indices), value))
+        _put(frame, node, base, indices, array_operators.update(frame, node, op, gather(frame, base, indices), value))
         return
     view = view_of(frame, node, owner, items)
     _refuse_detached(frame, node, view)
@@ -124,16 +111,16 @@ def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, value: Valu
     em = frame.em
 
     def element() -> Value:
-        fill(frame, node, view, arrays.binary(frame, node, op, view, value))
+        fill(frame, node, view, array_operators.binary(frame, node, op, view, value))
         return view
 
     if view.rank == 0 and view.decays:
         element()
     elif not view.may_be_scalar:
-        arrays.update(frame, node, op, view, value)
+        array_operators.update(frame, node, op, view, value)
     else:
         is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, view), em.int(0)], em.types.bool)
-        select(frame, node, is_scalar, element, lambda: arrays.update(frame, node, op, replace(view, decays=False), value))
+        select(frame, node, is_scalar, element, lambda: array_operators.update(frame, node, op, replace(view, decays=False), value))
 
 
 def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
@@ -141,9 +128,9 @@ def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, ind
     current = indexing.load(frame, node, owner, index)
     if isinstance(current, Array):
         if not current.may_be_scalar:
-            arrays.update(frame, node, op, current, value)
+            array_operators.update(frame, node, op, current, value)
             return
         if isinstance(owner, Sequence) and not owner.external:
-            store(frame, node, owner, index, arrays.update(frame, node, op, current, value))
+            store(frame, node, owner, index, array_operators.update(frame, node, op, current, value))
             return
     raise frame.error(node, f"`{SYMBOLS[op]}=` on {describe(current)} in {describe(owner)}", "use an array for it")

@@ -69,7 +69,9 @@ def invoke(frame: Frame, node: ast.AST, name: str, handler: Handler, args: list[
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     for keyword in kwargs:
         if keyword not in names:
-            raise frame.error(node, f"the argument `{keyword}` of {name}", f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here")
+            raise frame.error(
+                node, f"the argument `{keyword}` of {name}", f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here"
+            )
     if not variadic and len(args) > len(names):
         raise frame.error(node, f"{len(args)} arguments for {name}", f"it takes {', '.join(names)} here")
     try:
@@ -84,11 +86,13 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     name = name_of(obj)
     known = sorted({name_of(o) for o in FUNCTIONS})
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    if name.startswith("np.random"):
+    if isinstance(getattr(obj, "__self__", None), np.random.RandomState) or name.startswith("np.random"):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
     if name == "print":
         return frame.error(node, "`print`", "return the value and print it outside")
-    return frame.error(node, f"`{name}` is not translated", f"did you mean {' or '.join(close)}?" if close else "call it outside the function")
+    return frame.error(
+        node, f"`{name}` is not translated", f"did you mean {' or '.join(close)}?" if close else "call it outside the function"
+    )
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:

@@ -182,7 +182,11 @@ def describe(value: Value) -> str:
     if isinstance(value, Const):
         if value.value is None:
             return "None"
-        return f"the constant {value.value!r}" if isinstance(value.value, (*PYTHON_SCALARS, str, np.generic)) else f"a {type(value.value).__name__}"
+        return (
+            f"the constant {value.value!r}"
+            if isinstance(value.value, (*PYTHON_SCALARS, str, np.generic))
+            else f"a {type(value.value).__name__}"
+        )
     if isinstance(value, Scalar):
         return f"a Python {value.kind}"
     if isinstance(value, Array):

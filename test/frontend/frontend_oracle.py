@@ -22,7 +22,9 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def graph(function: Callable[..., Any], *args: object, ranks: bool = True, **kwargs: object) -> tuple[GraphResult, list[object], dict[str, Any]]:
+def graph(
+    function: Callable[..., Any], *args: object, ranks: bool = True, **kwargs: object
+) -> tuple[GraphResult, list[object], dict[str, Any]]:
     """The graph for a call, the call's leaves and its arguments by name. Without `ranks`, the graph serves arrays of every rank."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()

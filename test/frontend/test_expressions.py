@@ -12,7 +12,6 @@ INTS = np.arange(-3, 3, dtype=np.int8).reshape(2, 3)
 BOOLS = np.array([True, False, True])
 
 
-
 def arithmetic(x, s):
     return x + s, s + x, x - s, s - x, x * s, s * x, x / s, s / x
 
@@ -155,7 +154,20 @@ def test_chained_comparison_of_arrays_asks_for_their_truth():
 
 def shapes(x):
     n, m = x.shape
-    return n, m, x.shape, x.shape[0] * 2, x.shape[-1], x.ndim, x.size, len(x), x.shape == (3, 4), x.shape[:1], x.dtype, x.dtype == np.float32
+    return (
+        n,
+        m,
+        x.shape,
+        x.shape[0] * 2,
+        x.shape[-1],
+        x.ndim,
+        x.size,
+        len(x),
+        x.shape == (3, 4),
+        x.shape[:1],
+        x.dtype,
+        x.dtype == np.float32,
+    )
 
 
 def test_shapes_and_dtypes():
@@ -177,7 +189,24 @@ def structure(x, items):
     first, *rest = items
     (p, q), r = (x, 2), [x] * 2
     pairs = [(i, v) for i, v in enumerate(items) if i != 1]
-    return d, d["a"], "b" in d, first, rest, p, q, r, pairs, [*items, 3], items[::-1], items[-1], {k: v for k, v in d.items()}, sum(items), tuple(items), len(items)
+    return (
+        d,
+        d["a"],
+        "b" in d,
+        first,
+        rest,
+        p,
+        q,
+        r,
+        pairs,
+        [*items, 3],
+        items[::-1],
+        items[-1],
+        {k: v for k, v in d.items()},
+        sum(items),
+        tuple(items),
+        len(items),
+    )
 
 
 def test_tuples_lists_and_dicts():

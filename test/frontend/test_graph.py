@@ -94,7 +94,12 @@ def test_a_graph_before_any_call_follows_the_annotations():
         return x * n * p if flag else x
 
     built = build(f, shape_from_annotations(f))
-    assert [(name, leaf.kind, leaf.ndim) for name, leaf in built.leaves] == [("x", "array", None), ("n", "int", None), ("p", "float", None), ("flag", "bool", None)]
+    assert [(name, leaf.kind, leaf.ndim) for name, leaf in built.leaves] == [
+        ("x", "array", None),
+        ("n", "int", None),
+        ("p", "float", None),
+        ("flag", "bool", None),
+    ]
 
 
 def test_constants_stand_at_the_top_and_unused_ones_are_gone():

@@ -10,7 +10,25 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
 def basic(x, i, j):
-    return x[0], x[-1], x[i], x[i, j], x[i, :, -1], x[1:], x[:, 1:3], x[..., 0], x[..., 1:, ::2], x[None], x[:, None, 0], x[i][j], x[:, i], x[1:1], x[:100], x[-100:], x[...]
+    return (
+        x[0],
+        x[-1],
+        x[i],
+        x[i, j],
+        x[i, :, -1],
+        x[1:],
+        x[:, 1:3],
+        x[..., 0],
+        x[..., 1:, ::2],
+        x[None],
+        x[:, None, 0],
+        x[i][j],
+        x[:, i],
+        x[1:1],
+        x[:100],
+        x[-100:],
+        x[...],
+    )
 
 
 def test_integers_slices_new_axes_and_ellipsis():

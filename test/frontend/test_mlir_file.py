@@ -33,7 +33,9 @@ def test_file_and_bytecode(tmp_path):
 
 
 def test_several_results_and_mutable_tensors():
-    program = load_text("func.func @f(%x: !torch.tensor, %l: !torch.list<int>) -> (!torch.tensor, !torch.list<int>) {\n return %x, %l : !torch.tensor, !torch.list<int>\n}")
+    program = load_text(
+        "func.func @f(%x: !torch.tensor, %l: !torch.list<int>) -> (!torch.tensor, !torch.list<int>) {\n return %x, %l : !torch.tensor, !torch.list<int>\n}"
+    )
     assert program.writes
     assert program.leaves == (("arg0", Leaf("array")), ("arg1", Leaf("other")))
     assert program.output == OutputNode("tuple", (Output("array"), Output("other")))
@@ -59,6 +61,8 @@ def test_messages_name_the_line(tmp_path):
         load(path)
     assert str(caught.value).startswith(f"{path}:2:8: error: custom op 'torch.aten.foo' is unknown\n      %0 = torch.aten.foo")
     with pytest.raises(ProgramError, match=r"2:\d+: error: .*must be"):
-        load_text(ONE.replace("%n : !torch.vtensor<[2,?],f32>, !torch.int ->", "%x : !torch.vtensor<[2,?],f32>, !torch.vtensor<[2,?],f32> ->"))
+        load_text(
+            ONE.replace("%n : !torch.vtensor<[2,?],f32>, !torch.int ->", "%x : !torch.vtensor<[2,?],f32>, !torch.vtensor<[2,?],f32> ->")
+        )
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.mlir")

@@ -19,7 +19,20 @@ NUMBERS = pytest.mark.parametrize("x", [v for k, v in ARRAYS.items() if k != "bo
 
 
 def elementary(x):
-    return np.exp(x), np.exp2(x), np.expm1(x), np.log1p(x), np.sqrt(x), np.sin(x), np.cos(x), np.tan(x), np.tanh(x), np.sinh(x), np.cosh(x), np.arctan(x)
+    return (
+        np.exp(x),
+        np.exp2(x),
+        np.expm1(x),
+        np.log1p(x),
+        np.sqrt(x),
+        np.sin(x),
+        np.cos(x),
+        np.tan(x),
+        np.tanh(x),
+        np.sinh(x),
+        np.cosh(x),
+        np.arctan(x),
+    )
 
 
 def logarithms(x):
@@ -55,7 +68,16 @@ def test_round(x):
 
 
 def pairs(x, y):
-    return np.maximum(x, y), np.minimum(x, 1), np.maximum(0.5, x), np.add(x, y), np.power(x, 2), np.floor_divide(x, 2), np.mod(x, 3), np.true_divide(x, 4)
+    return (
+        np.maximum(x, y),
+        np.minimum(x, 1),
+        np.maximum(0.5, x),
+        np.add(x, y),
+        np.power(x, 2),
+        np.floor_divide(x, 2),
+        np.mod(x, 3),
+        np.true_divide(x, 4),
+    )
 
 
 @NUMBERS
@@ -65,7 +87,16 @@ def test_two_operands(x, y):
 
 
 def float_pairs(x, y):
-    return np.arctan2(x, y), np.copysign(x, y), np.fmax(x, y), np.fmin(x, 1), np.fmod(x, 2), np.logaddexp(x, y), np.fabs(x), np.reciprocal(y)
+    return (
+        np.arctan2(x, y),
+        np.copysign(x, y),
+        np.fmax(x, y),
+        np.fmin(x, 1),
+        np.fmod(x, 2),
+        np.logaddexp(x, y),
+        np.fabs(x),
+        np.reciprocal(y),
+    )
 
 
 def test_two_float_operands():
@@ -94,7 +125,21 @@ def test_nan_to_num():
 
 
 def whole(x):
-    return x.sum(), np.sum(x), x.mean(), np.prod(x), x.max(), np.min(x), x.argmax(), np.argmin(x), x.any(), np.all(x), x.std(), np.var(x), x.cumsum()
+    return (
+        x.sum(),
+        np.sum(x),
+        x.mean(),
+        np.prod(x),
+        x.max(),
+        np.min(x),
+        x.argmax(),
+        np.argmin(x),
+        x.any(),
+        np.all(x),
+        x.std(),
+        np.var(x),
+        x.cumsum(),
+    )
 
 
 def along(x):
@@ -112,7 +157,14 @@ def test_reductions(function, name):
 
 
 def options(x):
-    return x.sum(dtype=np.float64), np.mean(x, axis=0, dtype="float64"), x.var(ddof=1), x.std(axis=1, ddof=1), np.sum(x, axis=0, dtype=int), np.ptp(x, axis=1)
+    return (
+        x.sum(dtype=np.float64),
+        np.mean(x, axis=0, dtype="float64"),
+        x.var(ddof=1),
+        x.std(axis=1, ddof=1),
+        np.sum(x, axis=0, dtype=int),
+        np.ptp(x, axis=1),
+    )
 
 
 def test_reduction_options():
@@ -171,7 +223,18 @@ def test_taking_and_finding():
 
 
 def products(x, y):
-    return x @ y.T, np.dot(x, y.T), np.matmul(x, y.T), np.outer(x[0], y[1]), np.dot(x[0], y[1]), np.dot(x, y[0]), np.dot(2, x), np.vdot(x, y), x.dot(y[0]), np.inner(x[0], y[0])
+    return (
+        x @ y.T,
+        np.dot(x, y.T),
+        np.matmul(x, y.T),
+        np.outer(x[0], y[1]),
+        np.dot(x[0], y[1]),
+        np.dot(x, y[0]),
+        np.dot(2, x),
+        np.vdot(x, y),
+        x.dot(y[0]),
+        np.inner(x[0], y[0]),
+    )
 
 
 @pytest.mark.parametrize("y", [F32, F64, I32], ids=["f32", "f64", "i32"])
@@ -256,6 +319,8 @@ def empty_maximum(x):
     return x[:0].max()
 
 
-@pytest.mark.parametrize("function", [bad_shapes, bad_axis, bad_reshape, bad_squeeze, bad_split, bad_concatenate, bad_broadcast, empty_maximum])
+@pytest.mark.parametrize(
+    "function", [bad_shapes, bad_axis, bad_reshape, bad_squeeze, bad_split, bad_concatenate, bad_broadcast, empty_maximum]
+)
 def test_errors_are_those_of_numpy(function):
     assert isinstance(check(function, F32, unranked=False), Exception)

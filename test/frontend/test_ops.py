@@ -18,12 +18,25 @@ def activations(x):
 
 
 def normalisations(x):
-    return ops.softmax(x), ops.softmax(x, axis=0), ops.log_softmax(x), ops.logsumexp(x), ops.logsumexp(x, axis=0, keepdims=True), ops.layer_norm(x)
+    return (
+        ops.softmax(x),
+        ops.softmax(x, axis=0),
+        ops.log_softmax(x),
+        ops.logsumexp(x),
+        ops.logsumexp(x, axis=0, keepdims=True),
+        ops.layer_norm(x),
+    )
 
 
 def layers(x, w, b, index):
     gain = x[0]
-    return ops.linear(x, w), ops.linear(x, w, b), ops.embedding(w, index), ops.layer_norm(x, (4,), gain, gain, eps=1e-3), ops.layer_norm(x, x.shape)
+    return (
+        ops.linear(x, w),
+        ops.linear(x, w, b),
+        ops.embedding(w, index),
+        ops.layer_norm(x, (4,), gain, gain, eps=1e-3),
+        ops.layer_norm(x, x.shape),
+    )
 
 
 def test_decorating_changes_nothing():
@@ -37,7 +50,9 @@ def test_values():
     np.testing.assert_allclose(ops.softmax(X), np.exp(x) / np.exp(x).sum(-1, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(ops.gelu(X), x * 0.5 * (1 + np.vectorize(math.erf)(x / np.sqrt(2))), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(ops.sigmoid(X), 1 / (1 + np.exp(-x)), rtol=1e-6)
-    np.testing.assert_allclose(ops.layer_norm(X), (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        ops.layer_norm(X), (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-6
+    )
     np.testing.assert_allclose(ops.linear(X, W, B), x @ W.T.astype(np.float64) + B, rtol=1e-5, atol=1e-6)
 
 

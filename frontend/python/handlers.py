@@ -1,0 +1,25 @@
+"""Importing this module registers the handlers of every function and method that programs may call."""
+
+from tierup.frontend.python import (
+    builtin_functions,
+    numpy_elementwise,
+    numpy_factories,
+    numpy_finding,
+    numpy_linalg,
+    numpy_movement,
+    numpy_reductions,
+    numpy_shape,
+    operators_of_tierup,
+)
+
+MODULES = (
+    builtin_functions,
+    numpy_elementwise,
+    numpy_factories,
+    numpy_finding,
+    numpy_linalg,
+    numpy_movement,
+    numpy_reductions,
+    numpy_shape,
+    operators_of_tierup,
+)

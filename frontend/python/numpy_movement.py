@@ -1,0 +1,218 @@
+"""NumPy functions that join, split, repeat or move elements."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python import array_operators
+from tierup.frontend.python.arrays import as_array, as_int, int_list
+from tierup.frontend.python.frame import Frame, WillRaise
+from tierup.frontend.python.numpy_reductions import is_none, sum_
+from tierup.frontend.python.scalars import number, raise_if
+from tierup.frontend.python.table import constant, function
+from tierup.frontend.python.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_number
+
+C_ORDER = Const("C")
+CONSTANT_MODE = Const("constant")
+
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank, viewed, with_rank
+
+
+def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
+    if isinstance(value, Array):
+        raise frame.error(node, "joining the rows of one array", "give a tuple or list of arrays")
+    if not isinstance(value, Sequence):
+        raise frame.error(node, "a sequence of arrays that is not a tuple or list")
+    if not value.items:
+        raise WillRaise(ValueError("need at least one array to concatenate"))
+    return [as_array(frame, node, v) for v in value.items]
+
+
+@function(np.concatenate)
+def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO) -> Value:
+    parts = _parts(frame, node, arrays_)
+    if is_none(axis):
+        parts, axis = [flat(frame, p) for p in parts], Const(0)
+    return _cat(frame, node, parts, axis)
+
+
+def _cat(frame: Frame, node: ast.AST, parts: list[Array], axis: Value) -> Array:
+    em = frame.em
+    ssa = em.numpy("aten.cat", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
+    rank = next((p.rank for p in parts if p.rank is not None), None)
+    if rank == 0:
+        raise WillRaise(ValueError("zero-dimensional arrays cannot be concatenated"))
+    return Array(ssa, rank, max(p.at_least for p in parts), _common(parts), decays=False)
+
+
+def _common(parts: list[Array]) -> np.dtype | None:
+    known = [p.dtype for p in parts]
+    return None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
+
+
+@function(np.stack)
+def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = ZERO) -> Value:
+    em = frame.em
+    parts = _parts(frame, node, arrays)
+    ssa = em.numpy("aten.stack", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
+    rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
+    return Array(ssa, rank, 1 + max(p.at_least for p in parts), _common(parts), decays=False)
+
+
+@function(np.vstack)
+def vstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
+    return _cat(frame, node, [with_rank(frame, node, p, 2) for p in _parts(frame, node, tup)], Const(0))
+
+
+@function(np.hstack)
+def hstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
+    parts = [with_rank(frame, node, p, 1) for p in _parts(frame, node, tup)]
+    return _cat(frame, node, parts, Const(0 if parts[0].rank == 1 else 1))
+
+
+@function(np.split)
+def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, axis: Value = ZERO) -> Value:
+    """Views, by slices: equal sections, or at constant indices."""
+    em = frame.em
+    x = as_array(frame, node, ary)
+    dim = as_int(frame, node, axis, "an axis")
+    if isinstance(indices_or_sections, Sequence):
+        cuts: list[ir.Value] = [as_int(frame, node, i, "a split point") for i in indices_or_sections.items]
+        bounds = [em.int(0), *cuts, em.none]
+    else:
+        sections = constant(frame, node, indices_or_sections, "the number of sections")
+        if sections <= 0:
+            raise WillRaise(ValueError("number sections must be larger than 0."))
+        length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
+        rest = em.scalar("aten.remainder.int", [length, em.int(sections)], em.types.int)
+        uneven = em.scalar("aten.ne.int", [rest, em.int(0)], em.types.bool)
+        raise_if(frame, uneven, "ValueError", "array split does not result in an equal division")
+        each = em.scalar("aten.floordiv.int", [length, em.int(sections)], em.types.int)
+        bounds = [em.int(0), each, *(em.scalar("aten.mul.int", [each, em.int(i)], em.types.int) for i in range(2, sections)), length][
+            : sections + 1
+        ]
+        if sections == 1:
+            bounds = [em.int(0), length]
+    parts: list[Value] = []
+    for start, stop in pairwise(bounds):
+        ssa = em.numpy("aten.slice.Tensor", [x.ssa, dim, start, stop, em.int(1)])
+        parts.append(replace(x, ssa=ssa, decays=False))
+    return Sequence("list", parts, em.region)
+
+
+@function(np.tile)
+def tile(frame: Frame, node: ast.AST, A: Value, reps: Value) -> Value:
+    x = as_array(frame, node, A)
+    counts, length = int_list(frame, node, reps, "`reps`")
+    rank = None if x.rank is None or length is None else max(x.rank, length)
+    return copied(x, frame.em.numpy("aten.tile", [x.ssa, counts]), rank, x.min_rank)
+
+
+@function(np.repeat, method="repeat")
+def repeat(frame: Frame, node: ast.AST, a: Value, repeats: Value, axis: Value = NONE) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    if not is_number(repeats):
+        raise frame.error(node, "np.repeat with a count for each element", "index with np.repeat(np.arange(n), counts) made outside")
+    if is_none(axis):
+        x, axis = flat(frame, x), Const(0)
+    operands = [x.ssa, as_int(frame, node, repeats), as_int(frame, node, axis, "an axis"), em.none]
+    return copied(x, em.numpy("aten.repeat_interleave.self_int", operands), x.rank, x.min_rank)
+
+
+@function(np.flip)
+def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
+    x = as_array(frame, node, m)
+    if is_none(axis):
+        axis = Sequence("tuple", [Const(i) for i in range(known_rank(frame, node, x, "np.flip over all axes"))])
+    dims, _ = int_list(frame, node, axis, "an axis")
+    return replace(viewed(x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
+
+
+@function(np.flipud)
+def flipud(frame: Frame, node: ast.AST, m: Value) -> Value:
+    return flip(frame, node, m, Const(0))
+
+
+@function(np.fliplr)
+def fliplr(frame: Frame, node: ast.AST, m: Value) -> Value:
+    return flip(frame, node, m, Const(1))
+
+
+@function(np.roll)
+def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    shifts, _ = int_list(frame, node, shift, "`shift`")
+    dims = em.ints() if is_none(axis) else int_list(frame, node, axis, "an axis")[0]
+    return copied(x, em.numpy("aten.roll", [x.ssa, shifts, dims]), x.rank, x.min_rank)
+
+
+@function(np.pad)
+def pad(frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, constant_values: Value = ZERO) -> Value:
+    """Constant padding; torch lists the widths from the last axis."""
+    em = frame.em
+    if constant(frame, node, mode, "`mode`") != "constant":
+        raise frame.error(node, "np.pad in another mode than 'constant'")
+    if not is_number(constant_values):
+        raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
+    x = as_array(frame, node, array)
+    pairs = _pad_pairs(frame, node, x, pad_width)
+    widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
+    operands = [x.ssa, em.int_list(widths), number(frame, constant_values)]
+    return copied(x, em.numpy("aten.constant_pad_nd", operands), x.rank, x.min_rank)
+
+
+def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tuple[Value, Value]]:
+    """(before, after) for each axis: from one number, one pair, or a pair for each."""
+    if isinstance(width, Sequence) and width.items and isinstance(width.items[0], Sequence):
+        pairs = [(p.items[0], p.items[-1]) for p in width.items if isinstance(p, Sequence)]
+        if len(pairs) == 1:
+            pairs *= known_rank(frame, node, x, "np.pad with one pair of widths")
+        elif x.rank is not None and len(pairs) != x.rank:
+            raise WillRaise(ValueError("pad_width does not have a pair for each axis"))
+        return pairs
+    pair = (width.items[0], width.items[-1]) if isinstance(width, Sequence) else (width, width)
+    return [pair] * known_rank(frame, node, x, "np.pad with one width for all axes")
+
+
+def _triangle(name: str):
+    def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
+        x = as_array(frame, node, m)
+        return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), x.rank, x.min_rank)
+
+    return handler
+
+
+function(np.tril)(_triangle("aten.tril"))
+function(np.triu)(_triangle("aten.triu"))
+
+
+@function(np.diagonal, method="diagonal")
+def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = ZERO, axis1: Value = ZERO, axis2: Value = ONE) -> Value:
+    x = as_array(frame, node, a)
+    operands = [as_int(frame, node, v) for v in (offset, axis1, axis2)]
+    return viewed(x, frame.em.numpy("aten.diagonal", [x.ssa, *operands]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
+
+
+@function(np.trace, method="trace")
+def trace(frame: Frame, node: ast.AST, a: Value) -> Value:
+    return sum_(frame, node, diagonal(frame, node, a), Const(-1))
+
+
+@function(np.diff)
+def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LAST) -> Value:
+    """x[1:] - x[:-1] along the axis; of bools, `!=`."""
+    em = frame.em
+    if constant(frame, node, n, "`n`") != 1:
+        raise frame.error(node, "np.diff of a higher order", "call it again")
+    x = as_array(frame, node, a)
+    dim = as_int(frame, node, axis, "an axis")
+    later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))
+    earlier = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.none, em.int(-1), em.int(1)]))
+    return array_operators.binary(frame, node, ast.NotEq if x.dtype == np.bool_ else ast.Sub, later, earlier)
