@@ -10,7 +10,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.arrays import KIND_DTYPES, as_array, rank_ssa, weak
+from tierup.frontend.python.arrays import KIND_DTYPES, as_array, is_one, one_like, rank_ssa, weak
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsMutation
 from tierup.frontend.python.scalars import SYMBOLS, number, raise_if, to_bool
@@ -111,7 +111,7 @@ def _form(frame: Frame, op: type, forms: tuple[str, str | None, str | None], a: 
     else:
         assert isinstance(b, Array)
         if scalar_left is None or number_kind(a) == "bool":
-            name, operands = tensor, [weak(frame, a, b).ssa, b.ssa]
+            name, operands = tensor, [(one_like(frame, b) if op is ast.Div and is_one(a) else weak(frame, a, b)).ssa, b.ssa]
         elif scalar_left == "aten.pow.Scalar":
             name, operands = scalar_left, [number(frame, a), b.ssa]
         else:

@@ -61,9 +61,18 @@ def weak(frame: Frame, value: Value, like: Array) -> Array:
     em = frame.em
     if number_kind(value) == "bool":
         return strong(frame, None, value)  # bool is the lowest dtype: weak and strong are the same
-    one = em.numpy("aten.new_ones", [like.ssa, em.int_list([]), em.none, em.none, em.none, em.none])
     dtype = None if like.dtype is None else np.result_type(like.dtype, _sample(value))
-    return Array(em.numpy("aten.mul.Scalar", [one, number(frame, value)]), 0, dtype=dtype)
+    return Array(em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, number(frame, value)]), 0, dtype=dtype)
+
+
+def one_like(frame: Frame, like: Array) -> Array:
+    """1 in the dtype of `like`. Divided by `like`, it gives what the int 1 does, of bools too."""
+    em = frame.em
+    return Array(em.numpy("aten.new_ones", [like.ssa, em.int_list([]), em.none, em.none, em.none, em.none]), 0, dtype=like.dtype)
+
+
+def is_one(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int and value.value == 1
 
 
 def _sample(value: Value) -> Any:

@@ -48,6 +48,7 @@ class Outside:
     def __init__(self) -> None:
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
+        self.notes: list[str] = []
 
     def constant(self, access: Access | None, kind: str, value: object) -> None:
         if access is not None:
@@ -74,7 +75,6 @@ class Frame:
         self.in_loop = False
         self.is_entry = True
         self.duplicates = 0  # how often the code after a branch was built once more
-        self.peeled: dict[ast.AST, int] = {}
 
     # --- errors ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ the first iteration changes one (a Python 0.0 that becomes an array), that itera
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -199,18 +200,27 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: 
         return None
     except NeedsStatic as e:
         frame.env = saved
-        frame.peeled[node] = frame.peeled.get(node, 0) + 1
-        if not isinstance(first, Const) or frame.peeled[node] > MAX_DEPTH or any(_jumps_loop(s) for s in node.body):
+        if not isinstance(first, Const) or _times_peeled(node) >= MAX_DEPTH or any(_jumps_loop(s) for s in node.body):
             raise e from None
-        return execute(frame, [*node.body, node, *rest], tail=tail) or Fell()
+        return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
     except _Changes as e:
         frame.env = saved
-        frame.peeled[node] = frame.peeled.get(node, 0) + 1
-        if frame.peeled[node] > MAX_PEELED or any(_jumps_loop(s) for s in node.body):
+        if _times_peeled(node) >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
             raise _refused(frame, node, e) from None
         if isinstance(first, Const):
-            return execute(frame, [*node.body, node, *rest], tail=tail) or Fell()
-        return branch(frame, node, first_ssa, [*node.body, node], [], rest, tail, execute)
+            return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
+        return branch(frame, node, first_ssa, [*node.body, _peeled(node)], [], rest, tail, execute)
+
+
+def _peeled(node: ast.While) -> ast.While:
+    """The loop again, after one iteration was built apart."""
+    again = copy.copy(node)
+    again.times_peeled = _times_peeled(node) + 1  # type: ignore[attr-defined]  # ours
+    return again
+
+
+def _times_peeled(node: ast.While) -> int:
+    return getattr(node, "times_peeled", 0)
 
 
 MAX_DEPTH = 32  # iterations of a `while` over static structure
@@ -249,6 +259,7 @@ def _attempt(
     scratch = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
     line = body.node.lineno
     saved = frame.boundary, frame.in_loop
+    duplicates = frame.duplicates
     done = False
     try:
         block = scratch.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
@@ -283,6 +294,7 @@ def _attempt(
         em.location = location
         if not done:
             scratch.erase()
+            frame.duplicates = duplicates
     results = iter(scratch.results)
     frame.env = dict(outer)
     for name in assigned - set(carried):

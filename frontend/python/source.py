@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 from dataclasses import dataclass
 from types import FunctionType
 
@@ -70,25 +69,22 @@ def parse(function: FunctionType) -> Source:
 
 
 def _definition(lines: list[str], first: int) -> ast.FunctionDef | None:
+    """The `def` in these lines. An indented one is parsed inside `if 1:`, which leaves its columns and strings as they are."""
     text = "".join(lines)
-    dedented = textwrap.dedent(text)
-    shift = len(lines[0]) - len(lines[0].lstrip())
+    indented = text[:1] in (" ", "\t")
     try:
-        module = ast.parse(dedented)
+        module = ast.parse("if 1:\n" + text if indented else text)
     except SyntaxError:
         return None
-    tree = module.body[0] if module.body else None
+    body = module.body[0].body if indented and module.body and isinstance(module.body[0], ast.If) else module.body
+    tree = body[0] if body else None
     if not isinstance(tree, ast.FunctionDef):
         return None
-    _shift(tree, first - 1, shift)
-    return tree
-
-
-def _shift(tree: ast.AST, lines: int, columns: int) -> None:
+    shift = first - 2 if indented else first - 1
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
-            node.lineno += lines
-            node.col_offset += columns  # type: ignore[attr-defined]  # comes with lineno
+            node.lineno += shift
+    return tree
 
 
 def _lambda(function: FunctionType, filename: str) -> ast.Lambda | None:
