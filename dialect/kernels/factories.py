@@ -126,10 +126,10 @@ def linspace(start: Number, end: Number, steps: int, dtype: int | None = None, *
     ValueError for negative steps, TypeError for bool.
     """
     target = _dtype(dtype)
-    if target == np.bool_:
-        raise TypeError("linspace: not implemented for bool")
     if steps < 0:
         raise ValueError("number of steps must be non-negative")
+    if target == np.bool_ and steps:
+        raise TypeError("linspace: not implemented for bool")
     if target.kind in "iu":
         start, end = int(start), int(end)
     compute = np.dtype(np.float32) if target in HALVES or target == np.float32 else np.dtype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.kernels.apply import number, pointwise, typed
-from tierup.dialect.kernels.axes import is_float, quiet
+from tierup.dialect.kernels.axes import HALVES, is_float, quiet
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import Accepts, Gives, Strength, Typing, common_dtype, plan
 
@@ -299,8 +299,9 @@ def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     if condition.dtype != np.bool_:
         raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     dtype = common_dtype(x, y)
-    for value in (x, y):
-        check_number(value, dtype)
+    if dtype not in HALVES:  # torch converts a number to these by way of float64: too large is infinite
+        for value in (x, y):
+            check_number(value, dtype)
     with quiet:
         return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
+from tierup.dialect import dims, dtypes
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.casts import check_number
@@ -155,9 +155,9 @@ def _arange(arguments: int) -> InferRule:
 
 def _linspace(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     dtype = _dtype(_at(operands, 3), _float_default(ctx))
-    if dtype is dtypes.bool_ and ctx.promotion is Promotion.TORCH:
-        raise TypeError("linspace: not implemented for bool")
     steps = _size(operands[2])
+    if dtype is dtypes.bool_ and steps is not None and dims.at_least(steps, 1) and ctx.promotion is Promotion.TORCH:
+        raise TypeError("linspace: not implemented for bool")
     if isinstance(steps, int) and steps < 0:
         raise ShapeError("number of steps must be non-negative")
     return Tensor(dtype, (ctx.fresh() if steps is None else steps,))

@@ -131,8 +131,9 @@ def _where(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     if read.dtype_of(condition) not in (None, dtypes.bool_):
         raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {read.dtype_of(condition)}")
     dtype = common_dtype(values)
-    for value in values:
-        _check_fits(value, dtype)
+    if dtype not in (dtypes.f16, dtypes.bf16):
+        for value in values:
+            _check_fits(value, dtype)
     return Tensor(dtype, shape)
 
 
