@@ -8,9 +8,10 @@ exploded: allocated pointer, aligned pointer, offset, sizes, strides. Equal symb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tierup.dialect import dtypes
+from tierup.dialect.dims import Dim, Symbol
 from tierup.lowering.abi import ERROR_BASE, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 
 _SCALAR = {ArgumentKind.INT: "i64", ArgumentKind.FLOAT: "double", ArgumentKind.BOOL: "i1"}
@@ -39,8 +40,19 @@ class _Body:
         return self.let(f"load {type_}, ptr {address}, align 8")
 
 
-def adapter(symbol: str, inner: str, arguments: Sequence[ArgumentSpec], results: Sequence[ResultSpec]) -> str:
-    """LLVM IR text that defines @symbol, calling @inner, which is defined in the same module."""
+def adapter(
+    symbol: str,
+    inner: str,
+    arguments: Sequence[ArgumentSpec],
+    results: Sequence[ResultSpec],
+    ties: Sequence[tuple[Dim, Dim]] = (),
+    first_tie_site: int = 0,
+) -> str:
+    """LLVM IR text that defines @symbol, calling @inner, which is defined in the same module.
+
+    `ties`: sizes that the program needs equal. Where they are not, error site `first_tie_site + i` is returned at once, before
+    code that counts on it reads anything.
+    """
     body = _Body()
     status = body.let("alloca i32, align 4")
     body.do(f"store i32 0, ptr {status}, align 4")
@@ -51,6 +63,8 @@ def adapter(symbol: str, inner: str, arguments: Sequence[ArgumentSpec], results:
             operands += _array(body, i, spec, symbols)
         else:
             operands.append(_scalar(body, i, spec.kind))
+    for i, (left, right) in enumerate(ties):
+        _check_tie(body, left, right, symbols, ERROR_BASE + first_tie_site + i)
     returned = []
     for i, result in enumerate(results):
         if result.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
@@ -66,6 +80,40 @@ def adapter(symbol: str, inner: str, arguments: Sequence[ArgumentSpec], results:
     body.do(f"ret i32 {answer}")
     text = "\n".join(body.lines)
     return f"define i32 @{symbol}(ptr noalias readonly %arguments, ptr noalias %results) {{\n{text}\n}}\n"
+
+
+def _check_tie(body: _Body, left: Dim, right: Dim, symbols: Mapping[str, str], code: int) -> None:
+    equal = body.let(f"icmp eq i64 {_dim(body, left, symbols)}, {_dim(body, right, symbols)}")
+    label = equal[1:]
+    body.do(f"br i1 {equal}, label %held_{label}, label %broken_{label}")
+    body.lines.append(f"broken_{label}:")
+    body.do(f"ret i32 {code}")
+    body.lines.append(f"held_{label}:")
+
+
+_FUNCTIONS = {"floordiv": "sdiv", "mod": "srem"}  # of sizes, which are not negative
+
+
+def _dim(body: _Body, dim: Dim, symbols: Mapping[str, str]) -> str:
+    """The value of a size expression."""
+    if isinstance(dim, int):
+        return str(dim)
+    total = ""
+    for monomial, coefficient in dim.terms:
+        term = "" if coefficient == 1 and monomial else str(coefficient)
+        for _, atom, power in monomial:
+            one = symbols[atom.name] if isinstance(atom, Symbol) else _call_dim(body, atom.fn, [_dim(body, a, symbols) for a in atom.args])
+            for _ in range(power):
+                term = body.let(f"mul i64 {term}, {one}") if term else one
+        total = body.let(f"add i64 {total}, {term}") if total else term
+    return total or "0"
+
+
+def _call_dim(body: _Body, fn: str, args: list[str]) -> str:
+    if fn in _FUNCTIONS:
+        return body.let(f"{_FUNCTIONS[fn]} i64 {args[0]}, {args[1]}")
+    above = body.let(f"icmp {'sgt' if fn == 'max' else 'slt'} i64 {args[0]}, {args[1]}")
+    return body.let(f"select i1 {above}, i64 {args[0]}, i64 {args[1]}")
 
 
 def _field(body: _Body, table: str, stride: int, i: int, field: int) -> str:

@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 
 from tierup.dialect import registry
 from tierup.dialect.context import thread_context
+from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.registry import PassFailure
 from tierup.lowering import builders as b
 from tierup.lowering import literals, llvm, origins, signature
-from tierup.lowering.abi import Artifact, ErrorSite, Request
+from tierup.lowering.abi import Artifact, ErrorSite, Request, ResultSpec
 from tierup.lowering.adapter import adapter
 from tierup.lowering.blas import PREFIX
-from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
 SYMBOL = "kernel"
+Ties = tuple[tuple[Dim, Dim], ...]
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 
 _TEXTS = {"linalg": TENSORS, "buffers": BUFFERS, "loops": LOOPS}  # the stage whose outcome is shown under a name
@@ -45,17 +47,17 @@ class _Log:
 def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa: A001 - the field's word
     """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, asm.
 
-    Raises Unsupported when the program, or an op of it, has no native code; CompileError when the compiler fails; ValueError
-    for a request that contradicts itself.
+    Raises Unsupported when the program, or an op of it, has no native code; CompileError when the compiler fails; BadRequest,
+    a ValueError, for a request that contradicts itself.
     """
     log = _Log(stages)
     context = thread_context()
-    with context, ir.Location.unknown():
+    with context, ir.Location.unknown(), _crashes_are_compile_errors(request):
         with log.timed("parse"):
             module = _parse(request)
             function = _entry(module, request)
         with log.timed("torch"):
-            results = _prepare(module, function, request)
+            results, ties = _prepare(module, function, request)
             if "torch" in log.wanted:
                 log.texts["torch"] = str(module)
             _lower_torch(module, request)
@@ -67,7 +69,8 @@ def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa
                     log.texts[name] = str(module)
         with log.timed("translate"):
             sites = _sites(module)
-            text, externals = _translate(module, request, results)
+            text, externals = _translate(module, request, results, ties, len(sites))
+            sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in ties)
     if "llvm" in log.wanted:
         log.texts["llvm"] = text
     with log.timed("optimise+emit"):
@@ -89,6 +92,17 @@ def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa
     )
 
 
+@contextmanager
+def _crashes_are_compile_errors(request: Request) -> Iterator[None]:
+    """Whatever a compile trips over leaves as CompileError with a reproducer; the function stays in tier 0."""
+    try:
+        yield
+    except (Unsupported, CompileError, BadRequest, MemoryError):
+        raise
+    except Exception as e:
+        raise CompileError(f"{type(e).__name__}: {e}", "lowering", f"// {type(e).__name__}: {e}\n// {request!r}\n{request.ir}") from e
+
+
 def _parse(request: Request) -> ir.Module:
     try:
         return ir.Module.parse(request.ir)
@@ -100,7 +114,7 @@ def _entry(module: ir.Module, request: Request) -> ir.Operation:
     """The entry, with all it calls inlined; every other function is dropped."""
     names = [ir.StringAttr(f.attributes["sym_name"]).value for f in registry.functions(module.operation)]
     if request.entry not in names:
-        raise ValueError(f"the module has no function '{request.entry}'; it has {', '.join(names)}")
+        raise BadRequest(f"the module has no function '{request.entry}'; it has {', '.join(names)}")
     private = ir.StringAttr.get("private")
     for function in registry.functions(module.operation):
         if ir.StringAttr(function.attributes["sym_name"]).value != request.entry:
@@ -120,20 +134,21 @@ def _check_arguments(function: ir.Operation, request: Request) -> None:
     types = [str(t) for t in ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs]
     wanted = [signature.argument_type(spec) for spec in request.arguments]
     if types != wanted:
-        raise ValueError(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
+        raise BadRequest(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
 
 
-def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[signature.ResultSpec, ...]:
+def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties]:
     """What is decided on the torch dialect: sizes, kinds of results, checks."""
     origins.tag(b.walk(function))
     signature.refuse(function)
     signature.bake(function, request.arguments)
     inference = signature.infer(function, request.arguments)
+    ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
     _guard(registry.parse("func.func(tierup-insert-bounds-checks)"), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     function.attributes[STRICT] = ir.UnitAttr.get()
-    return results
+    return results, ties
 
 
 def _lower_torch(module: ir.Module, request: Request) -> None:
@@ -173,7 +188,9 @@ def _sites(module: ir.Module) -> tuple[ErrorSite, ...]:
     return ()
 
 
-def _translate(module: ir.Module, request: Request, results: tuple[signature.ResultSpec, ...]) -> tuple[str, tuple[str, ...]]:
+def _translate(
+    module: ir.Module, request: Request, results: tuple[ResultSpec, ...], ties: Ties, first_tie_site: int
+) -> tuple[str, tuple[str, ...]]:
     """LLVM IR text with the adapter, and the library functions that it calls."""
     inner = f"tierup_{request.entry}"
     externals = []
@@ -192,4 +209,4 @@ def _translate(module: ir.Module, request: Request, results: tuple[signature.Res
             elif name.startswith(PREFIX):
                 externals.append(name)
     text = literals.mend(translate_module_to_llvmir(module.operation))
-    return text + adapter(SYMBOL, inner, request.arguments, results), tuple(externals)
+    return text + adapter(SYMBOL, inner, request.arguments, results, ties, first_tie_site), tuple(externals)

@@ -1,4 +1,4 @@
-"""What a compile may raise. Neither reaches a user of `tierup.jit`: the executor stays in tier 0 and says why."""
+"""What a compile may raise. None of it reaches a user of `tierup.jit`: the executor stays in tier 0 and says why."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ class Unsupported(Exception):
 
     def __reduce__(self) -> tuple[type[Unsupported], tuple[str, str, str]]:
         return Unsupported, (self.op, self.location, self.reason)
+
+
+class BadRequest(ValueError):
+    """A request that contradicts itself: no such entry, arguments of other types than the program's."""
 
 
 class CompileError(Exception):

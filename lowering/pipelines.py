@@ -19,7 +19,8 @@ TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
     (
-        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-indexing,torch-decompose-complex-ops)",
+        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-indexing,tierup-lower-factories)",
+        "func.func(torch-decompose-complex-ops)",
         "canonicalize",
         "func.func(convert-torch-to-linalg,convert-torch-to-scf,convert-torch-to-arith,convert-torch-to-tensor,tierup-verify-lowered)",
         "torch-func-backend-type-conversion",

@@ -86,14 +86,26 @@ def refuse(function: ir.Operation) -> None:
 
 
 def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Inference:
-    """Types of all values. Raises Unsupported for a program that raises for these types, or needs sizes equal that no guard ties."""
+    """Types of all values. Raises Unsupported for a program that raises for these types."""
     try:
         inference = infer_function(function, argument_values(arguments))
     except InferenceError as e:
         raise unsupported(e.op, f"raises for these types: {e}") from e
-    for tie in inference.ties:
-        raise Unsupported("", "", f"the program needs the sizes {tie.left} and {tie.right} equal, which no guard ensures")
     return inference
+
+
+def ties(arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[tuple[dims.Dim, dims.Dim], ...]:
+    """Sizes that must be equal for the code to be right: the kernel checks them before anything else. Raises Unsupported where only
+    the run could know a size."""
+    known = {d.name for spec in arguments for d in _symbols(spec)}
+    found: dict[tuple[dims.Dim, dims.Dim], None] = {}
+    for tie in inference.ties:
+        if tie.left == tie.right:
+            continue
+        if any(s.name not in known for side in (tie.left, tie.right) for s in dims.symbols(side)):
+            raise Unsupported("", "", f"the program needs the sizes {tie.left} and {tie.right} equal, one of which only the run knows")
+        found[tie.left, tie.right] = None
+    return tuple(found)
 
 
 def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ResultSpec, ...]:

@@ -235,7 +235,7 @@ def _copies(difference: Dim) -> None:
 
 def reshaped_strides(old: Shape, old_strides: Sequence[Dim], new: Shape) -> tuple[Dim, ...] | None:
     """Strides that give the elements in the same order; None when only a copy has them. Raises Unknown when that depends."""
-    if any(size == 0 for size in (*old, *new)):
+    if any(size == 0 for size in (*old, *new)) or tuple(old_strides) == contiguous_strides(old):
         return contiguous_strides(new)
     axes = [(size, stride) for size, stride in zip(old, old_strides, strict=True) if size != 1]
     strides: list[Dim] = [1] * len(new)
