@@ -37,11 +37,23 @@ MAX_DUPLICATES = 64
 
 
 def branch(
-    frame: Frame, node: ast.AST, condition: ir.Value, body: list[Any], orelse: list[Any], rest: list[Any], tail: bool, execute: Execute
+    frame: Frame,
+    node: ast.AST,
+    condition: ir.Value,
+    body: list[Any],
+    orelse: list[Any],
+    rest: list[Any],
+    tail: bool,
+    execute: Execute,
+    *,
+    apart: bool = False,
 ) -> Ends | None:
-    """Build a branch known only at run time. None: it is built and both arms go on. Ends: `rest` is built too."""
+    """Build a branch known only at run time. None: it is built and both arms go on. Ends: `rest` is built too. `apart`: the
+    arms do not join, because one sets a name that `rest` reads."""
     outer = dict(frame.env)
-    if not has_jump((*body, *orelse)):
+    if apart and not tail:
+        raise frame.error(node, "a name that only one path sets and later code reads", "give it a value before", Unjoinable)
+    if not apart and not has_jump((*body, *orelse)):
         try:
             found = _joined(frame, node, condition, (body, orelse), execute)
         except Unjoinable:

@@ -15,7 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Source
-from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Sequence, Unset, Value
+from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Sequence, Unset, Value
 from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
 
@@ -96,6 +96,8 @@ class Frame:
         name = node.id
         if name in self.env:
             value = self.env[name]
+            if isinstance(value, Perhaps):
+                return value.settle()
             if isinstance(value, Unset):
                 raise self.error(node, f"`{name}` may have no value here: {value.why}", f"give `{name}` a value before that")
             return value

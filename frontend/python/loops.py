@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,35 +17,16 @@ from tierup.frontend.python import arrays, iteration
 from tierup.frontend.python.branch import PendingIf, join_environments
 from tierup.frontend.python.conditionals import boundary_end, branch, has_jump, same_kind_remedy
 from tierup.frontend.python.expressions import assign_target, condition
-from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, assigned_names
+from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.iteration import MAX_UNROLLED
+from tierup.frontend.python.loop_region import Changes, LoopBody, build_loop
 from tierup.frontend.python.scalars import not_, raise_if, to_bool
-from tierup.frontend.python.templates import Template, general, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Unset, Value, describe
+from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Value, describe
 
 Execute = Callable[..., Ends | None]
 MAX_PEELED = 3
 MAX_ROUNDS = 6
 INT64_MAX = (1 << 63) - 1
-
-
-class _Changes(Exception):
-    """The body gives a carried name another kind of value than it had before the loop."""
-
-    def __init__(self, name: str, before: Value, after: Value) -> None:
-        super().__init__(name)
-        self.name, self.before, self.after = name, before, after
-
-
-@dataclass
-class _Body:
-    """One loop to build. `bind` gives the target its item; `again` is the loop's condition at the end of an iteration."""
-
-    node: ast.For | ast.While
-    trips: ir.Value
-    first: ir.Value  # !torch.bool: whether the loop runs at all (while)
-    bind: Callable[[Value], None]
-    again: Callable[[], Value]
 
 
 # --- for -----------------------------------------------------------------------------------------------------------------
@@ -71,19 +51,19 @@ def _for_from(
         return _write_out(frame, node, iterable, offset, rest, tail, execute, step)
     saved = dict(frame.env)
     try:
-        _build_for(frame, node, iterable, offset, execute)
+        _build_for(frame, node, iterable, offset, rest, execute)
         return None
     except NeedsStatic as e:
         frame.env = saved
         if known is None or known - offset > MAX_UNROLLED:
             raise e from None
         return _write_out(frame, node, iterable, offset, rest, tail, execute, step)
-    except _Changes as e:
+    except Changes as e:
         frame.env = saved
         return _peel(frame, node, iterable, offset, rest, tail, execute, step, e)
 
 
-def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, execute: Execute) -> None:
+def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], execute: Execute) -> None:
     em = frame.em
     length = arrays.as_int(frame, node.iter, iterable.length)
     if offset:
@@ -92,8 +72,8 @@ def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, ex
     def bind(i: Value) -> None:
         assign_target(frame, node.target, iterable.item(iteration.add(frame, node.iter, i, Const(offset))))
 
-    body = _Body(node, length, em.bool(True), bind, lambda: Const(True))
-    _build(frame, body, assigned_names([node]), execute)
+    known = isinstance(iterable.length, Const)
+    build_loop(frame, LoopBody(node, length, em.bool(True), known, bind, lambda: Const(True)), rest, execute)
 
 
 def _write_out(
@@ -194,22 +174,23 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: 
         return None
     em = frame.em
     first_ssa = to_bool(frame, first)
-    body = _Body(node, em.int(INT64_MAX), first_ssa, lambda i: None, lambda: condition(frame, node.test))
+    known = isinstance(first, Const)
+    body = LoopBody(node, em.int(INT64_MAX), first_ssa, known, lambda i: None, lambda: condition(frame, node.test))
     try:
-        _build(frame, body, assigned_names([node]), execute)
+        build_loop(frame, body, rest, execute)
         return None
     except NeedsStatic as e:
         frame.env = saved
         if not isinstance(first, Const) or _times_peeled(node) >= MAX_DEPTH or any(_jumps_loop(s) for s in node.body):
             raise e from None
         return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
-    except _Changes as e:
+    except Changes as e:
         frame.env = saved
         if _times_peeled(node) >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
             raise _refused(frame, node, e) from None
         if isinstance(first, Const):
             return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
-        return branch(frame, node, first_ssa, [*node.body, _peeled(node)], [], rest, tail, execute)
+        return branch(frame, node, first_ssa, [*node.body, _peeled(node)], [], rest, tail, execute, apart=e.before is None)
 
 
 def _peeled(node: ast.While) -> ast.While:
@@ -226,115 +207,11 @@ def _times_peeled(node: ast.While) -> int:
 MAX_DEPTH = 32  # iterations of a `while` over static structure
 
 
-# --- both ----------------------------------------------------------------------------------------------------------------
-
-
-def _build(frame: Frame, body: _Body, assigned: set[str], execute: Execute) -> None:
-    """Make the prim.Loop. Raises _Changes when a carried name does not keep its kind."""
-    outer = frame.env
-    carried = tuple(n for n, v in outer.items() if n in assigned and not isinstance(v, Unset))
-    templates = {n: general(template_of(outer[n], generalise=True)) for n in carried}
-    for _ in range(MAX_ROUNDS):
-        widened = _attempt(frame, body, outer, carried, templates, assigned, execute)
-        if widened is None:
-            return
-        templates = widened
-    raise frame.error(body.node, "a loop whose values change rank or dtype in every iteration")
-
-
-def _attempt(
-    frame: Frame,
-    body: _Body,
-    outer: dict[str, Value],
-    carried: tuple[str, ...],
-    templates: dict[str, Template],
-    assigned: set[str],
-    execute: Execute,
-) -> dict[str, Template] | None:
-    """Build the loop for these templates: None when it fits, else wider templates, nothing built."""
-    em = frame.em
-    location = em.location
-    types = [t for name in carried for t in types_of(em, templates[name])]
-    initial = [s for name in carried for s in lower(em, outer[name], templates[name])]
-    scratch = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
-    line = body.node.lineno
-    saved = frame.boundary, frame.in_loop
-    duplicates = frame.duplicates
-    done = False
-    try:
-        block = scratch.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
-        arguments = list(block.arguments)
-        with em.at_end(block):
-            values = iter(arguments[1:])
-            frame.env = dict(outer)
-            for name in assigned - set(carried):
-                frame.env[name] = Unset(f"the loop at line {line} has not set it yet")
-            for name in carried:
-                frame.env[name] = raise_(templates[name], values, em.region)
-            inside = frame.env
-            frame.boundary, frame.in_loop = carried, True
-            body.bind(Scalar(arguments[0], "int"))
-            end = execute(frame, body.node.body, tail=True) or boundary_end(frame)
-            if isinstance(end, Raised):
-                end = Jump({n: inside[n] for n in carried}, Const(True))
-            assert isinstance(end, Jump), "return in a loop is refused before"
-            widened = _widened(frame, body.node, outer, end.env, carried, templates)
-            if widened != templates:
-                return widened
-            frame.env = {**outer, **end.env}
-            frame.boundary, frame.in_loop = saved
-            again = _again(frame, body, end.broke)
-            yields = [s for name in carried for s in lower(em, end.env[name], templates[name])]
-            em.location = location
-            em.create("torch.prim.Loop.condition", [again, *yields], [])
-        done = True
-    finally:
-        frame.boundary, frame.in_loop = saved
-        frame.env = outer
-        em.location = location
-        if not done:
-            scratch.erase()
-            frame.duplicates = duplicates
-    results = iter(scratch.results)
-    frame.env = dict(outer)
-    for name in assigned - set(carried):
-        frame.env[name] = Unset(f"the loop at line {line} may not run")
-    for name in carried:
-        frame.env[name] = raise_(templates[name], results, em.region)
-    return None
-
-
-def _again(frame: Frame, body: _Body, broke: Value) -> ir.Value:
-    """Whether there is a next iteration. The condition is not evaluated after a `break`."""
-    em = frame.em
-    if isinstance(broke, Const):
-        return em.bool(False) if broke.value else to_bool(frame, body.again())
-    assert isinstance(broke, Scalar)
-    if isinstance(body.node, ast.For):
-        return not_(frame, broke.ssa)
-    pending = PendingIf(em, broke.ssa)
-    with pending.arm(1):
-        again = to_bool(frame, body.again())
-    return pending.finish([[em.bool(False)], [again]], [em.types.bool])[0]
-
-
-def _widened(
-    frame: Frame, node: ast.AST, outer: dict[str, Value], after: dict[str, Value], carried: tuple[str, ...], templates: dict[str, Template]
-) -> dict[str, Template]:
-    out = {}
-    for name in carried:
-        value = after.get(name)
-        if value is None or isinstance(value, Unset):
-            raise frame.error(node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
-        template = unify(templates[name], template_of(value))
-        if template is None:
-            raise _Changes(name, outer[name], value)
-        out[name] = template
-    return out
+# --- the first iteration apart --------------------------------------------------------------------------------------------
 
 
 def _peel(
-    frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type, why: _Changes
+    frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type, why: Changes
 ) -> Ends | None:
     """Build the first iteration apart, so that the loop starts with the kinds of value that it keeps."""
     if offset >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
@@ -353,8 +230,8 @@ def _peel(
         return execute(frame, [*peeled, *rest], tail=tail) or Fell()
     em = frame.em
     runs = em.scalar("aten.gt.int", [arrays.as_int(frame, node.iter, iterable.length), em.int(offset)], em.types.bool)
-    if node not in frame.nested_loops:
-        return branch(frame, node, runs, peeled, [], rest, tail, execute)
+    if why.before is None or node not in frame.nested_loops:
+        return branch(frame, node, runs, peeled, [], rest, tail, execute, apart=why.before is None)
     # Inside another loop both paths must give the same kind of value. A loop that never runs leaves a Python number, whose
     # dtype rules no array has: refuse that when it happens, rather than give another dtype.
     message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
@@ -362,6 +239,8 @@ def _peel(
     return execute(frame, [*peeled, *rest], tail=tail) or Fell()
 
 
-def _refused(frame: Frame, node: ast.AST, why: _Changes) -> Exception:
+def _refused(frame: Frame, node: ast.AST, why: Changes) -> Exception:
+    if why.before is None:
+        return frame.error(node, f"`{why.name}` may have no value after the loop", f"give `{why.name}` a value before it")
     remedy = same_kind_remedy(why.name, why.before, why.after)
     return frame.error(node, f"`{why.name}` is {describe(why.before)} before the loop and {describe(why.after)} in it", remedy, Unjoinable)

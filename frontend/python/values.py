@@ -142,6 +142,13 @@ class Unset:
 
 
 @dataclass(frozen=True, eq=False)
+class Perhaps(Unset):
+    """A name that has a value if the run went one way. `settle` gives it, and emits the error for the other way."""
+
+    settle: Callable[[], Value]
+
+
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """What the entry returns when its paths return values of different kinds: only ever returned. `tag` (Const or Scalar int) is
     the index of the alternative that holds; the others have dummies in their SSA values."""

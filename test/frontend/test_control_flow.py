@@ -341,3 +341,61 @@ def test_a_dynamic_loop_stays_a_loop():
     assert "torch.prim.Loop" in str(built.module)
     built, *_ = graph(stops, X)
     assert str(built.module).count("torch.prim.Loop %") == 1
+
+
+def first_set_in_a_loop(x, n):
+    for i in range(n):
+        row = x[i] * 2
+        position = i + 1
+    return row, position
+
+
+def first_set_in_a_while(x):
+    while x.max() < 50:
+        y = x + 1
+        x = y * 2
+    return y
+
+
+def stopped_at(x, limit):
+    for i in range(100):
+        x = x * 2
+        if x.max() > limit:
+            break
+    return x, i
+
+
+def temporaries(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        t = x[i].sum()
+        total = total + t
+    for i in range(x.shape[0]):
+        t = x[i].max()
+        total = total + t
+    return total
+
+
+def test_names_that_a_loop_sets_first():
+    check(first_set_in_a_loop, X, 3)
+    assert isinstance(check(first_set_in_a_loop, X, 0), UnboundLocalError)
+    check(first_set_in_a_while, X)
+    assert isinstance(check(first_set_in_a_while, X + 50), UnboundLocalError)
+    check(stopped_at, X, 1000)
+    check(stopped_at, X * 0, 1)
+    check(temporaries, X)
+
+
+def test_temporaries_of_loops_are_not_carried():
+    def f(x):
+        y = x[0]
+        for i in range(x.shape[0]):
+            t = x[i] * 2
+            y = y + t
+        for i in range(x.shape[0]):
+            t = x[i] * 3
+            y = y + t
+        return y
+
+    text = str(graph(f, X)[0].module)
+    assert text.count("torch.prim.Loop %") == 2 and "prim.If" not in text
