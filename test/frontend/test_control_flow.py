@@ -115,7 +115,7 @@ def unbound(x):
 
 
 def unknown(x):
-    return x + does_not_exist  # noqa: F821 - the point of the test
+    return x + does_not_exist
 
 
 @pytest.mark.parametrize("function", [always, division, unbound, unknown])
@@ -185,7 +185,7 @@ def rows(x):
         t = t + r
     for i, r in enumerate(x):
         t = t * i + r
-    for a, b in zip(x, x[1:]):  # noqa: B905 - the form under test
+    for a, b in zip(x, x[1:]):
         t = t + a * b
     for r in reversed(x):
         t = t - r
@@ -263,7 +263,7 @@ def written_out(xs, x):
         outs.append(x[i] * i)
     while len(outs) > 1:
         outs = [outs[0] + outs[1], *outs[2:]]
-    for w, k in zip([1, 2], ("a", "b")):  # noqa: B905
+    for w, k in zip([1, 2], ("a", "b")):
         t = t + w * (k == "b")
     for i in range(2):
         if i == 1:

@@ -185,7 +185,7 @@ def test_shapes_of_unknown_rank():
 
 
 def structure(x, items):
-    d = {"a": x, **{"b": 1}}
+    d = {"a": x, "b": 1}
     first, *rest = items
     (p, q), r = (x, 2), [x] * 2
     pairs = [(i, v) for i, v in enumerate(items) if i != 1]
