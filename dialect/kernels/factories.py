@@ -128,7 +128,7 @@ def linspace(start: Number, end: Number, steps: int, dtype: int | None = None, *
     target = _dtype(dtype)
     if steps < 0:
         raise ValueError("number of steps must be non-negative")
-    if target == np.bool_ and steps:
+    if target == np.bool_ and steps > 1:
         raise TypeError("linspace: not implemented for bool")
     if target.kind in "iu":
         start, end = int(start), int(end)

@@ -156,7 +156,7 @@ def _arange(arguments: int) -> InferRule:
 def _linspace(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     dtype = _dtype(_at(operands, 3), _float_default(ctx))
     steps = _size(operands[2])
-    if dtype is dtypes.bool_ and steps is not None and dims.at_least(steps, 1) and ctx.promotion is Promotion.TORCH:
+    if dtype is dtypes.bool_ and steps is not None and dims.at_least(steps, 2) and ctx.promotion is Promotion.TORCH:
         raise TypeError("linspace: not implemented for bool")
     if isinstance(steps, int) and steps < 0:
         raise ShapeError("number of steps must be non-negative")
