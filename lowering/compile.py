@@ -145,7 +145,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     inference = signature.infer(function, request.arguments)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
-    _guard(registry.parse("func.func(tierup-insert-bounds-checks)"), "bounds checks", module, request)
+    _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     function.attributes[STRICT] = ir.UnitAttr.get()
     return results, ties

@@ -48,7 +48,7 @@ BUFFERS = NamedPipeline(
     "bufferise: memory becomes explicit",
     (
         "eliminate-empty-tensors",
-        "one-shot-bufferize",
+        "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",
         "cse",
         "func.func(tierup-asserts-to-status)",

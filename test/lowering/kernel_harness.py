@@ -51,14 +51,13 @@ def symbolic(values: Sequence[Any]) -> list[tuple[int | str, ...] | None]:
 def typed(body: str, arguments: Sequence[ArgumentSpec], attributes: str = "") -> str:
     """A module whose function @main has `body` (arguments %0, %1, ... written %a0, %a1, ...), with all types inferred.
 
-    In the body, tensor types may be written `!torch.vtensor`: inference fills them in.
+    In the body, tensor types are written `!torch.vtensor`: inference fills them in.
     """
-    signature = ", ".join(f"%a{i}: {argument_type(spec)}" for i, spec in enumerate(arguments))
+    shown = [argument_type(spec) if spec.kind is not ArgumentKind.ARRAY else "!torch.vtensor" for spec in arguments]
+    signature = ", ".join(f"%a{i}: {type_}" for i, type_ in enumerate(shown))
     returned = re.search(r"^\s*return\b[^:]*(?::\s*(.*))?$", body, re.M)
     results = (returned.group(1) or "") if returned else ""
     text = f"func.func @main({signature}) -> ({results}) {attributes and 'attributes ' + attributes} {{\n{body}\n}}"
-    for i, spec in enumerate(arguments):
-        text = text.replace(f"$t{i}", argument_type(spec))
     with thread_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         fill(module.body.operations[0].operation, arguments)

@@ -1,0 +1,110 @@
+"""tierup-unpack-lists: the pieces that unbind, split and chunk give become selects and slices.
+
+    %l = torch.aten.split.Tensor %x, %two, %dim : ... -> !torch.list<vtensor>
+    %a, %b = torch.prim.ListUnpack %l
+becomes
+    %a = torch.aten.slice.Tensor %x, %dim, 0, 2, 1
+    %b = torch.aten.slice.Tensor %x, %dim, 2, 4, 1
+
+so that no list of tensors is left where its pieces are all that is asked for: by ListUnpack, or by a constant position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
+
+Piece = Callable[[ir.Operation, int], "tuple[ir.Value, ir.Value] | None"]  # (op, number) -> start and end
+
+
+@register
+@dataclass(frozen=True)
+class UnpackLists(Pass):
+    """Replace pieces of lists of tensors by selects and slices."""
+
+    name = "tierup-unpack-lists"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in list(b.walk(function)):
+            if op.name == "torch.prim.ListUnpack":
+                _replace(op, list(range(len(op.results))))
+            elif op.name == "torch.aten.__getitem__.t":
+                number = t.known_int(op.operands[1])
+                if number is not None and number >= 0:
+                    _replace(op, [number])
+
+
+def _replace(op: ir.Operation, numbers: list[int]) -> None:
+    made = op.operands[0].owner
+    if not isinstance(made, (ir.Operation, ir.OpView)):
+        return
+    source = made.operation
+    name = source.name.removeprefix("torch.")
+    with op.location, ir.InsertionPoint(op):
+        pieces = []
+        for result, number in zip(op.results, numbers, strict=True):
+            if name == "aten.unbind.int":
+                piece = b.value("torch.aten.select.int", [source.operands[0], source.operands[1], t.integer(number)], result.type)
+            elif name == "prim.ListConstruct" and number < len(source.operands):
+                piece = source.operands[number]
+            elif name in _PIECES and (bounds := _PIECES[name](source, number)) is not None:
+                piece = b.value("torch.aten.slice.Tensor", [source.operands[0], source.operands[2], *bounds, t.integer(1)], result.type)
+            else:
+                return
+            if piece.type != result.type:
+                return
+            pieces.append(piece)
+    for result, piece in zip(op.results, pieces, strict=True):
+        result.replace_all_uses_with(piece)
+    op.erase()
+
+
+def _ints(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    return b.value(f"torch.aten.{name}.int", [x, y], t.int_type())
+
+
+def _every(op: ir.Operation, length: ir.Value, number: int) -> tuple[ir.Value, ir.Value]:
+    known = t.known_int(length)
+    if known is not None:
+        return t.integer(known * number), t.integer(known * (number + 1))
+    return _ints("mul", length, t.integer(number)), _ints("mul", length, t.integer(number + 1))
+
+
+def _split(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
+    return _every(op, op.operands[1], number)
+
+
+def _chunk(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
+    """Pieces of ceil(size / chunks)."""
+    chunks, axis, known = t.known_int(op.operands[1]), t.known_int(op.operands[2]), t.sizes_of(op.operands[0])
+    if chunks is None or axis is None or known is None:
+        return None
+    size = known[0][axis]
+    if size is not None:
+        return _every(op, t.integer(-(-size // chunks)), number)
+    raised = _ints("add", t.size(op.operands[0], axis % len(known[0])), t.integer(chunks - 1))
+    return _every(op, _ints("floordiv", raised, t.integer(chunks)), number)
+
+
+def _with_sizes(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
+    listed = op.operands[1].owner
+    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct":
+        return None
+    sizes = list(listed.operation.operands)
+    start = t.integer(0)
+    for size in sizes[:number]:
+        start = _ints("add", start, size)
+    return start, _ints("add", start, sizes[number])
+
+
+_PIECES: dict[str, Piece] = {
+    "aten.split.Tensor": _split,
+    "aten.chunk": _chunk,
+    "aten.split_with_sizes": _with_sizes,
+    "aten.split.sizes": _with_sizes,
+}
