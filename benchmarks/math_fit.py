@@ -79,6 +79,10 @@ FITS = [
         {"f64": -72},
     ),
     Fit(
+        "tanh", "tanh(x) = x + x**3 * P(x**2), |x| <= 0.625",
+        lambda z: (mp.tanh(root(z)) / root(z) - 1) / z, lambda z: z * root(z) / mp.tanh(root(z)), everywhere(0, 0.3907, "f32", "f64"),
+    ),
+    Fit(
         "erf", "erf(x) = x + x * P(x**2), |x| <= 0.75",
         lambda z: mp.erf(root(z)) / root(z) - 1, lambda z: root(z) / mp.erf(root(z)), everywhere(0, 0.5626, "f32", "f64"),
     ),

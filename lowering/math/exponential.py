@@ -66,19 +66,47 @@ def exp_limits(e: Emit) -> tuple[float, float]:
 
 def exp(e: Emit, x: Float) -> Float:
     """e**x. Overflows to inf, underflows gradually to 0."""
-    k, r = reduce(e, e.clamp(x, *exp_limits(e)))
-    return scale(e, exp_near_zero(e, r), k)
+    x = e.clamp(x, *exp_limits(e))
+    y, shifted = _exp_parts(e, x)
+    return _scale_by_bits(e, y, shifted, x)
+
+
+def exp_moderate(e: Emit, x: Float) -> Float:
+    """exp(x) where neither x nor the result leaves the normal range; NaN stays."""
+    y, shifted = _exp_parts(e, x)
+    m = e.format.mantissa
+    return y * ((shifted.bits() << m) + (e.format.exponent_bias << m)).as_float()
 
 
 def exp2(e: Emit, x: Float) -> Float:
     """2**x; exact for integers."""
     low, high = (-151.0, 129.0) if e.format.bits == 32 else (-1076.0, 1025.0)
     x = e.clamp(x, low, high)
-    k = e.round_small(x)
+    shifted = x + e.format.magic
+    fraction = x - (shifted - e.format.magic)
     hi, lo = e.coefficients("ln2")
-    fraction = x - k
     r = two_product(e, fraction, hi)
-    return scale(e, exp_near_zero(e, Pair(r.hi, e.mad(fraction, lo, r.lo))), k)
+    y = exp_near_zero(e, Pair(r.hi, e.mad(fraction, lo, r.lo)))
+    return _scale_by_bits(e, y, shifted, x)
+
+
+def _exp_parts(e: Emit, x: Float) -> tuple[Float, Float]:
+    """(y, k + magic): exp(x) = y * 2**k, y to a little below an ulp."""
+    hi, lo = e.coefficients("ln2_short")
+    shifted = e.mad(x, e.coefficients("log2_e")[0], e.format.magic)
+    k = shifted - e.format.magic
+    r = e.mad(k, -lo, e.mad(k, -hi, x))
+    return e.horner(r, (1.0, 1.0, *e.coefficients("exp"))), shifted
+
+
+def _scale_by_bits(e: Emit, y: Float, shifted: Float, x: Float) -> Float:
+    """y * 2**k, rounded once if y is near 1, where shifted = k + magic and x has k's sign: in two steps, half the exponent range
+    at first."""
+    m, bias = e.format.mantissa, e.format.exponent_bias
+    rest = (bias + 1) // 2
+    down = x < 0.0
+    power = (shifted.bits() << m) + e.select_int(down, (bias + rest) << m, (bias - rest) << m)
+    return y * power.as_float() * e.select(down, 2.0**-rest, 2.0**rest)
 
 
 def expm1_pair(e: Emit, x: Float) -> Pair:

@@ -1,27 +1,22 @@
-"""tanh, sinh, cosh, from expm1 in hi + lo; asinh, acosh, atanh, from log1p. Forms: Kahan, "Branch cuts for complex elementary
+"""tanh, sinh, cosh, from exp and expm1; asinh, acosh, atanh, from log1p. Forms: Kahan, "Branch cuts for complex elementary
 functions" (1987), and fdlibm."""
 
 from __future__ import annotations
 
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, Float
-from tierup.lowering.math.exponential import exp_near_zero, expm1_pair, reduce, scale
+from tierup.lowering.math.exponential import exp_moderate, exp_near_zero, expm1_pair, reduce, scale
 from tierup.lowering.math.logarithm import log1p_of_pair
 
 
 def tanh(e: Emit, x: Float) -> Float:
-    """-t / (2 + t) with t = expm1(-2*|x|): one formula for all x, accurate near 0 and near 1."""
-    limit = 10.0 if e.format.bits == 32 else 20.0  # beyond it, tanh is 1 to the last bit
+    """Odd, keeps -0.0. Near 0 a polynomial, else 1 - 2 / (exp(2*|x|) + 1), where the quotient's errors count less than half."""
     a = e.abs(x)
-    t = expm1_pair(e, e.select(a > limit, limit, a) * -2.0)
-    result = quotient(e, Pair(-t.hi, -t.lo), _plus(2.0, t)).hi
-    tiny = 2.0 ** -(e.format.mantissa // 2 + 2)  # x**3 / 3 is below half an ulp
-    return e.copysign(e.select(a < tiny, a, result), x)
-
-
-def _plus(big: float, small: Pair) -> Pair:
-    s = fast_two_sum(big, small.hi)
-    return Pair(s.hi, s.lo + small.lo)
+    z = a * a
+    near = e.mad(a * z, e.horner(z, e.coefficients("tanh")), a)
+    limit = 10.0 if e.format.bits == 32 else 20.0  # beyond it, tanh is 1 to the last bit
+    far = 1.0 - 2.0 / (exp_moderate(e, e.select(a > limit, limit, a) * 2.0) + 1.0)
+    return e.copysign(e.select(a < 0.625, near, far), x)
 
 
 def _half_exp(e: Emit, a: Float) -> Float:

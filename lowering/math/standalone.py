@@ -1,0 +1,84 @@
+"""One scalar function as native code over arrays, without the rest of tierup: for measuring and testing the expansions.
+
+    f = Function("%r = math.exp %x : f32", "f32")
+    f(np.linspace(0, 1, 100, dtype=np.float32))
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+
+import ml_dtypes
+import numpy as np
+from llvmlite import binding as llvm
+
+from tierup.dialect import registry
+from tierup.dialect.mlir import ir
+from tierup.lowering import literals
+from tierup.lowering.llvm import emit, initialise
+
+NUMPY = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+BLOCK = 4096  # elements a call; arrays are padded to a multiple
+TO_LLVM = (
+    "func.func(convert-linalg-to-loops,tierup-legalize-bf16)", "lower-affine", "expand-strided-metadata", "convert-scf-to-cf",
+    "finalize-memref-to-llvm", "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "convert-math-to-llvm",
+    "convert-math-to-libm", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
+)  # fmt: skip
+_names = itertools.count()
+
+
+def source(body: str, dtype: str, operands: int) -> str:
+    """A linalg.generic over memrefs with `body`, from %x (and %y) to %r, as its region."""
+    memref = f"memref<{BLOCK}x{dtype}>"
+    names = ["x", "y"][:operands]
+    maps = ", ".join(["affine_map<(d) -> (d)>"] * (operands + 1))
+    return f"""
+func.func @kernel({"".join(f"%{n}s: {memref}, " for n in names)}%out: {memref}) {{
+  linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}}
+      ins({", ".join(f"%{n}s" for n in names)} : {", ".join([memref] * operands)}) outs(%out : {memref}) {{
+  ^bb0({"".join(f"%{n}: {dtype}, " for n in names)}%o: {dtype}):
+    {body}
+    linalg.yield %r : {dtype}
+  }}
+  return
+}}"""
+
+
+class Function:
+    """The compiled function. `expanded` is the MLIR text after `passes`, `ir` and `asm` what LLVM made of it.
+
+    `target` is a `triple:cpu:features` text, the host by default. Call it with one array per operand, of any equal sizes;
+    they are converted to `dtype`.
+    """
+
+    def __init__(self, body: str, dtype: str, operands: int = 1, passes: str = "tierup-expand-math", target: str = "") -> None:
+        from torch_mlir.dialects.llvm import translate_module_to_llvmir  # loads a library that only compiling needs
+
+        with ir.Context():
+            module = ir.Module.parse(source(body, dtype, operands))
+            registry.parse(f"builtin.module(func.func({passes}))").run(module)
+            self.expanded = str(module)
+            registry.parse(f"builtin.module({','.join(TO_LLVM)})").run(module)
+            text = literals.mend(translate_module_to_llvmir(module.operation))
+        emitted = emit(text, target=target, level=2, want_ir=True, want_asm=True)
+        self.ir, self.asm, self.dtype = emitted.ir, emitted.asm, NUMPY[dtype]
+        initialise()
+        self._jit = llvm.create_lljit_compiler()
+        library = llvm.JITLibraryBuilder().add_object_img(emitted.object).add_current_process().export_symbol("kernel")
+        self._code = library.link(self._jit, f"math{next(_names)}")
+        self._call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (operands + 1))(self._code["kernel"])
+
+    def __call__(self, *arrays: np.ndarray) -> np.ndarray:
+        size = arrays[0].size
+        blocks = -(-size // BLOCK)
+        padding = np.ones(blocks * BLOCK - size, self.dtype)
+        inputs = [np.concatenate([np.ascontiguousarray(a, self.dtype), padding]) for a in arrays]
+        out = np.empty(blocks * BLOCK, self.dtype)
+        for i in range(blocks):
+            self._call(*[a.ctypes.data + i * BLOCK * self.dtype.itemsize for a in (*inputs, out)])
+        return out[:size]
+
+    def calls(self) -> list[str]:
+        """The functions that the code calls out of line."""
+        return [line for line in self.ir.splitlines() if line.startswith("declare ") and "@llvm." not in line]
