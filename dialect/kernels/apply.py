@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes, kernels
-from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.promotion import Kernel, Typing, check_scale, plan
+from tierup.dialect.kernels.promotion import Kernel, Plan, Typing, check_scale, plan
 
 _I64 = np.dtype(np.int64)
 
@@ -28,9 +27,7 @@ def number(x: Any, dtype: np.dtype) -> Any:
 def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:
     """An operand in the dtype that is computed in, by way of the common one; None stays."""
     if isinstance(x, np.ndarray):
-        if x.dtype == compute and common is compute:
-            return x
-        return cast(cast(x, common), compute)
+        return x if x.dtype is compute and common is compute else cast(cast(x, common), compute)
     if x is None:
         return None
     return number(x, compute) if common is compute else cast(cast(np.asarray(x), common), compute)[()]
@@ -38,25 +35,30 @@ def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:
 
 def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
     """Make a formula a kernel. The kernel's attribute `typing` is what inference reads (see `typing_of`)."""
-    count, scale = typing.operands, typing.scale
+    count, scale, promoting = typing.operands, typing.scale, typing.promoting
 
     def decorate(formula: Callable[..., Any]) -> Kernel:
+        plans: dict[tuple[Any, ...], Plan] = {}  # by what `plan` depends on: a call of known dtypes costs one look-up
+
+        @np.errstate(all="ignore")  # torch gives no floating-point warnings
         @wraps(formula)
         def kernel(*operands: Any) -> np.ndarray:
-            types = plan(typing, operands)
+            key = tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[:promoting]])
+            types = plans.get(key)
+            if types is None:
+                types = plans[key] = plan(typing, operands)
             common, compute = types.common, types.compute
-            with quiet:
-                converted = [operand(x, common, compute) for x in operands[:count]]
-                if types.exact_second:
-                    converted[1] = operand(operands[1], compute, compute)
-                rest = operands[count:]
-                if scale is not None and len(operands) > scale and not (type(operands[scale]) is int and operands[scale] == 1):
-                    check_scale(operands[scale], dtypes.from_numpy(common), typing.op)
-                    rest = (operand(operands[scale], common, compute),)
-                result = formula(*converted, *rest)
-                if not isinstance(result, np.ndarray):
-                    result = np.asarray(result)
-                return result if result.dtype == types.result else cast(result, types.result)
+            converted = [operand(x, common, compute) for x in operands[:count]]
+            if types.exact_second:
+                converted[1] = operand(operands[1], compute, compute)
+            rest = operands[count:]
+            if scale is not None and len(operands) > scale and not (type(operands[scale]) is int and operands[scale] == 1):
+                check_scale(operands[scale], dtypes.from_numpy(common), typing.op)
+                rest = (operand(operands[scale], common, compute),)
+            result = formula(*converted, *rest)
+            if not isinstance(result, np.ndarray):
+                result = np.asarray(result)
+            return result if result.dtype is types.result else cast(result, types.result)
 
         return typed(typing)(kernel)
 

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tierup.dialect.kernels.axes import HALVES, dtype_named, is_float, name_of, quiet
+from tierup.dialect.kernels.axes import HALVES, dtype_named, is_float, name_of
 
 _CONTIGUOUS = 0  # torch's number of contiguous_format, the one MemoryFormat that asks for an order
 _SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
@@ -18,18 +18,20 @@ _F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
 def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x in `dtype`, itself when it has it. Values as torch converts them: to float16 and bfloat16 by way of float32, float
     to a small integer by way of int64 (so -1.0 to uint8 is 255), NaN to bool True, integers wrap."""
+    return x if x.dtype == dtype else _converted(x, dtype)
+
+
+@np.errstate(all="ignore")
+def _converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     source = x.dtype
-    if source == dtype:
-        return x
-    with quiet:
-        if dtype in HALVES:
-            return x.astype(_F32, copy=False).astype(dtype)
-        if source in HALVES:
-            x = x.astype(_F32)
-            source = _F32
-        if source.kind == "f" and dtype in _SMALL:
-            x = x.astype(_I64)
-        return x.astype(dtype, copy=False)
+    if dtype in HALVES:
+        return x.astype(_F32, copy=False).astype(dtype)
+    if source in HALVES:
+        x = x.astype(_F32)
+        source = _F32
+    if source.kind == "f" and dtype in _SMALL:
+        x = x.astype(_I64)
+    return x.astype(dtype, copy=False)
 
 
 def check_number(value: Any, dtype: np.dtype) -> None:
@@ -49,7 +51,9 @@ def check_number(value: Any, dtype: np.dtype) -> None:
         raise ValueError(f"value {value} cannot be converted to type {name_of(dtype)} without overflow")
 
 
-def to_dtype(x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_dtype(
+    x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """aten.to.dtype: x itself when nothing changes and no copy is asked for."""
     return _convert(x, x.dtype if dtype is None else dtype_named(dtype), copy, memory_format)
 
@@ -62,7 +66,9 @@ def to_dtype_layout(
     return to_dtype(x, dtype, non_blocking, copy, memory_format)
 
 
-def to_device(x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_device(
+    x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """aten.to.device: there is one device."""
     return to_dtype(x, dtype, non_blocking, copy, memory_format)
 
@@ -72,7 +78,9 @@ def to_prim_device(x: np.ndarray, device: Any, dtype: int | None = None, non_blo
     return to_dtype(x, dtype, non_blocking, copy)
 
 
-def to_other(x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_other(
+    x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """aten.to.other: x in other's dtype."""
     return _convert(x, other.dtype, copy, memory_format)
 

@@ -25,7 +25,8 @@ def _named(name: str, doc: str, typing: Typing, formula: Callable[..., Array]) -
 
 
 def _compare(name: str, ufunc: np.ufunc, symbol: str) -> Kernel:
-    return _named(name, f"aten.{name}: x {symbol} y, a bool; False with NaN, but != True.", Typing(name, promoting=2, gives=Gives.BOOL), ufunc)
+    typing = Typing(name, promoting=2, gives=Gives.BOOL)
+    return _named(name, f"aten.{name}: x {symbol} y, a bool; False with NaN, but != True.", typing, ufunc)
 
 
 eq = _compare("eq", np.equal, "==")

@@ -121,7 +121,8 @@ def arange_step(start: Number, end: Number, step: Number = 1, dtype: int | None 
 
 
 def linspace(start: Number, end: Number, steps: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    """aten.linspace: `steps` numbers from start to end, both included; the second half counted back from end (ATen/native/cpu/RangeFactoriesKernel.cpp).
+    """aten.linspace: `steps` numbers from start to end, both included; the second half counted back from end
+    (ATen/native/cpu/RangeFactoriesKernel.cpp).
 
     ValueError for negative steps, TypeError for bool.
     """
@@ -138,8 +139,9 @@ def linspace(start: Number, end: Number, steps: int, dtype: int | None = None, *
         return cast(np.full(steps, first), target)
     with quiet:
         step = (last - first) / compute.type(steps - 1)
-        index = np.arange(steps, dtype=compute)
-        return cast(np.where(np.arange(steps) < steps // 2, first + step * index, last - step * (steps - 1 - index)).astype(compute), target)
+        index: np.ndarray = np.arange(steps).astype(compute)
+        from_start, from_end = np.add(first, step * index), np.subtract(last, step * index[::-1])
+        return cast(np.where(index < steps // 2, from_start, from_end), target)
 
 
 def eye(n: int, dtype: int | None = None, *rest: Any) -> np.ndarray:

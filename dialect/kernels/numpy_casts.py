@@ -9,7 +9,9 @@ import numpy as np
 from tierup.dialect.kernels.axes import dtype_named
 
 
-def to_dtype(x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_dtype(
+    x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """x.astype(dtype, copy=copy)."""
     return x.astype(x.dtype if dtype is None else dtype_named(dtype), copy=copy)
 
@@ -22,7 +24,9 @@ def to_dtype_layout(
     return to_dtype(x, dtype, non_blocking, copy)
 
 
-def to_device(x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_device(
+    x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """As to_dtype."""
     return to_dtype(x, dtype, non_blocking, copy)
 
@@ -32,7 +36,9 @@ def to_prim_device(x: np.ndarray, device: Any, dtype: int | None = None, non_blo
     return to_dtype(x, dtype, non_blocking, copy)
 
 
-def to_other(x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None) -> np.ndarray:
+def to_other(
+    x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
+) -> np.ndarray:  # fmt: skip
     """x.astype(other.dtype, copy=copy)."""
     return x.astype(other.dtype, copy=copy)
 

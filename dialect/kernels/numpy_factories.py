@@ -29,6 +29,16 @@ def full(size: Sequence[int], fill_value: Any, dtype: int | None = None, *rest: 
     return np.full(size, fill_value, _dtype(dtype))
 
 
+def full_like(x: np.ndarray, fill_value: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """np.full_like. OverflowError for an int that the dtype cannot hold."""
+    return np.full(x.shape, fill_value, _dtype(dtype) or x.dtype)
+
+
+def new_full(x: np.ndarray, size: Sequence[int], fill_value: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """np.full in x's dtype unless told."""
+    return np.full(size, fill_value, _dtype(dtype) or x.dtype)
+
+
 def arange(end: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
     """np.arange(end)."""
     return np.arange(end, dtype=_dtype(dtype))

@@ -62,8 +62,7 @@ deg2rad, rad2deg = as_array(np.deg2rad), as_array(np.rad2deg)
 neg, abs_, sign = as_array(np.negative), as_array(np.absolute), as_array(np.sign)
 floor, ceil, trunc = as_array(np.floor), as_array(np.ceil), as_array(np.trunc)
 round_ = round_decimals = as_array(np.round)
-nan_to_num = as_array(lambda x, nan=None, posinf=None, neginf=None: np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf))
-clamp = clamp_tensor = as_array(lambda x, low=None, high=None: np.clip(x, low, high))
+clamp = clamp_tensor = as_array(np.clip)
 
 
 def div_mode(x: Operand, y: Operand, rounding_mode: str | None = None) -> np.ndarray:
@@ -75,9 +74,14 @@ def div_mode(x: Operand, y: Operand, rounding_mode: str | None = None) -> np.nda
     return div(x, y) if rounding_mode is None else trunc(div(x, y))
 
 
+def nan_to_num(x: Operand, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
+    """np.nan_to_num."""
+    return np.asarray(np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf))
+
+
 def where(condition: Operand, x: Operand, y: Operand) -> np.ndarray:
     """np.where of three operands."""
-    return np.where(condition, x, y)
+    return np.asarray(np.where(condition, x, y))
 
 
 def fill(x: np.ndarray, value: Operand) -> np.ndarray:

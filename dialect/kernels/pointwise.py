@@ -11,17 +11,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.kernels.apply import number, pointwise, typed
-from tierup.dialect.kernels.axes import HALVES, is_float, quiet
+from tierup.dialect.kernels.axes import HALVES, is_float
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import Accepts, Gives, Strength, Typing, common_dtype, plan
 
 Array = Any  # ndarray, or NumPy scalar for a Python number
-
-_BINARY = {"promoting": 2}
-
 
 def _scaled(x: Array, factor: Any) -> Array:
     return x if type(factor) is int else np.multiply(x, factor)
@@ -32,188 +28,49 @@ def _no_bools(operands: tuple[tuple[DType, Strength], ...]) -> str | None:
     return "bool operands are not supported; use logical_xor or logical_not" if bools else None
 
 
-@pointwise(Typing("add", scale=2, **_BINARY))
+@pointwise(Typing("add", scale=2, promoting=2))
 def add(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.add: x + alpha*y. Bools: logical or."""
     return np.add(x, _scaled(y, alpha))
 
 
-@pointwise(Typing("sub", scale=2, refuse=_no_bools, **_BINARY))
+@pointwise(Typing("sub", scale=2, refuse=_no_bools, promoting=2))
 def sub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.sub: x - alpha*y."""
     return np.subtract(x, _scaled(y, alpha))
 
 
-@pointwise(Typing("rsub", scale=2, refuse=_no_bools, **_BINARY))
+@pointwise(Typing("rsub", scale=2, refuse=_no_bools, promoting=2))
 def rsub(x: Array, y: Array, alpha: Any = 1) -> Array:
     """aten.rsub: y - alpha*x."""
     return np.subtract(y, _scaled(x, alpha))
 
 
-@pointwise(Typing("mul", exact_second=True, **_BINARY))
+@pointwise(Typing("mul", exact_second=True, promoting=2))
 def mul(x: Array, y: Array) -> Array:
     """aten.mul: x * y. Bools: logical and."""
     return np.multiply(x, y)
 
 
-@pointwise(Typing("div", gives=Gives.FLOAT, exact_second=True, **_BINARY))
-def div(x: Array, y: Array) -> Array:
-    """aten.div: x / y, a float even for integers."""
-    return np.true_divide(x, y)
-
-
-def _refuse_zero(y: Array) -> None:
-    if np.any(np.equal(y, 0)):
-        raise ZeroDivisionError("integer division or modulo by zero")
-
-
-def _needs_divisor(x: Array, y: Array) -> None:
-    """ZeroDivisionError when integers are divided by a zero that some element meets."""
-    if np.asarray(y).dtype.kind in "iu" and np.size(x):
-        _refuse_zero(y)
-
-
-def _floor_quotient(x: Array, y: Array) -> Array:
-    """c10::div_floor_floating: the quotient of x - fmod(x, y), so that it fits the remainder; x / 0 as IEEE has it."""
-    if np.asarray(x).dtype.kind != "f":
-        _needs_divisor(x, y)
-        return np.floor_divide(x, y)
-    remainder = np.fmod(x, y)
-    quotient = np.true_divide(np.subtract(x, remainder), y)
-    quotient = np.where((remainder != 0) & ((y < 0) != (remainder < 0)), quotient - 1, quotient)
-    floored = np.floor(quotient)
-    floored = np.where(quotient - floored > 0.5, floored + 1, floored)
-    result = np.where(quotient != 0, floored, np.copysign(np.zeros((), floored.dtype), np.true_divide(x, y)))
-    return np.where(np.equal(y, 0), np.true_divide(x, y), result)
-
-
-def _trunc_quotient(x: Array, y: Array) -> Array:
-    if np.asarray(x).dtype.kind == "f":
-        return np.trunc(np.true_divide(x, y))
-    _needs_divisor(x, y)
-    quotient = np.floor_divide(x, y)
-    inexact = np.not_equal(np.multiply(quotient, y), x)
-    return np.add(quotient, np.logical_and(inexact, np.less(x, 0) != np.less(y, 0)).astype(quotient.dtype), dtype=quotient.dtype)
-
-
-@pointwise(Typing("floor_divide", exact_second=True, accepts=Accepts.NOT_BOOL, **_BINARY))
-def floor_divide(x: Array, y: Array) -> Array:
-    """aten.floor_divide: the floor of x / y. Integers: ZeroDivisionError for a zero divisor."""
-    return _floor_quotient(x, y)
-
-
-@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, exact_second=True, **_BINARY))
-def _div_floor(x: Array, y: Array) -> Array:
-    return _floor_quotient(x, y)
-
-
-@pointwise(Typing("div", accepts=Accepts.NOT_BOOL, exact_second=True, **_BINARY))
-def _div_trunc(x: Array, y: Array) -> Array:
-    return _trunc_quotient(x, y)
-
-
-_ROUNDED_DIVISION = {None: div, "floor": _div_floor, "trunc": _div_trunc}
-
-
-def div_mode(x: Any, y: Any, rounding_mode: str | None = None) -> np.ndarray:
-    """aten.div.Tensor_mode: true division, floor or trunc. Integers: ZeroDivisionError for a zero divisor. ValueError for another mode."""
-    if rounding_mode not in _ROUNDED_DIVISION:
-        raise ValueError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
-    return _ROUNDED_DIVISION[rounding_mode](x, y)
-
-
-@pointwise(Typing("remainder", accepts=Accepts.NOT_BOOL, **_BINARY))
-def remainder(x: Array, y: Array) -> Array:
-    """aten.remainder: x - y*floor(x/y), with y's sign. Integers: ZeroDivisionError for a zero divisor."""
-    if np.asarray(x).dtype.kind != "f":
-        _needs_divisor(x, y)
-        return np.remainder(x, y)
-    left = np.fmod(x, y)
-    return np.where((left != 0) & ((y < 0) != (left < 0)), left + y, left)
-
-
-@pointwise(Typing("fmod", accepts=Accepts.NOT_BOOL, **_BINARY))
-def fmod(x: Array, y: Array) -> Array:
-    """aten.fmod: x - y*trunc(x/y), with x's sign. Integers: ZeroDivisionError for a zero divisor."""
-    _needs_divisor(x, y)
-    return np.fmod(x, y)
-
-
-def _integer_power(x: Array, y: Array) -> Array:
-    """Powers that wrap; a negative exponent gives 0, but 1 for base 1 and +-1 for base -1."""
-    negative = np.less(y, 0)
-    if not np.any(negative):
-        return np.power(x, y)
-    one = np.ones((), np.asarray(x).dtype)
-    minus = np.where(np.bitwise_and(y, one) == one, -one, one)
-    inverse = np.where(np.equal(x, 1), one, np.where(np.equal(x, -one), minus, np.zeros_like(one)))
-    return np.where(negative, inverse, np.power(x, np.where(negative, np.zeros_like(one), y)))
-
-
-@pointwise(Typing("pow", accepts=Accepts.NOT_BOOL, **_BINARY))
-def pow_tensor(x: Array, y: Array) -> Array:
-    """aten.pow.Tensor_Tensor. Integers: powers wrap; for a negative exponent see _integer_power."""
-    return np.power(x, y) if np.asarray(x).dtype.kind == "f" else _integer_power(x, y)
-
-
-POWER = Typing("pow", **_BINARY)
-
-
-@typed(POWER)
-def pow_scalar(x: np.ndarray, exponent: Any) -> np.ndarray:
-    """aten.pow.Tensor_Scalar. As in torch, exponent 0.5 is sqrt (NaN for -inf) and integers refuse negative exponents (ValueError)."""
-    if exponent < 0 and plan(POWER, (x, exponent)).compute.kind != "f":
-        raise ValueError("Integers to negative integer powers are not allowed.")
-    return _pow_scalar(x, exponent)
-
-
-@pointwise(POWER)
-def _pow_scalar(x: Array, exponent: Array) -> Array:
-    kind = x.dtype.kind
-    if kind == "b":
-        return np.logical_or(x, ~exponent)
-    special = _SPECIAL_POWERS.get(float(exponent)) if kind == "f" else None
-    return np.power(x, exponent) if special is None else special(x)
-
-
-_SPECIAL_POWERS = {
-    0.5: np.sqrt,
-    2.0: np.square,
-    3.0: lambda x: x * x * x,
-    -0.5: lambda x: 1 / np.sqrt(x),
-    -1.0: lambda x: 1 / x,
-    -2.0: lambda x: 1 / (x * x),
-}  # ATen/native/cpu/PowKernel.cpp: pow_tensor_scalar_optimized_kernel
-
-
-@pointwise(Typing("pow", accepts=Accepts.NOT_BOOL, **_BINARY))
-def pow_base(base: Array, y: Array) -> Array:
-    """aten.pow.Scalar: a number to the power of each element."""
-    kind = np.asarray(y).dtype.kind
-    if base == 1:
-        return np.ones_like(y)
-    return np.power(base, y) if kind == "f" else _integer_power(base, y)
-
-
-@pointwise(Typing("maximum", **_BINARY))
+@pointwise(Typing("maximum", promoting=2))
 def maximum(x: Array, y: Array) -> Array:
     """aten.maximum: the larger one; NaN when either is."""
     return np.maximum(x, y)
 
 
-@pointwise(Typing("minimum", **_BINARY))
+@pointwise(Typing("minimum", promoting=2))
 def minimum(x: Array, y: Array) -> Array:
     """aten.minimum: the smaller one; NaN when either is."""
     return np.minimum(x, y)
 
 
-@pointwise(Typing("fmax", **_BINARY))
+@pointwise(Typing("fmax", promoting=2))
 def fmax(x: Array, y: Array) -> Array:
     """aten.fmax: the larger one; NaN only when both are."""
     return np.fmax(x, y)
 
 
-@pointwise(Typing("fmin", **_BINARY))
+@pointwise(Typing("fmin", promoting=2))
 def fmin(x: Array, y: Array) -> Array:
     """aten.fmin: the smaller one; NaN only when both are."""
     return np.fmin(x, y)
@@ -258,13 +115,13 @@ def clamp_tensor(x: Array, low: Array = None, high: Array = None) -> Array:
     return _bounded(x, low, high)
 
 
-@pointwise(Typing("clamp_min", accepts=Accepts.NOT_BOOL, **_BINARY))
+@pointwise(Typing("clamp_min", accepts=Accepts.NOT_BOOL, promoting=2))
 def clamp_min(x: Array, low: Array) -> Array:
     """aten.clamp_min."""
     return np.maximum(x, low)
 
 
-@pointwise(Typing("clamp_max", accepts=Accepts.NOT_BOOL, **_BINARY))
+@pointwise(Typing("clamp_max", accepts=Accepts.NOT_BOOL, promoting=2))
 def clamp_max(x: Array, high: Array) -> Array:
     """aten.clamp_max."""
     return np.minimum(x, high)
@@ -302,47 +159,46 @@ def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     if dtype not in HALVES:  # torch converts a number to these by way of float64: too large is infinite
         for value in (x, y):
             check_number(value, dtype)
-    with quiet:
-        return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
+    return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
 
 
-@pointwise(Typing("atan2", gives=Gives.FLOAT, **_BINARY))
+@pointwise(Typing("atan2", gives=Gives.FLOAT, promoting=2))
 def atan2(y: Array, x: Array) -> Array:
     """aten.atan2: the angle of (x, y)."""
     return np.arctan2(y, x)
 
 
-@pointwise(Typing("copysign", gives=Gives.FLOAT, **_BINARY))
+@pointwise(Typing("copysign", gives=Gives.FLOAT, promoting=2))
 def copysign(x: Array, y: Array) -> Array:
     """aten.copysign: |x| with y's sign."""
     return np.copysign(x, y)
 
 
-@pointwise(Typing("heaviside", same=True, **_BINARY))
+@pointwise(Typing("heaviside", same=True, promoting=2))
 def heaviside(x: Array, values: Array) -> Array:
     """aten.heaviside: 0 below zero and for NaN, `values` at zero, 1 above."""
     return np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype))
 
 
-@pointwise(Typing("xlogy", gives=Gives.FLOAT, **_BINARY))
+@pointwise(Typing("xlogy", gives=Gives.FLOAT, promoting=2))
 def xlogy(x: Array, y: Array) -> Array:
     """aten.xlogy: x*log(y); 0 where x is 0 and y is not NaN."""
     return np.where(np.isnan(y), np.asarray(y), np.where(np.equal(x, 0), np.zeros((), np.asarray(x).dtype), x * np.log(y)))
 
 
-@pointwise(Typing("logaddexp", accepts=Accepts.FLOAT, **_BINARY))
+@pointwise(Typing("logaddexp", accepts=Accepts.FLOAT, promoting=2))
 def logaddexp(x: Array, y: Array) -> Array:
     """aten.logaddexp: log(exp(x) + exp(y))."""
     return np.logaddexp(x, y)
 
 
-@pointwise(Typing("logaddexp2", accepts=Accepts.FLOAT, **_BINARY))
+@pointwise(Typing("logaddexp2", accepts=Accepts.FLOAT, promoting=2))
 def logaddexp2(x: Array, y: Array) -> Array:
     """aten.logaddexp2: log2(2**x + 2**y)."""
     return np.logaddexp2(x, y)
 
 
-PRELU = Typing("prelu", accepts=Accepts.FLOAT, same=True, **_BINARY)
+PRELU = Typing("prelu", accepts=Accepts.FLOAT, same=True, promoting=2)
 
 
 @typed(PRELU)
@@ -359,7 +215,7 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if not x.ndim:
             raise ValueError("prelu: Not allow zero-dim input tensor.")
         if weight.size != channels:
-            raise ValueError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.size} and channel size = {channels}.")
+            raise ValueError(f"prelu: {weight.size} weights for {channels} channels")
         weight = weight.reshape((-1,) + (1,) * (x.ndim - 2))
     return _prelu(x, weight.reshape(()) if weight.size == 1 else weight)
 
@@ -383,6 +239,5 @@ def nan_to_num(x: np.ndarray, nan: float | None = None, posinf: float | None = N
         return x.copy()
     largest = float(ml_dtypes.finfo(x.dtype).max)
     values = (0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf)
-    with quiet:
-        number, high, low = (cast(np.asarray(v), x.dtype) for v in values)
-        return np.where(np.isnan(x), number, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))
+    zero, high, low = (cast(np.asarray(v), x.dtype) for v in values)
+    return np.where(np.isnan(x), zero, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))

@@ -1,4 +1,4 @@
-"""Tier-0 kernels of ops on numbers, strings, lists and tuples, and on tensors' sizes. torch's semantics: ints are int64 and wrap.
+"""Tier-0 kernels of ops on numbers, and on tensors' sizes. torch's semantics: ints are int64 and wrap.
 
 Division of floats by zero follows IEEE; of ints, and remainders, it is a ZeroDivisionError. Common errors: IndexError for
 an index or dim out of range, ValueError for a tensor of more than one element where a number is wanted.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -219,64 +219,7 @@ def is_floating_point(x: np.ndarray) -> bool:
     return known is not None and known.is_float
 
 
-# --- lists, tuples, strings ------------------------------------------------------------------------------------------------
-
-
-def list_construct(*items: Any) -> list[Any]:
-    """prim.ListConstruct."""
-    return list(items)
-
-
-def unpack(items: Sequence[Any]) -> tuple[Any, ...]:
-    """prim.ListUnpack, prim.TupleUnpack: the items, in order."""
-    return tuple(items)
-
-
-def tuple_construct(*items: Any) -> tuple[Any, ...]:
-    """prim.TupleConstruct."""
-    return items
-
-
-def getitem(items: Sequence[Any], index: int) -> Any:
-    """aten.__getitem__.t, prim.TupleIndex: negative indices count from the end. IndexError out of range."""
-    if not -len(items) <= index < len(items):
-        raise IndexError("list index out of range")
-    return items[index]
-
-
-def contains(items: Sequence[Any], value: Any) -> bool:
-    """aten.__contains__."""
-    return value in items
-
-
-def list_add(a: list[Any], b: list[Any]) -> list[Any]:
-    """aten.add.t, aten.add.str."""
-    return a + b
-
-
-def list_repeat(items: list[Any], n: int) -> list[Any]:
-    """aten.mul.left_t."""
-    return items * n
-
-
-def list_slice(items: list[Any], start: int | None = None, end: int | None = None, step: int = 1) -> list[Any]:
-    """aten.slice.t. ValueError for step 0."""
-    return items[start:end:step]
-
-
-def list_copy(items: list[Any]) -> list[Any]:
-    """aten.list.t."""
-    return list(items)
-
-
-def any_of(items: list[bool]) -> bool:
-    """aten.any.bool."""
-    return any(items)
-
-
-def all_of(items: list[bool]) -> bool:
-    """aten.all.bool."""
-    return all(items)
+# --- extremes and ranges -------------------------------------------------------------------------------------------------
 
 
 def maximum(*numbers: Any) -> int:

@@ -8,7 +8,7 @@ from importlib import import_module
 from tierup.dialect.optable.core import Op
 
 FAMILIES = (
-    "pointwise", "comparison", "casts", "factories", "scalars",
+    "pointwise", "comparison", "casts", "factories", "scalars", "lists",
     "reductions", "normalisation", "products", "views", "movement", "indexing", "inplace",
 )  # fmt: skip
 

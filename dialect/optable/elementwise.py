@@ -17,7 +17,7 @@ from tierup.dialect import dtypes, kernels
 from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.apply import typing_of
 from tierup.dialect.kernels.promotion import SCALARS, Gives, Strength, Typing, result_type
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.core import EXACT, Infer, Kind, Op, Promotion, ShapeError, Tolerance
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
 
 Candidate = tuple[DType, Strength]
@@ -120,8 +120,11 @@ def broadcast(ctx: Infer, values: Sequence[Value]) -> Shape | None:
     return ctx.broadcast([v.shape for v in values if isinstance(v, Tensor)])
 
 
-def rule(kernel: str, numpy: str | None = None, check: Check | None = None) -> InferRule:
-    """The inference rule of a pointwise kernel. `check` raises for operands that the kernel refuses for another reason than dtype."""
+Rule = Callable[[Infer, Sequence[Value]], Tensor]
+
+
+def rule(kernel: str, numpy: str | None = None, check: Check | None = None) -> Rule:
+    """The inference rule of a pointwise kernel. `check` raises for operands that it refuses for another reason than dtype."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         typing = typing_of(kernel)
@@ -142,4 +145,5 @@ def pointwise(
 ) -> Op:  # fmt: skip
     """A row for a pointwise kernel. `exact`: no rounding at all, or one that every tier does alike."""
     bound = tolerance or (EXACT if exact else Tolerance())
-    return Op(name, Kind.POINTWISE, kernel, rule(kernel, numpy, check), numpy=numpy, raises=raises, native=native, note=note, tolerance=bound)
+    infer = rule(kernel, numpy, check)
+    return Op(name, Kind.POINTWISE, kernel, infer, numpy=numpy, raises=raises, native=native, note=note, tolerance=bound)

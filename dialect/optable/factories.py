@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tierup.dialect import dims, dtypes
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
@@ -51,13 +53,18 @@ def _kind(ctx: Infer, value: Value) -> DType | None:
     return SCALARS[bool] if isinstance(value, Bool) else SCALARS[int] if isinstance(value, Int) else None
 
 
-def _check_fits(value: Value, dtype: DType | None) -> None:
+def _check_fits(ctx: Infer, value: Value, dtype: DType | None) -> None:
+    """A known number that the dtype cannot hold is an error for every run."""
     number = _number(value) if isinstance(value, (Int, Float)) else None
-    if dtype is not None and number is not None:
-        try:
+    if dtype is None or number is None:
+        return
+    try:
+        if ctx.promotion is Promotion.TORCH:
             check_number(number, dtype.numpy)
-        except ValueError as e:
-            raise ShapeError(str(e)) from e
+        elif isinstance(number, int):
+            np.full((), number, dtype.numpy)
+    except (ValueError, OverflowError) as e:
+        raise ShapeError(str(e)) from e
 
 
 def _sized(dtype_index: int) -> InferRule:
@@ -71,7 +78,7 @@ def _sized(dtype_index: int) -> InferRule:
 
 def _full(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     dtype = _dtype(_at(operands, 2), _kind(ctx, operands[1]))
-    _check_fits(operands[1], dtype)
+    _check_fits(ctx, operands[1], dtype)
     return Tensor(dtype, _shape(operands[0]))
 
 
@@ -82,7 +89,7 @@ def _like(dtype_index: int, fill_index: int | None = None) -> InferRule:
         x = operands[0]
         dtype = _dtype(_at(operands, dtype_index), read.dtype_of(x))
         if fill_index is not None:
-            _check_fits(operands[fill_index], dtype)
+            _check_fits(ctx, operands[fill_index], dtype)
         return Tensor(dtype, x.shape if isinstance(x, Tensor) else None)
 
     return infer
@@ -94,7 +101,7 @@ def _new(dtype_index: int, fill_index: int | None = None) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         dtype = _dtype(_at(operands, dtype_index), read.dtype_of(operands[0]))
         if fill_index is not None:
-            _check_fits(operands[fill_index], dtype)
+            _check_fits(ctx, operands[fill_index], dtype)
         return Tensor(dtype, _shape(operands[1]))
 
     return infer
@@ -145,10 +152,11 @@ def _arange(arguments: int) -> InferRule:
     """arange(end), (start, end) or (start, end, step), then the dtype."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        given = tuple(operands[:arguments])
-        bounds = {1: lambda: (Int(0), given[0], Int(1)), 2: lambda: (*given, Int(1)), 3: lambda: given}[arguments]()
-        dtype = _arange_dtype(ctx, given, _at(operands, arguments))
-        return Tensor(dtype, (_arange_size(ctx, bounds, dtype),))
+        start = operands[0] if arguments > 1 else Int(0)
+        end = operands[min(arguments - 1, 1)]
+        step = operands[2] if arguments == 3 else Int(1)
+        dtype = _arange_dtype(ctx, operands[:arguments], _at(operands, arguments))
+        return Tensor(dtype, (_arange_size(ctx, (start, end, step), dtype),))
 
     return infer
 
@@ -206,7 +214,7 @@ def _tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 def _scalar_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     default = _kind(ctx, operands[0]) if ctx.promotion is Promotion.NUMPY else FLOAT_DEFAULT
     dtype = _dtype(_at(operands, 1), default)
-    _check_fits(operands[0], dtype)
+    _check_fits(ctx, operands[0], dtype)
     return Tensor(dtype, ())
 
 
@@ -220,9 +228,9 @@ def _literal(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _row(name: str, function: str, infer: InferRule, numpy: str | None = None, native: bool = True, exact: bool = True, note: str = "") -> Op:
+def _row(name: str, function: str, infer: InferRule, numpy: str | None = None, exact: bool = True, note: str = "") -> Op:
     tolerance = EXACT if exact else Tolerance()
-    return Op(name, Kind.FACTORY, f"factories.{function}", infer, numpy=numpy, native=native, tolerance=tolerance, note=note)
+    return Op(name, Kind.FACTORY, f"factories.{function}", infer, numpy=numpy, tolerance=tolerance, note=note)
 
 
 def _numpy(name: str, function: str, infer: InferRule, **fields: object) -> Op:
@@ -239,12 +247,12 @@ ROWS = [
     _row("aten.zeros_like", "zeros_like", _like(1)),
     _row("aten.ones_like", "ones_like", _like(1)),
     _row("aten.empty_like", "zeros_like", _like(1), note=_EMPTY),
-    _row("aten.full_like", "full_like", _like(2, fill_index=1)),
+    _numpy("aten.full_like", "full_like", _like(2, fill_index=1)),
     _row("aten.zero", "zeros_like", _like(1)),
     _row("aten.new_zeros", "new_zeros", _new(2)),
     _row("aten.new_ones", "new_ones", _new(2)),
     _row("aten.new_empty", "new_zeros", _new(2), note=_EMPTY),
-    _row("aten.new_full", "new_full", _new(3, fill_index=2)),
+    _numpy("aten.new_full", "new_full", _new(3, fill_index=2)),
     _numpy("aten.arange", "arange", _arange(1), exact=False, note=_STEP),
     _numpy("aten.arange.start", "arange_start", _arange(2), exact=False, note=_STEP),
     _numpy("aten.arange.start_step", "arange_step", _arange(3), exact=False, note=_STEP),

@@ -18,8 +18,8 @@ _ZERO = "ZeroDivisionError for integers and a zero divisor (NumPy's flavour: 0)"
 _number = read.or_unknown(read.number)
 
 
-def _arithmetic(name: str, function: str, **fields: object) -> Op:
-    return pointwise(name, f"pointwise.{function}", f"numpy_pointwise.{function}", **fields)  # type: ignore[arg-type]  # Op's fields
+def _arithmetic(name: str, function: str, module: str = "pointwise", **fields: object) -> Op:
+    return pointwise(name, f"{module}.{function}", f"numpy_pointwise.{function}", **fields)  # type: ignore[arg-type]  # Op's fields
 
 
 def _elementary(name: str, function: str | None = None, **fields: object) -> Op:
@@ -106,21 +106,26 @@ def _check_softshrink(operands: Sequence[Value], dtype: DType | None) -> None:
 
 
 def _div_mode_rule() -> InferRule:
-    true_division, rounded = rule("pointwise.div"), rule("pointwise.floor_divide")
+    true_division, rounded = rule("division.div"), rule("division.floor_divide")
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         if ctx.promotion is Promotion.NUMPY:
             return Tensor(numpy_dtype("numpy_pointwise.div_mode", operands), broadcast(ctx, operands[:2]))
         if isinstance(operands[2], NoneValue):
-            return true_division(ctx, operands)  # type: ignore[return-value]  # a pointwise rule gives one Tensor
+            return true_division(ctx, operands)
         mode = read.or_unknown(read.text)(operands[2])
         if mode is None:
             return Tensor(None, broadcast(ctx, operands[:2]))
         if mode not in ("floor", "trunc"):
             raise ShapeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-        return rounded(ctx, operands)  # type: ignore[return-value]  # as above
+        return rounded(ctx, operands)
 
     return infer
+
+
+def _rounded_division(name: str) -> Op:
+    infer = _div_mode_rule()
+    return Op(name, Kind.POINTWISE, "division.div_mode", infer, numpy="numpy_pointwise.div_mode", raises=True, note=_ZERO)
 
 
 def _where(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -154,7 +159,9 @@ def _fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, value = operands
     if isinstance(value, Tensor) and value.shape:
         raise ShapeError(f"fill only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions")
-    if ctx.promotion is Promotion.TORCH:
+    if ctx.promotion is Promotion.NUMPY:
+        numpy_dtype("numpy_pointwise.fill", operands)  # raises what it raises
+    else:
         _check_fits(value, read.dtype_of(x))
     return x if isinstance(x, Tensor) else Tensor()
 
@@ -180,17 +187,14 @@ ROWS = [
     *(_arithmetic(f"aten.sub.{k}", "sub", check=_check_scale("sub", 2)) for k in ("Tensor", "Scalar")),
     _arithmetic("aten.rsub.Scalar", "rsub", check=_check_scale("rsub", 2)),
     *(_arithmetic(f"aten.mul.{k}", "mul") for k in ("Tensor", "Scalar")),
-    *(_arithmetic(f"aten.div.{k}", "div") for k in ("Tensor", "Scalar")),
-    *(
-        Op(f"aten.div.{k}_mode", Kind.POINTWISE, "pointwise.div_mode", _div_mode_rule(), numpy="numpy_pointwise.div_mode", raises=True, note=_ZERO)
-        for k in ("Tensor", "Scalar")
-    ),
-    *(_arithmetic(n, "floor_divide", raises=True, note=_ZERO) for n in ("aten.floor_divide", "aten.floor_divide.Scalar")),
-    *(_arithmetic(f"aten.remainder.{k}", "remainder", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
-    *(_arithmetic(f"aten.fmod.{k}", "fmod", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
-    _arithmetic("aten.pow.Tensor_Tensor", "pow_tensor", note="integers with a negative exponent: 0, or +-1 for base +-1"),
-    _arithmetic("aten.pow.Tensor_Scalar", "pow_scalar", check=_check_power, note="exponent 0.5 is sqrt: NaN for -inf, -0.0 for -0.0"),
-    _arithmetic("aten.pow.Scalar", "pow_base"),
+    *(_arithmetic(f"aten.div.{k}", "div", "division") for k in ("Tensor", "Scalar")),
+    *(_rounded_division(f"aten.div.{k}_mode") for k in ("Tensor", "Scalar")),
+    *(_arithmetic(n, "floor_divide", "division", raises=True, note=_ZERO) for n in ("aten.floor_divide", "aten.floor_divide.Scalar")),
+    *(_arithmetic(f"aten.remainder.{k}", "remainder", "division", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
+    *(_arithmetic(f"aten.fmod.{k}", "fmod", "division", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
+    _arithmetic("aten.pow.Tensor_Tensor", "pow_tensor", "powers", note="integers with a negative exponent: 0, or +-1 for base +-1"),
+    _arithmetic("aten.pow.Tensor_Scalar", "pow_scalar", "powers", check=_check_power, note="0.5 is sqrt: NaN for -inf, -0.0 for -0.0"),
+    _arithmetic("aten.pow.Scalar", "pow_base", "powers"),
     *(_arithmetic(f"aten.{n}", n, exact=True, note="NaN when either is") for n in ("maximum", "minimum")),
     *(_arithmetic(f"aten.{n}", n, exact=True, note="NaN only when both are") for n in ("fmax", "fmin")),
     _arithmetic("aten.clamp", "clamp", check=_check_clamp, exact=True, note="high wins where low > high; a NaN bound gives NaN"),
@@ -223,7 +227,8 @@ ROWS = [
     pointwise("aten.frac", "elementary.frac", exact=True),
     *(_activation(f"aten.{n}", exact=True) for n in ("relu", "relu6", "hardshrink")),
     _activation("aten.threshold", check=_check_threshold, exact=True),
-    *(_activation(f"aten.{n}") for n in ("leaky_relu", "elu", "selu", "silu", "mish", "softplus", "log_sigmoid", "hardsigmoid", "hardswish")),
+    *(_activation(f"aten.{n}") for n in ("leaky_relu", "elu", "selu", "silu", "mish", "softplus", "log_sigmoid")),
+    *(_activation(f"aten.{n}") for n in ("hardsigmoid", "hardswish")),
     _activation("aten.hardtanh", check=_check_hardtanh, exact=True),
     _activation("aten.celu", check=_check_celu),
     _activation("aten.softshrink", check=_check_softshrink),

@@ -1,4 +1,4 @@
-"""Numbers, strings, lists, tuples, and the sizes of tensors. Ints carry symbolic sizes through."""
+"""Numbers, strings, and the sizes of tensors. Ints carry symbolic sizes through."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tierup.dialect import dims, kernels
 from tierup.dialect.dims import Dim
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Value
 
 _size = read.or_unknown(read.size)
 _plain = read.or_unknown(read.integer)
@@ -33,7 +33,7 @@ def _abstract(result: object) -> Value:
     return Float(result) if isinstance(result, float) else Str(result) if isinstance(result, str) else Opaque()
 
 
-def _folded(kernel: str, otherwise: Callable[[Sequence[Value]], Value], numpy: str | None = None) -> InferRule:
+def folded(kernel: str, otherwise: Callable[[Sequence[Value]], Value], numpy: str | None = None) -> InferRule:
     """Known numbers: what the kernel of the current promotion gives. Unknown ones: what `otherwise` says of them."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
@@ -140,7 +140,7 @@ def _decided(op: str) -> Callable[[Sequence[Value]], Value]:
 
 
 def _comparison(op: str, kind: str) -> Op:
-    return _row(f"aten.{op}.{kind}", op, _folded(f"scalars.{op}", _decided(op)))
+    return _row(f"aten.{op}.{kind}", op, folded(f"scalars.{op}", _decided(op)))
 
 
 def _identity_test(negated: bool) -> InferRule:
@@ -228,63 +228,7 @@ def _element(result: type | None, rank_0: bool = False, integers: bool = False) 
     return infer
 
 
-# --- lists and tuples --------------------------------------------------------------------------------------------------------
-
-
-def _unpack(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
-    x = operands[0]
-    return x.items if isinstance(x, (Tuple, List)) and x.items is not None else ()
-
-
-def _getitem(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, index = operands[0], _plain(operands[1])
-    items = x.items if isinstance(x, (List, Tuple)) else None
-    if items is None:
-        return (x.element or Opaque()) if isinstance(x, List) else Opaque()
-    if index is not None:
-        if not -len(items) <= index < len(items):
-            raise IndexError("list index out of range")
-        return items[index]
-    return items[0] if items and all(i == items[0] for i in items) else _kind_of(items)
-
-
-def _kind_of(items: Sequence[Value]) -> Value:
-    """What every one of some values is: their kind without its value, or Opaque when kinds differ."""
-    kinds = {type(i) for i in items}
-    if len(kinds) == 1 and (kind := kinds.pop()) in (Int, Float, Bool, Str, Tensor):
-        return kind()  # type: ignore[no-any-return]
-    return Opaque()
-
-
-def _both_lists(ctx: Infer, operands: Sequence[Value]) -> Value:
-    a, b = operands
-    if isinstance(a, List) and isinstance(b, List) and a.items is not None and b.items is not None:
-        return List(a.items + b.items)
-    return List(None, _kind_of([e for x in operands if isinstance(x, List) for e in (x.items or (x.element or Opaque(),))]))
-
-
-def _repeat(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, n = operands[0], _plain(operands[1])
-    if isinstance(x, List) and x.items is not None and n is not None:
-        return List(x.items * n)
-    return List(None, _kind_of(x.items) if isinstance(x, List) and x.items else None)
-
-
-def _slice(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x = operands[0]
-    if not isinstance(x, List) or x.items is None:
-        return x if isinstance(x, List) else List(None)
-    try:
-        start, end, step = (read.optional(read.integer, v) for v in operands[1:4])
-    except read.Unknown:
-        return List(None, _kind_of(x.items))
-    if step == 0:
-        raise ShapeError("slice step cannot be zero")
-    return List(x.items[start:end:step])
-
-
-def _same_list(ctx: Infer, operands: Sequence[Value]) -> Value:
-    return operands[0]
+# --- extremes and ranges -----------------------------------------------------------------------------------------------------
 
 
 def _extreme(pick: Callable[[Dim, Dim], Dim], kernel: str) -> InferRule:
@@ -336,11 +280,10 @@ def _row(
 
 
 def _fold_row(name: str, function: str, otherwise: Callable[[Sequence[Value]], Value], numpy: bool = False, raises: bool = False) -> Op:
-    infer = _folded(f"scalars.{function}", otherwise, f"numpy_scalars.{function}" if numpy else None)
+    infer = folded(f"scalars.{function}", otherwise, f"numpy_scalars.{function}" if numpy else None)
     return _row(name, function, infer, numpy=numpy, raises=raises)
 
 
-_ANY_LIST = -1  # results: as many as the operand has items
 _COMPARISONS = {
     "eq": ("int", "float", "bool", "str", "int_list"), "ne": ("int", "bool", "str", "int_list", "float_int"),
     "lt": ("int", "float", "float_int"), "le": ("int",), "gt": ("int", "float", "float_int"), "ge": ("int", "float", "float_int"),
@@ -364,7 +307,7 @@ ROWS = [
     *(_fold_row(f"aten.ceil.{k}", "ceil", _as(Int)) for k in ("float", "Scalar")),
     *(_fold_row(f"aten.Int.{k}", "to_int", _identity_or(Int)) for k in ("Scalar", "bool", "float")),
     _fold_row("aten.Float.Scalar", "to_float", _identity_or(Float)),
-    _row("aten.Float.str", "to_float", _folded("scalars.to_float", _as(Float)), native=False),
+    _row("aten.Float.str", "to_float", folded("scalars.to_float", _as(Float)), native=False),
     *(_fold_row(f"aten.Bool.{k}", "to_bool", _as(Bool)) for k in ("int", "float")),
     *(_comparison(op, kind) for op, kinds in _COMPARISONS.items() for kind in kinds),
     _fold_row("aten.__and__.bool", "logical_and", _as(Bool)),
@@ -386,20 +329,6 @@ ROWS = [
     *(_row(f"aten.len.{k}", "length", _length) for k in ("Tensor", "t", "str")),
     _row("prim.dtype", "dtype_code", _dtype_code),
     _row("aten.is_floating_point", "is_floating_point", _is_floating_point),
-    _row("prim.ListConstruct", "list_construct", lambda ctx, operands: List(tuple(operands))),
-    _row("prim.ListUnpack", "unpack", _unpack, results=_ANY_LIST),
-    _row("prim.TupleConstruct", "tuple_construct", lambda ctx, operands: Tuple(tuple(operands))),
-    _row("prim.TupleUnpack", "unpack", _unpack, results=_ANY_LIST),
-    _row("prim.TupleIndex", "getitem", _getitem),
-    _row("aten.__getitem__.t", "getitem", _getitem, raises=True),
-    *(_row(f"aten.__contains__.{k}", "contains", _folded("scalars.contains", _as(Bool))) for k in ("int_list", "str_list")),
-    _row("aten.add.t", "list_add", _both_lists),
-    _row("aten.add.str", "list_add", _folded("scalars.list_add", _as(Str)), native=False),
-    _row("aten.mul.left_t", "list_repeat", _repeat),
-    _row("aten.slice.t", "list_slice", _slice),
-    _row("aten.list.t", "list_copy", _same_list),
-    _row("aten.any.bool", "any_of", _folded("scalars.any_of", _as(Bool))),
-    _row("aten.all.bool", "all_of", _folded("scalars.all_of", _as(Bool))),
     *(_row(f"prim.max.{k}", "maximum", _extreme(dims.maximum, "max")) for k in ("int", "self_int")),
     *(_row(f"prim.min.{k}", "minimum", _extreme(dims.minimum, "min")) for k in ("int", "self_int")),
     _fold_row("aten.__range_length", "range_length", _range_length),

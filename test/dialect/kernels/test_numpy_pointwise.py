@@ -192,6 +192,13 @@ def test_ranges_and_grids(code: int | None) -> None:
         check("aten.scalar_tensor", lambda: np.array(value, told), value, code)  # noqa: B023
 
 
+def test_filling_refuses_what_numpy_refuses() -> None:
+    for dtype, value in itertools.product(dtypes.ALL, (True, 2, -1, 300, 2.5)):
+        x = np.zeros((2, 3), dtype.numpy)
+        check("aten.full_like", lambda: np.full_like(x, value), x, value)  # noqa: B023
+        check("aten.fill.Scalar", lambda: np.full_like(x, value), x, value)  # noqa: B023
+
+
 def test_floats_are_float64_unless_told() -> None:
     for name in ("zeros", "ones"):
         assert kernels.resolve(f"numpy_factories.{name}")([2], None).dtype == np.float64

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.dims import evaluate, symbol, symbols
+from tierup.dialect.dims import evaluate, symbol
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
 
