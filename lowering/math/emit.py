@@ -62,19 +62,21 @@ class Constants:
     """The constants of one function: each made once, at the start of the block that dominates all uses."""
 
     def __init__(self, block: ir.Block) -> None:
-        self._ip = ir.InsertionPoint.at_block_begin(block)
-        self._made: dict[tuple[str, str], ir.Value] = {}
+        self._block = block
+        self._made: dict[tuple[ir.Type, str], ir.Value] = {}
         self._loc = ir.Location.unknown(block.owner.context)
 
     def get(self, type_: ir.Type, number: float | int) -> ir.Value:
         # repr tells -0.0 from 0.0 and knows nan
-        key = (str(type_), repr(number))
+        key = (type_, repr(number))
         if key not in self._made:
             element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
             attr = ir.FloatAttr.get(element, number) if isinstance(number, float) else ir.IntegerAttr.get(element, number)
             if element != type_:
                 attr = ir.DenseElementsAttr.get_splat(type_, attr)
-            op = ir.Operation.create("arith.constant", results=[type_], attributes={"value": attr}, ip=self._ip, loc=self._loc)
+            # the first op may be one that is replaced and erased next, so its place is looked up each time
+            ip = ir.InsertionPoint.at_block_begin(self._block)
+            op = ir.Operation.create("arith.constant", results=[type_], attributes={"value": attr}, ip=ip, loc=self._loc)
             self._made[key] = op.results[0]
         return self._made[key]
 
@@ -96,6 +98,7 @@ class Emit:
         self.int_type = _with_element(like, ir.IntegerType.get_signless(self.format.bits))
         self.bool_type = _with_element(like, ir.IntegerType.get_signless(1))
         self._wide: Emit | None = None
+        self._floats: dict[float, Float] = {}
 
     # -- constants and tables
 
@@ -107,7 +110,11 @@ class Emit:
     def float(self, x: Number) -> Float:
         if isinstance(x, Float):
             return x
-        return Float(self, self.constants.get(self.float_type, float(self.format.numpy(x))))
+        if x == 0.0:  # 0.0 and -0.0 are one dict key
+            return Float(self, self.constants.get(self.float_type, float(x)))
+        if x not in self._floats:
+            self._floats[x] = Float(self, self.constants.get(self.float_type, float(self.format.numpy(x))))
+        return self._floats[x]
 
     def int(self, n: Integer) -> Int:
         if isinstance(n, Int):
