@@ -155,6 +155,8 @@ def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     """aten.where: x where condition, else y, in their common dtype. TypeError unless the condition is bool."""
     if condition.dtype != np.bool_:
         raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.dtype == y.dtype:
+        return np.where(condition, x, y)
     dtype = common_dtype(x, y)
     if dtype not in HALVES:  # torch converts a number to these by way of float64: too large is infinite
         for value in (x, y):

@@ -69,7 +69,7 @@ class Op:
     kind: Kind
     kernel: str  # tier 0, torch's semantics: "module.function" under tierup.dialect.kernels
     infer: InferRule
-    results: int = 1
+    results: int = 1  # -1: as many as the operand has items (ListUnpack, TupleUnpack)
     aliasing: Aliasing = Aliasing.FRESH
     numpy: str | None = None  # tier 0 under NumPy's promotion: "module.function" under tierup.dialect.kernels, same operands; None: same as kernel
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
