@@ -15,7 +15,7 @@ class Screen:
         self.columns = shutil.get_terminal_size((110, 24)).columns
         self.quarter = 0
         self.row(*headings)
-        self.line("  ".join("-" * (w or 40) for w in widths))
+        self.line("  ".join("-" * (abs(w) or 40) for w in widths))
 
     def row(self, *cells: str) -> None:
         """One row; a width of 0 is a last column as wide as its text, a negative width aligns to the right."""

@@ -97,10 +97,10 @@ class Watch:
         result = self.step(*args)
         milliseconds = 1e3 * (time.perf_counter() - begin)
         now, before = self.step.stats(), self.before
-        native = now.hits > before.hits or now.compiles > before.compiles
+        hit = now.hits > before.hits
         if self.news or self.curious:
-            tier = "native" if native else "interpreter"
-            why = [describe(event) for event in self.news] or ["the guards of a version held"]
+            tier = "native" if hit or now.compiles > before.compiles else "interpreter"
+            why = [describe(event) for event in self.news] or ["the guards of a version held" if hit else "-"]
             self.screen.row(str(now.calls), tier, f"{milliseconds:.2f}", why[0])
             for more in why[1:]:
                 self.screen.row("", "", "", more)
