@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -117,10 +117,25 @@ def options(**changes: Any) -> Iterator[Options]:
     """Set options while a `with` block runs, in this thread. Raises TypeError or ValueError for a wrong name or value."""
     check_names(changes)
     token = _current.set(replace(_current.get(), **changes))
+    bypasses = bool(_BYPASSED & changes.keys())
+    for hook in _bypass_hooks if bypasses else ():
+        hook(True)
     try:
         yield _current.get()
     finally:
         _current.reset(token)
+        for hook in _bypass_hooks if bypasses else ():
+            hook(False)
+
+
+# What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
+_BYPASSED = frozenset({"optimize", "entry", "executor", "backend"})
+_bypass_hooks: list[Callable[[bool], object]] = []
+
+
+def on_bypass(hook: Callable[[bool], object]) -> None:
+    """Call `hook(True)` when a `with options(...)` block begins that calls must see though a version fits, `hook(False)` at its end."""
+    _bypass_hooks.append(hook)
 
 
 def table() -> list[tuple[str, object, str]]:

@@ -1,0 +1,66 @@
+"""`tierup.jit` and `tierup.load`: from Python source or MLIR to a function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any, overload
+
+from tierup.frontend.graph import GraphResult
+from tierup.frontend.mlir_file import load as load_graph
+from tierup.frontend.python.build import build
+from tierup.runtime.executor import Program
+from tierup.runtime.function import Built, Function
+from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.trees import CallShape
+
+
+@overload
+def jit(fn: Callable[..., Any], /, **options: Any) -> Function: ...
+@overload
+def jit(fn: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Function]: ...
+def jit(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a function that runs at once and gets faster: `@tierup.jit`, `@tierup.jit(max_versions=4)` or `tierup.jit(fn)`.
+
+    Decorating changes no value and no dtype. Options: see `tierup.options`. Raises TypeError for what is no Python function;
+    the first call raises UnsupportedSyntax for a construct that is not translated.
+    """
+    if fn is None:
+        return lambda function: jit(function, **options)
+    if isinstance(fn, Function):
+        fn = fn.__tierup_function__
+    if not isinstance(fn, FunctionType):
+        raise TypeError(f"tierup.jit takes a Python function, not {type(fn).__name__}" + (": decorate its method" if isinstance(fn, type) else ""))
+    function = fn
+    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+
+    def make(shape: CallShape, arguments: Mapping[str, object]) -> Built:
+        return built(build(function, shape, arguments), function.__name__, place)
+
+    return Function(function.__name__, inspect.signature(function), make, options, function)
+
+
+def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:
+    """The program in a file of MLIR, as a function of arrays and scalars.
+
+    `entry` may be left out when the module has one public function, or one called main or forward. Raises ProgramError with
+    file, line and column for what does not parse or verify.
+    """
+    graph = load_graph(path, entry)
+    made = built(graph, graph.entry, str(path))
+    parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
+    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, options)
+
+
+def _identifier(name: str) -> str:
+    return name if name.isidentifier() else "arg_" + "".join(c if c.isalnum() else "_" for c in name)
+
+
+def built(graph: GraphResult, name: str, place: str) -> Built:
+    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it."""
+    names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
+    text = graph.module.operation.get_asm(enable_debug_info=True)
+    program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place)
+    return Built(program, graph.output, graph.hidden, graph.constants)

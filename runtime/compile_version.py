@@ -1,0 +1,111 @@
+"""From a pristine graph and a bet to loaded native code.
+
+Loads MLIR and LLVM: the runtime imports this module when the first version is wanted, not before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tierup.dialect import registry, symbols
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.reasons import Reason
+from tierup.dialect.registry import PassFailure
+from tierup.lowering import compile as lowering
+from tierup.lowering import signature as kernel_signature
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
+from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.load import NativeCode, load
+from tierup.runtime.options import Options
+
+VALUES = registry.parse("builtin.module(inline,tierup-functionalize)")
+TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types),canonicalize,cse)")
+
+
+class NotCompiled(Exception):
+    """A bet that has no native code. `reason` is from the list; `detail` names the op; `line` the user's place."""
+
+    def __init__(self, reason: Reason, detail: str, line: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A version's code and how it came about."""
+
+    code: NativeCode
+    request: Request
+    milliseconds: float
+
+    @property
+    def artifact(self) -> Artifact:
+        return self.code.artifact
+
+
+def to_values(graph: str) -> str:
+    """The graph with mutation turned into values (`tierup-functionalize`). Raises NotCompiled."""
+    module = parse_module(graph)
+    try:
+        VALUES.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.MUTATION, str(e), _place(e)) from e
+    return _text(module)
+
+
+def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    """The text of the graph with every type inferred from the guards. Raises NotCompiled."""
+    module = parse_module(values)
+    with module.context, ir.Location.unknown():
+        refine_arguments(registry_function(module, entry), arguments)
+    try:
+        TYPES.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), _place(e)) from e
+    return _text(module)
+
+
+def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
+    """Native code for a specialised graph, loaded. Raises NotCompiled."""
+    start = time.perf_counter()
+    request = Request(specialised, entry, arguments, level=options.level, threads=options.threads)
+    try:
+        code = load(lowering.compile(request))
+    except Unsupported as e:
+        raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location) from e
+    except CompileError as e:
+        raise NotCompiled(Reason.COMPILE_FAILED, str(e)) from e
+    return Compiled(code, request, (time.perf_counter() - start) * 1e3)
+
+
+def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:
+    """The texts of a version's stages, compiled again for the purpose."""
+    return lowering.compile(request, stages=wanted).stages
+
+
+def registry_function(module: ir.Module, entry: str) -> ir.Operation:
+    return next(f for f in registry.functions(module.operation) if ir.StringAttr(f.attributes["sym_name"]).value == entry)
+
+
+def refine_arguments(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> None:
+    """Give a function's arguments the types that the guards promise, and bind the symbols of their sizes."""
+    block = function.regions[0].blocks[0]
+    for argument, spec in zip(block.arguments, arguments, strict=True):
+        argument.set_type(ir.Type.parse(kernel_signature.argument_type(spec), function.context))
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in block.arguments], type_.results))
+    shapes = {a: s.sizes for a, s in zip(block.arguments, arguments, strict=True) if s.kind is ArgumentKind.ARRAY}
+    symbols.bind(block, {a: sizes for a, sizes in shapes.items() if any(isinstance(d, str) for d in sizes)})
+
+
+def _place(failure: PassFailure) -> str:
+    return next((str(d.place) for d in failure.diagnostics if d.place.line), "")
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

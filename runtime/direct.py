@@ -1,0 +1,130 @@
+"""The shortest way to a kernel: the table behind a user-facing function whose calls need no unpacking.
+
+Positional arguments go straight to the guards, hidden inputs are read by the dispatcher, and results come back as the user
+gets them. The executors of a function whose calls are of that kind add their versions here as well as to their own tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tierup.lowering.entry_records import (
+    AttributeSource,
+    CellSource,
+    Constant,
+    Form,
+    GlobalSource,
+    Inputs,
+    Positional,
+    Source,
+    VersionRecord,
+)
+from tierup.runtime import hidden
+from tierup.runtime.dispatch import DispatchTable, make_table
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree
+
+if TYPE_CHECKING:
+    from tierup.runtime.executor import Executor, Version
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How calls of one kind map to a table. Two graphs with equal conventions share it."""
+
+    key: tuple[object, ...]
+    inputs: Inputs
+    form: Form
+    scalars: bool
+
+
+def convention(
+    shape: CallShape, output: OutputTree, inputs: tuple[hidden.HiddenInput, ...], constants: tuple[hidden.Constant, ...]
+) -> Convention | None:
+    """The convention of a graph, or None when its calls need Python: trees, static arguments, results of mixed kinds."""
+    names = [name for name, _ in shape.parameters]
+    if not all(isinstance(tree, Leaf) and not tree.is_static and tree.kind != "scalar" for _, tree in shape.parameters):
+        return None
+    handed = _form(output)
+    if handed is None:
+        return None
+    sources: list[Source] = [Positional(i) for i in range(len(names))]
+    for item in inputs:
+        source = _source(item.access, names)
+        if source is None:
+            return None
+        sources.append(source)
+    fixed: list[Constant] = []
+    for constant in constants:
+        source = _source(constant.access, names)
+        if source is None or constant.kind == "structure":
+            return None
+        fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
+    key = (len(names), tuple(str(i.access) for i in inputs), tuple((str(c.access), id(f.value)) for c, f in zip(constants, fixed, strict=True)))
+    return Convention((*key, *handed), Inputs(len(names), tuple(sources), tuple(fixed)), *handed)
+
+
+def _form(output: OutputTree) -> tuple[Form, bool] | None:
+    if isinstance(output, Output):
+        if output.kind == "const":
+            return (Form.NONE, False) if output.value is None else None
+        return (Form.SINGLE, output.decays) if output.kind in _PLAIN else None
+    if isinstance(output, OutputNode) and output.kind in ("tuple", "list"):
+        leaves = [item for item in output.items if isinstance(item, Output) and item.kind in _PLAIN]
+        decays = {leaf.decays for leaf in leaves if leaf.kind == "array"}
+        if len(leaves) == len(output.items) and len(decays) <= 1:
+            return (Form.TUPLE if output.kind == "tuple" else Form.LIST), True in decays
+    return None
+
+
+_PLAIN = ("array", "int", "float", "bool")
+
+
+def _source(access: hidden.Access, names: list[str]) -> Source | None:
+    source: Source
+    function = access.function
+    if access.root == "argument":
+        source = Positional(names.index(access.name))
+    elif access.root == "global" and function is not None and access.name in function.__globals__:
+        source = GlobalSource(function.__globals__, access.name)
+    elif access.root == "closure" and function is not None and function.__closure__ is not None:
+        source = CellSource(function.__closure__[function.__code__.co_freevars.index(access.name)])
+    else:
+        return None
+    for kind, step in access.path:
+        if kind != "attr":
+            return None
+        source = AttributeSource(source, str(step))
+    return source
+
+
+class DirectTable:
+    """A dispatch table in the user's own calling convention."""
+
+    def __init__(self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]) -> None:
+        self.convention = made_for
+        self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
+        self._owners: dict[int, Executor] = {}  # id of our record -> executor
+        self._output, self._finish = output, finish
+        self.table: DispatchTable = make_table(made_for.inputs, slow, self._failed)
+
+    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...]) -> Any:
+        return self._finish(self._output, self._owners[id(record)].failed_directly(flat))
+
+    def add(self, owner: Executor, version: Version) -> None:
+        r = version.record
+        mine = VersionRecord(
+            r.arguments, r.results, r.address, keepalive=r.keepalive, work=r.work, form=self.convention.form, scalars=self.convention.scalars
+        )
+        self._records[id(r)] = mine
+        self._owners[id(mine)] = owner
+        self.table.add(mine, first=True)
+
+    def remove(self, record: VersionRecord) -> None:
+        mine = self._records.pop(id(record))
+        del self._owners[id(mine)]
+        self.table.remove(mine)
+
+    def hits(self, record: VersionRecord) -> int:
+        return self.table.hits(self._records[id(record)])

@@ -1,0 +1,322 @@
+"""One program and its versions: who answers a call, and when a new version is compiled.
+
+An executor takes flat arguments (arrays and Python scalars) and gives flat results. Its dispatch table answers the calls
+that a version's guards fit; all others arrive in `_miss`, which profiles, bets, compiles or interprets.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.reasons import Reason
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.entry_records import Form, VersionRecord
+from tierup.runtime import events, guards
+from tierup.runtime.dispatch import DispatchTable, make_table
+from tierup.runtime.events import Event, EventKind
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.options import Options, current
+from tierup.runtime.signature import Signature, Unsupported, describe_specs, signature_of
+from tierup.runtime.stats import Stats
+from tierup.runtime.strategy import Bet, SpeculationLog
+
+if TYPE_CHECKING:
+    from tierup.runtime.compile_version import Compiled
+    from tierup.runtime.direct import DirectTable
+
+_EVENTS_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Program:
+    """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it."""
+
+    name: str
+    graph: str
+    entry: str
+    names: tuple[str, ...]
+    tier0: Tier0
+    place: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A compiled bet."""
+
+    bet: Bet
+    record: VersionRecord
+    compiled: Compiled
+    call: int
+    guards: str
+
+    @property
+    def milliseconds(self) -> float:
+        return self.compiled.milliseconds
+
+
+class Executor:
+    """The versions of one program. Thread-safe: the lock covers bookkeeping only, never a compile or a run."""
+
+    def __init__(self, program: Program, overrides: Mapping[str, Any], direct: DirectTable | None = None) -> None:
+        self.program = program
+        self._overrides = overrides
+        self._direct = direct
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._log = SpeculationLog()
+        self.versions: list[Version] = []
+        self._tables: dict[str, DispatchTable] = {}
+        self._retired_direct_hits = self._direct_failures = 0
+        self._counts = dict.fromkeys(("misses", "profiled_runs", "interpreted", "compiles"), 0)
+        self._compiling: set[tuple[ArgumentSpec, ...]] = set()
+        self.last_reason: Reason | None = None
+        self.refusals: dict[tuple[Reason, str, str], None] = {}  # why bets have no code, in order, without repeats
+
+    def reset(self) -> None:
+        """Forget all versions and all that was recorded; counters start again."""
+        with self._lock:
+            for table in self._tables.values():
+                table.clear()
+            if self._direct is not None:
+                for version in self.versions:
+                    self._direct.remove(version.record)
+            self._clear()
+            self.events.clear()
+
+    # --- answering a call -------------------------------------------------------------------------------------------
+
+    def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The flat results of one call with flat arguments."""
+        options = current(self._overrides)
+        if not options.optimize:
+            return self._interpret(flat, Reason.OPTIMIZE_OFF)
+        if not self.versions:
+            return self._miss(*flat)
+        table: tuple[Any, ...] = self._table(options.entry)(*flat)
+        return table
+
+    def _table(self, entry: str) -> DispatchTable:
+        table = self._tables.get(entry)
+        if table is None:
+            with self._lock:
+                table = self._tables.get(entry)
+                if table is None:
+                    table = make_table(len(self.program.names), self._miss, self.failed, entry=entry)
+                    for version in self.versions:
+                        table.add(version.record)
+                    self._tables[entry] = table
+        return table
+
+    def _miss(self, *flat: Any) -> tuple[Any, ...]:
+        """No version fits: record, and maybe compile one."""
+        options = current(self._overrides)
+        if getattr(self._local, "retrying", False):
+            return self._interpret(flat, Reason.SITE_GIVEN_UP)
+        try:
+            signature = signature_of(flat)
+        except Unsupported as e:
+            return self._interpret(flat, e.reason)
+        if not options.profile:
+            return self._interpret(flat, Reason.PROFILE_OFF)
+        with self._lock:
+            proposal = self._propose(signature, options)
+            if isinstance(proposal, Reason):
+                self._log.record(signature)
+        if isinstance(proposal, Reason):
+            return self._answer_miss(flat, signature, proposal)
+        if not self._compile(proposal, flat, options):
+            return self._interpret(flat, Reason.NO_LOWERING)
+        self._local.retrying = True
+        try:
+            result: tuple[Any, ...] = self._table(options.entry)(*flat)
+        finally:
+            self._local.retrying = False
+        return result
+
+    def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
+        if not self.versions and self._counts["profiled_runs"] < options.num_profiled_runs:
+            return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
+        proposal = self._log.propose(signature, options)
+        if isinstance(proposal, Bet):
+            if proposal.specs in self._compiling:
+                return Reason.COMPILING
+            self._compiling.add(proposal.specs)
+            self._log.made(proposal)
+        return proposal
+
+    def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
+        if self.versions:
+            self._note_miss(flat, signature, reason)
+            return self._run_tier0(flat, "misses")
+        if reason is Reason.PROFILING:
+            start = time.perf_counter()
+            result = self._run_tier0(flat, "profiled_runs")
+            self._emit(EventKind.PROFILED, reason, action="ran in tier 0", milliseconds=(time.perf_counter() - start) * 1e3)
+            return result
+        return self._interpret(flat, reason)
+
+    def _note_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> None:
+        nearest = self._nearest(signature)
+        mismatch = guards.explain(nearest.record, flat)
+        if mismatch is None:
+            self._emit(EventKind.MISS, reason, action="ran in tier 0")
+            return
+        name = self.program.names[mismatch.argument] if mismatch.argument >= 0 else "arguments"
+        self._emit(
+            EventKind.MISS,
+            mismatch.reason,
+            guard=f"{name}: {mismatch.what}",
+            expected=mismatch.expected,
+            actual=mismatch.actual,
+            action=f"ran in tier 0: {reason.sentence}",
+        )
+
+    def _nearest(self, signature: Signature) -> Version:
+        """The version whose guards agree with the call in most arguments."""
+
+        def agreement(version: Version) -> int:
+            return sum(
+                (spec.dtype == klass.dtype and len(spec.sizes) == klass.rank) + (spec.sizes == sizes)
+                for spec, klass, sizes in zip(version.bet.specs, signature.classes, signature.sizes, strict=True)
+            )
+
+        return max(self.versions, key=agreement)
+
+    def _interpret(self, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
+        self.last_reason = reason
+        return self._run_tier0(flat, "interpreted")
+
+    def _run_tier0(self, flat: tuple[Any, ...], counter: str) -> tuple[Any, ...]:
+        with self._lock:
+            self._counts[counter] += 1
+        return self._tier0_results(flat)
+
+    def _tier0_results(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        result = self.program.tier0.call(*flat)
+        return result if isinstance(result, tuple) else () if result is None else (result,)
+
+    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
+        self._emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
+        return self._tier0_results(flat)
+
+    def failed_directly(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """As `failed`, for a call that came through the direct table."""
+        with self._lock:
+            self._direct_failures += 1
+        return self.failed(None, 0, flat)
+
+    # --- compiling --------------------------------------------------------------------------------------------------
+
+    def _compile(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
+        from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
+
+        description = describe_specs(bet.specs, self.program.names)
+        specs = bet.specs
+        start = time.perf_counter()
+        try:
+            try:
+                compiled = self._compiled(specs, options)
+            except compiler.NotCompiled:
+                specs = _with_values(bet.specs, flat)
+                if specs == bet.specs:
+                    raise
+                compiled = self._compiled(specs, options)  # a size or a branch may hang on an int: bet on its value too
+        except compiler.NotCompiled as e:
+            with self._lock:
+                self.refusals[e.reason, e.detail, e.line] = None
+            self._emit(EventKind.GAVE_UP, e.reason, guard=description, line=e.line, action=f"stays in tier 0: {e.detail}")
+            return False
+        finally:
+            with self._lock:
+                self._compiling.discard(bet.specs)
+        artifact = compiled.artifact
+        record = VersionRecord(
+            specs, artifact.results, compiled.code.address, keepalive=compiled.code, work=artifact.work, form=Form.TUPLE, scalars=False
+        )
+        version = Version(bet, record, compiled, self.stats().calls + 1, describe_specs(specs, self.program.names))
+        with self._lock:
+            evicted = self._make_room(options)
+            self.versions.append(version)
+            self._counts["compiles"] += 1
+            for table in self._tables.values():
+                table.add(record, first=True)
+            if self._direct is not None:
+                self._direct.add(self, version)
+        for old in evicted:
+            self._emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
+        kind = EventKind.GENERALISED if bet.kind == "dynamic" else EventKind.COMPILED
+        self._emit(
+            kind,
+            Reason.GENERALISED if bet.kind == "dynamic" else None,
+            action=f"compiled a {bet.kind} version for {version.guards}",
+            milliseconds=(time.perf_counter() - start) * 1e3,
+        )
+        return True
+
+    def _compiled(self, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
+        from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
+
+        specialised = compiler.specialise(self.values, self.program.entry, specs)
+        return compiler.compile_version(specialised, self.program.entry, specs, options)
+
+    @cached_property
+    def values(self) -> str:
+        """The graph with mutation turned into values, as text."""
+        from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
+
+        return compiler.to_values(self.program.graph)
+
+    def _make_room(self, options: Options) -> list[Version]:
+        """Drop the least used versions beyond the bound. Called under the lock."""
+        evicted = []
+        while len(self.versions) >= options.max_versions:
+            least = min(self.versions, key=lambda v: self.hits(v))
+            self.versions.remove(least)
+            for table in self._tables.values():
+                table.remove(least.record)
+            if self._direct is not None:
+                self._retired_direct_hits += self._direct.hits(least.record)
+                self._direct.remove(least.record)
+            evicted.append(least)
+        return evicted
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    def hits(self, version: Version) -> int:
+        """How many calls a version answered."""
+        total = sum(table.hits(version.record) for table in self._tables.values())
+        return total + (self._direct.hits(version.record) if self._direct is not None else 0)
+
+    def stats(self) -> Stats:
+        tables = [table.counts() for table in self._tables.values()]
+        hits, failures = sum(c.hits for c in tables), sum(c.failures for c in tables)
+        if self._direct is not None:
+            hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
+            failures += self._direct_failures
+        return Stats(hits=hits, bailouts=failures, versions=len(self.versions), **self._counts)
+
+    def _emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
+        stats = self.stats()
+        details.setdefault("line", self.program.place)
+        event = Event(kind, self.program.name, max(stats.calls, 1), reason, **details)
+        self.events.append(event)
+        events.emit(event)
+
+
+def _with_values(specs: tuple[ArgumentSpec, ...], flat: tuple[Any, ...]) -> tuple[ArgumentSpec, ...]:
+    """The guards with the values of int and bool arguments bet on as well."""
+    return tuple(
+        ArgumentSpec(s.kind, value=v) if s.kind in (ArgumentKind.INT, ArgumentKind.BOOL) and s.value is None else s
+        for s, v in zip(specs, flat, strict=True)
+    )

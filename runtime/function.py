@@ -1,0 +1,236 @@
+"""What users call: a function that binds arguments, finds the program for their structure, and says what it did.
+
+The front ends make these (`tierup.jit`, `tierup.load`) by giving a `build` that turns a call's structure into a graph; this
+module knows nothing of Python source or MLIR files.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MethodType
+from typing import Any
+
+from tierup.runtime import options as options_module
+from tierup.runtime.direct import Convention, DirectTable, convention
+from tierup.runtime.executor import Executor, Program, Version
+from tierup.runtime.explain import explain
+from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.options import current
+from tierup.runtime.stats import Stats
+from tierup.runtime.trees import CallShape, OutputTree, unflatten
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph and how calls map to it: what a front end's `build` returns."""
+
+    program: Program
+    output: OutputTree
+    hidden: tuple[HiddenInput, ...]
+    constants: tuple[Constant, ...]
+
+
+Build = Callable[[CallShape, Mapping[str, object]], Built]
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A graph in use: the calls it is right for, and its executor."""
+
+    built: Built
+    executor: Executor
+
+    def holds(self, arguments: Mapping[str, object]) -> bool:
+        return all(c.holds(arguments) for c in self.built.constants)
+
+    def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
+        """The hidden inputs' values now; None when the graph does not take them."""
+        values = []
+        for item in self.built.hidden:
+            try:
+                value = item.read(arguments)
+            except (NameError, AttributeError, KeyError, IndexError):
+                return None
+            if not item.fits(value):
+                return None
+            values.append(value)
+        return tuple(values)
+
+
+_functions: weakref.WeakSet[Function] = weakref.WeakSet()
+
+
+class Function:
+    """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
+
+    def __init__(
+        self, name: str, signature: inspect.Signature, build: Build, overrides: Mapping[str, Any], wrapped: Callable[..., Any] | None = None
+    ) -> None:
+        options_module.check_names(overrides)
+        current(overrides)  # an option of a wrong type is an error here, not at the first call
+        if wrapped is not None:
+            functools.update_wrapper(self, wrapped)
+            self.__tierup_function__ = wrapped
+        self.__name__ = name
+        self._signature = signature
+        self._build = build
+        self._overrides = dict(overrides)
+        self._variants: dict[CallShape, list[Variant]] = {}
+        self._tables: dict[object, DirectTable] = {}
+        self._direct: Callable[..., Any] | None = None
+        self._fast: Callable[..., Any] | None = None
+        _functions.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        return self._slow(*args, **kwargs) if fast is None else fast(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that the direct table did not answer."""
+        arguments = self._bind(args, kwargs)
+        shape, leaves = CallShape.of(arguments)
+        for variant in self._variants.get(shape, ()):
+            hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
+            if hidden is not None:
+                return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
+        variant = self._new_variant(shape, arguments)
+        hidden = variant.hidden_values(arguments)
+        if hidden is None:
+            raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
+        return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise TypeError(f"{self.__name__}{self._signature}: {e}") from None
+        bound.apply_defaults()
+        return bound.arguments
+
+    def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
+        built = self._build(shape, arguments)
+        direct = self._direct_table(shape, built)
+        variant = Variant(built, Executor(built.program, self._overrides, direct))
+        self._variants.setdefault(shape, []).append(variant)
+        return variant
+
+    # --- the direct table -------------------------------------------------------------------------------------------
+
+    def _direct_table(self, shape: CallShape, built: Built) -> DirectTable | None:
+        """The table that takes calls of this shape without Python. Only the first convention gets the user-facing entry."""
+        made_for = convention(shape, built.output, built.hidden, built.constants)
+        if made_for is None or current(self._overrides).entry != "native":
+            return None
+        if any(kind in (p.kind for p in self._signature.parameters.values()) for kind in _NOT_POSITIONAL):
+            return None
+        return self._table_for(made_for, built.output)
+
+    def _table_for(self, made_for: Convention, output: OutputTree) -> DirectTable | None:
+        if made_for.key in self._tables:
+            return self._tables[made_for.key]
+        if self._tables:
+            return None
+        weak = weakref.ref(self)
+
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            function = weak()
+            assert function is not None  # it is being called
+            return function._slow(*args, **kwargs)
+
+        table = DirectTable(made_for, slow, output, _finish)
+        self._tables[made_for.key] = table
+        self._direct = table.table.callable()
+        if not _bypassed:
+            self._fast = self._direct
+        return table
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    @property
+    def _executors(self) -> list[Executor]:
+        return [v.executor for variants in self._variants.values() for v in variants]
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The compiled versions there are now."""
+        return tuple(version for executor in self._executors for version in executor.versions)
+
+    def stats(self) -> Stats:
+        """Counts of what happened since the function was made or `reset`."""
+        return sum((e.stats() for e in self._executors), Stats())
+
+    def explain(self) -> str:
+        """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
+        return explain(self.__name__, self._executors)
+
+    def reset(self) -> None:
+        """Forget versions, profiles and graphs; counters start again."""
+        for executor in self._executors:
+            executor.reset()
+        self._variants.clear()
+        self._tables.clear()
+        self._direct = self._fast = None
+
+    @property
+    def graph(self) -> str:
+        """The pristine graph as MLIR text: the newest one that was built, or what the annotations alone give."""
+        return self._newest().program.graph
+
+    def source(self) -> str:
+        """Tier 0's Python source."""
+        return self._newest().program.tier0.source
+
+    def plan(self, stage: str = "specialized") -> str:
+        """The text of the newest version at a stage: specialized, linalg, buffers, loops, llvm or asm.
+
+        Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
+        """
+        if stage not in _STAGES:
+            raise ValueError(f"no stage {stage!r}: choose from {', '.join(_STAGES)}")
+        if not self.versions:
+            raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
+        newest = max(self.versions, key=lambda v: v.call).compiled
+        if stage == "specialized":
+            return newest.request.ir
+        from tierup.runtime import compile_version  # here: loads MLIR and LLVM
+
+        return compile_version.stages(newest.request, (stage,))[stage]
+
+    def _newest(self) -> Built:
+        executors = [v.built for variants in self._variants.values() for v in variants]
+        return executors[-1] if executors else self._build_from_annotations()
+
+    def _build_from_annotations(self) -> Built:
+        raise RuntimeError(f"{self.__name__} was not called yet: its graph depends on the kinds of its arguments")
+
+    def __repr__(self) -> str:
+        return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
+
+
+_STAGES = ("specialized", "linalg", "buffers", "loops", "llvm", "asm")
+_NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:
+    return unflatten(output, iter(results))
+
+
+_bypassed = 0
+
+
+def bypass(start: bool) -> None:
+    """While options that the direct tables don't look at are changed, every call goes through Python, which does."""
+    global _bypassed
+    _bypassed += 1 if start else -1
+    for function in list(_functions):
+        function._fast = None if _bypassed else function._direct
+
+
+options_module.on_bypass(bypass)

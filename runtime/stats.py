@@ -1,0 +1,32 @@
+"""What a function did, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Disjoint counts: calls = hits + misses + profiled_runs + interpreted.
+
+    `hits`: a version's guards held. `misses`: versions exist, none fitted, tier 0 answered. `profiled_runs`: tier 0 answered
+    before there was a version, and recorded. `interpreted`: tier 0 answered for another reason (see `explain()`).
+    `bailouts`: of the hits, those that left native code at an error or exit site and were taken over by tier 0.
+    `fallbacks`: a region's check failed and its unspecialised twin ran. `compiles`, `versions`: made in all, there now.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    profiled_runs: int = 0
+    interpreted: int = 0
+    bailouts: int = 0
+    fallbacks: int = 0
+    compiles: int = 0
+    versions: int = 0
+
+    @property
+    def calls(self) -> int:
+        return self.hits + self.misses + self.profiled_runs + self.interpreted
+
+    def __add__(self, other: Stats) -> Stats:
+        return Stats(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
