@@ -24,6 +24,7 @@ from console import Screen
 import tierup
 
 BATCH, HIDDEN, CLASSES, HELD_OUT = 64, 64, 10, 360
+REPEATS = 7  # of the measurement at the end
 CLASS = np.arange(CLASSES)
 Parameters = tuple[np.ndarray, ...]
 
@@ -161,7 +162,7 @@ def main() -> None:
     print(f"held-out accuracy {accuracy(p):.1%}; plain NumPy {np.mean(predict(*ordinary, held_out) == truth):.1%}, same answer on {same:.1%}")
 
     seconds: dict[str, list[float]] = {"numpy": [], "tierup": []}
-    for _ in range(7):  # in turns, so that whatever else the machine does disturbs both
+    for _ in range(REPEATS):  # in turns, so that whatever else the machine does disturbs both
         for name, step in (("numpy", train_step), ("tierup", fast_step)):
             begin = time.perf_counter()
             train(step, data, 4)
