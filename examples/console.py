@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 
 
 class Screen:
     """Rows of a table above one progress bar. On a terminal the bar is redrawn in place; elsewhere it is a line now and then."""
 
     def __init__(self, headings: tuple[str, ...], widths: tuple[int, ...]) -> None:
-        self.widths = widths
+        """`widths` of all columns but the last, which takes the rest of the line; a negative width aligns to the right."""
         self.live = sys.stdout.isatty()
-        self.columns = shutil.get_terminal_size((110, 24)).columns
+        self.columns = max(shutil.get_terminal_size((110, 24)).columns, 60)
+        self.widths = widths
+        self.rest = self.columns - sum(abs(w) + 2 for w in widths) - 1
         self.quarter = 0
         self.row(*headings)
-        self.line("  ".join("-" * (abs(w) or 40) for w in widths))
+        self.row(*("-" * abs(w) for w in widths), "-" * self.rest)
 
     def row(self, *cells: str) -> None:
-        """One row; a width of 0 is a last column as wide as its text, a negative width aligns to the right."""
-        self.line("  ".join(f"{c:>{-w}}" if w < 0 else f"{c:{w}}" if w else c for c, w in zip(cells, self.widths, strict=True)))
-
-    def line(self, text: str) -> None:
-        print(("\r\x1b[K" if self.live else "") + text.rstrip(), flush=True)
+        """One row; the last cell is wrapped."""
+        left = "".join((f"{c:>{-w}}" if w < 0 else f"{c:{w}}") + "  " for c, w in zip(cells, self.widths, strict=False))
+        for i, text in enumerate(textwrap.wrap(cells[-1], self.rest) or [""]):
+            print(("\r\x1b[K" if self.live else "") + ((" " * len(left) if i else left) + text).rstrip(), flush=True)
 
     def progress(self, done: int, total: int, text: str) -> None:
         """`done` of `total` steps; `text` stands behind the bar."""

@@ -111,14 +111,11 @@ class Watch:
 
 
 def describe(event: tierup.events.Event) -> str:
-    parts = [event.kind.value]
-    if event.guard:
-        parts.append(f"{event.guard} expected {event.expected}, got {event.actual}")
-    elif event.reason:
-        parts.append(event.reason.sentence)
-    if event.milliseconds:
-        parts.append(f"{event.milliseconds:.0f} ms")
-    return ": ".join(parts[:2]) + "".join(f" ({p})" for p in parts[2:])
+    """What happened: the guard that did not hold, or what was done."""
+    if event.guard and event.expected:
+        return f"{event.kind.value}: {event.guard} expected {event.expected}, got {event.actual}"
+    took = f" ({event.milliseconds:.0f} ms)" if event.milliseconds else ""
+    return f"{event.kind.value}: {event.reason.sentence if event.reason else event.action}{took}"
 
 
 def train(step: Callable, data: tuple[np.ndarray, ...], epochs: int, report: Callable[..., object] = lambda *_: None) -> Parameters:
@@ -147,7 +144,7 @@ def main() -> None:
         return float(np.mean(fast_predict(*p, held_out) == truth))
 
     print(f"{len(data[0])} images to learn from in batches of {BATCH}, {len(truth)} held out\n")
-    screen = Screen(("call", "tier", "ms", "why"), (-5, 11, -7, 0))
+    screen = Screen(("call", "tier", "ms", "why"), (-5, 11, -7))
     watch = Watch(fast_step, screen)
     with tierup.events.subscribe(lambda e: watch.news.append(e) if e.function == "train_step" else None):
         p = train(
