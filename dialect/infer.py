@@ -238,10 +238,10 @@ def _guarded(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[
 
 
 def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-    arms = [walker.block(region.blocks[0]) for region in op.regions]
     condition = operands[0]
     if isinstance(condition, Bool) and condition.value is not None:
-        return arms[0 if condition.value else 1]
+        return walker.block(op.regions[0 if condition.value else 1].blocks[0])  # the other arm may not even run on such operands
+    arms = [walker.block(region.blocks[0]) for region in op.regions]
     return tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, *arms, strict=True))
 
 

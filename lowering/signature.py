@@ -9,6 +9,7 @@ from __future__ import annotations
 from tierup.dialect import dims, dtypes, optable, torch_types
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
+from tierup.dialect.refine import splice
 from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
 from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
@@ -91,6 +92,7 @@ def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Infere
         inference = infer_function(function, argument_values(arguments))
     except InferenceError as e:
         raise unsupported(e.op, f"raises for these types: {e}") from e
+    splice(function.regions[0].blocks[0], inference)  # nothing is inferred of arms that are never taken
     return inference
 
 

@@ -1,0 +1,307 @@
+"""Types into the IR: what inference knows of every value becomes its type, and branches that are never taken go.
+
+    func.func @f(%x: !torch.vtensor) -> !torch.vtensor {              func.func @f(%x: !torch.vtensor<[2,4],f32>) -> ...<[2,4],f32> {
+      %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor  =>    %0 = torch.aten.tanh %x : ...<[2,4],f32> -> ...<[2,4],f32>
+
+Types only gain knowledge. Where MLIR wants types equal along an edge of control flow (what a prim.If yields, what a prim.Loop
+carries, what a call passes) casts stand between: `torch.tensor_static_info_cast` for tensors, `torch.derefine` and
+`torch.prim.unchecked_cast` for what is a number or an optional to its user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tierup.dialect import symbols, torch_types
+from tierup.dialect.contracts import walk
+from tierup.dialect.dims import Expr, Symbol, symbol
+from tierup.dialect.infer import Inference, InferenceError, infer_function, refine
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Tie
+from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
+
+_SCALAR_TYPES: dict[type, str] = {Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", NoneValue: "!torch.none"}
+
+# Their result has the type of something else: it stays, and a cast behind it says the rest.
+_PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
+
+
+def specialise(func: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation] | None = None) -> list[Tie]:
+    """Type `func` for `arguments` (one value each), in place; the ties are sizes that a guard must hold equal.
+
+    Arguments of a known number become constants; symbols in their shapes are declared and bound. `functions`: callees by
+    name; they are not typed. A function that others call keeps its result types. Raises InferenceError for an op that raises
+    on such operands, and for a type in the IR that is wrong; the function is then in an unspecified state.
+    """
+    block = func.regions[0].blocks[0]
+    known = [_merged(func, argument, value) for argument, value in zip(block.arguments, arguments, strict=True)]
+    for argument, value in zip(block.arguments, known, strict=True):
+        _fix(argument, value)
+    inference = infer_function(func, known, functions)
+    splice(block, inference)
+    ops = list(walk(func))  # before casts are made: what inference says is looked up for these only
+    for argument, value in zip(block.arguments, known, strict=True):
+        _type_argument(func, argument, value)
+    for op in ops:
+        _type_results(op, inference)
+    for op in ops:
+        _match_edges(op, functions or {})
+    _bind(block, known)
+    _set_signature(func, block)
+    return [tie for tie in inference.ties if tie.left != tie.right]
+
+
+def _merged(func: ir.Operation, argument: ir.Value, value: Value) -> Value:
+    """What is known of an argument: what the caller says, and what its type says."""
+    if isinstance(value, Tensor) and torch_types.is_tensor(argument.type):
+        refined_type(func, argument.type, value)  # the two must agree
+        return refine(value, argument.type)
+    return value
+
+
+def _fix(argument: ir.Value, value: Value) -> None:
+    """Uses of an argument whose value is known see a constant."""
+    made = constant(value, ir.InsertionPoint.at_block_begin(argument.owner))
+    if made is not None and argument.type == made.type:
+        argument.replace_all_uses_with(made)
+    elif made is not None:
+        argument.replace_all_uses_with(cast(made, argument.type, _after(made)))
+
+
+def constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
+    """A constant for a scalar whose value is known, else None."""
+    with ir.Location.unknown(ip.block.owner.context):
+        attribute: ir.Attribute
+        if isinstance(value, Bool) and value.value is not None:
+            attribute = ir.BoolAttr.get(value.value)
+        elif isinstance(value, Int) and isinstance(value.value, int):
+            attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.value)
+        elif isinstance(value, Float) and value.value is not None:
+            attribute = ir.FloatAttr.get(ir.F64Type.get(), value.value)
+        elif isinstance(value, NoneValue):
+            return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")], ip=ip).result
+        else:
+            return None
+        type_ = _SCALAR_TYPES[type(value)]
+        name = "torch.constant." + type_.removeprefix("!torch.")
+        return ir.Operation.create(name, results=[ir.Type.parse(type_)], attributes={"value": attribute}, ip=ip).result
+
+
+def splice(block: ir.Block, inference: Inference) -> None:
+    """Replace every prim.If whose condition is known by the arm that is taken. `inference` forgets the values that go."""
+    for view in list(block.operations):
+        op = view.operation
+        condition = inference.values.get(op.operands[0]) if op.name == "torch.prim.If" else None
+        if isinstance(condition, Bool) and condition.value is not None:
+            taken = 0 if condition.value else 1
+            arm = op.regions[taken].blocks[0]
+            splice(arm, inference)
+            for result in op.results:
+                inference.values.pop(result, None)
+            for dead in _ops_of(op.regions[1 - taken]):
+                for value in (*dead.results, *(a for region in dead.regions for b in region.blocks for a in b.arguments)):
+                    inference.values.pop(value, None)  # a value made later may take its address
+            *body, terminator = [inner.operation for inner in arm.operations]
+            for inner in body:
+                inner.move_before(op)
+            for result, value in zip(op.results, list(terminator.operands), strict=True):
+                result.replace_all_uses_with(value)
+            op.erase()
+            continue
+        for region in op.regions:
+            for inner_block in region.blocks:
+                splice(inner_block, inference)
+
+
+def _ops_of(region: ir.Region) -> Iterator[ir.Operation]:
+    for block in region.blocks:
+        for view in block.operations:
+            yield view.operation
+            yield from walk(view.operation)
+
+
+# --- types ---------------------------------------------------------------------------------------------------------------
+
+
+def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
+    """`type_` with what `value` adds. Raises InferenceError at `op` where the two contradict each other."""
+    text = str(type_)
+    if isinstance(value, Tensor) and torch_types.is_value_tensor(type_):
+        return _tensor_type(op, type_, value)
+    if text == "!torch.number" and isinstance(value, (Int, Float, Bool)):
+        return ir.Type.parse(_SCALAR_TYPES[type(value)], type_.context)
+    if text.startswith("!torch.optional<"):
+        if isinstance(value, NoneValue):
+            return ir.Type.parse(_SCALAR_TYPES[NoneValue], type_.context)
+        if isinstance(value, (Tensor, Int, Float, Bool)):
+            return refined_type(op, ir.Type.parse(torch_types.elements(text)[0], type_.context), value)
+    return type_
+
+
+def _tensor_type(op: ir.Operation, type_: ir.Type, value: Tensor) -> ir.Type:
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    shape = value.shape
+    if sizes is not None and shape is not None:
+        clash = len(sizes) != len(shape) or any(isinstance(b, int) and a not in (None, b) for a, b in zip(sizes, shape, strict=True))
+        if clash or (dtype is not None and value.dtype not in (None, dtype)):
+            raise InferenceError(op, f"has a value of type {torch_types.tensor_type(value)} where its type says {type_}")
+        shape = tuple(b if a is None else a for a, b in zip(sizes, shape, strict=True))
+    elif dtype is not None and value.dtype not in (None, dtype):
+        raise InferenceError(op, f"has a value of type {torch_types.tensor_type(value)} where its type says {type_}")
+    elif sizes is not None:
+        shape = tuple(symbol("unknown", 0) if size is None else size for size in sizes)  # spelled ? in the type
+    return torch_types.tensor_type(Tensor(dtype or value.dtype, shape), context=type_.context)
+
+
+def _type_argument(func: ir.Operation, argument: ir.Value, value: Value) -> None:
+    """An argument's type; who took a number or an optional still does."""
+    old, new = argument.type, refined_type(func, argument.type, value)
+    argument.set_type(new)
+    if new != old and not torch_types.is_tensor(old) and any(True for _ in argument.uses):
+        _recast(argument, old, ir.InsertionPoint.at_block_begin(argument.owner))
+
+
+def _type_results(op: ir.Operation, inference: Inference) -> None:
+    if op.name == "torch.prim.Loop":
+        _type_loop(op, inference)
+        return
+    if op.name in ("tierup.fusion_group", "tierup.fallback"):
+        for argument in op.regions[0].blocks[0].arguments:
+            _settle(op, argument, inference)
+    for result in op.results:
+        if op.name in _PINNED:
+            _pin(op, result, result.type, inference)
+        elif op.name != "torch.derefine" or torch_types.is_tensor(result.type):
+            _settle(op, result, inference)
+
+
+def _settle(op: ir.Operation, value: ir.Value, inference: Inference) -> None:
+    if value in inference.values:
+        new = refined_type(op, value.type, inference[value])
+        if new != value.type:
+            value.set_type(new)
+
+
+def _type_loop(op: ir.Operation, inference: Inference) -> None:
+    """One type for each carried value: what holds in every round, the first and the last."""
+    body = op.regions[0].blocks[0]
+    for argument, result in zip(list(body.arguments)[1:], op.results, strict=True):
+        if argument not in inference.values:
+            continue
+        type_ = refined_type(op, result.type, _both(inference[argument], inference[result]))
+        for value in (argument, result):
+            _pin(op, value, type_, inference)
+
+
+def _both(a: Value, b: Value) -> Value:
+    if a == b or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        return a if type(a) is type(b) else Tensor()
+    shape = None
+    if a.shape is not None and b.shape is not None and len(a.shape) == len(b.shape):
+        shape = tuple(x if x == y else symbol("unknown", 0) for x, y in zip(a.shape, b.shape, strict=True))
+    return Tensor(a.dtype if a.dtype == b.dtype else None, shape)
+
+
+def _pin(op: ir.Operation, value: ir.Value, type_: ir.Type, inference: Inference) -> None:
+    """Give `value` this type, and its users a cast to all that is known of it."""
+    value.set_type(type_)
+    if value not in inference.values:
+        return
+    full = refined_type(op, type_, inference[value])
+    if full != type_ and any(True for _ in value.uses):
+        _recast(value, full, _after(value))
+
+
+def _after(value: ir.Value) -> ir.InsertionPoint:
+    if isinstance(value.owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(value.owner)
+    return ir.InsertionPoint.after(value.owner)
+
+
+def _recast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> None:
+    made = cast(value, type_, ip)
+    value.replace_all_uses_except(made, made.owner.operation)
+
+
+def cast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
+    """`value` as a `type_`, which knows more or less of the same thing."""
+    if value.type == type_:
+        return value
+    if torch_types.is_tensor(value.type) and torch_types.is_tensor(type_):
+        name = "torch.tensor_static_info_cast"
+    elif str(type_) == "!torch.number" or str(type_).startswith("!torch.optional<"):
+        name = "torch.derefine"
+    else:
+        name = "torch.prim.unchecked_cast"
+    owner = value.owner
+    location = ir.Location.unknown(value.context) if isinstance(owner, ir.Block) else owner.location
+    return ir.Operation.create(name, results=[type_], operands=[value], loc=location, ip=ip).result
+
+
+def _match_edges(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+    """Casts where MLIR wants the types of an edge equal."""
+    if op.name == "torch.prim.If.yield":
+        _match(op, 0, [r.type for r in op.parent.operation.results])
+    elif op.name == "torch.prim.Loop.condition":
+        _match(op, 1, [r.type for r in op.parent.operation.results])
+    elif op.name == "torch.prim.Loop":
+        _match(op, 2, [r.type for r in op.results])
+    elif op.name == "tierup.yield" and op.parent.operation.name in ("tierup.fusion_group", "tierup.fallback"):
+        _match(op, 0, [r.type for r in op.parent.operation.results])
+    elif op.name in ("tierup.fusion_group", "tierup.fallback"):
+        _match(op, 0, [a.type for a in op.regions[0].blocks[0].arguments])
+    elif op.name == "func.call":
+        callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        if callee is not None:
+            _match(op, 0, list(_signature(callee).inputs))
+    elif op.name == "func.return" and _is_called(op.parent.operation):
+        _match(op, 0, list(_signature(op.parent.operation).results))
+
+
+def _match(op: ir.Operation, start: int, types: Sequence[ir.Type]) -> None:
+    for i, type_ in enumerate(types, start):
+        if op.operands[i].type != type_:
+            op.operands[i] = cast(op.operands[i], type_, ir.InsertionPoint(op))
+
+
+def _is_called(func: ir.Operation) -> bool:
+    name = ir.StringAttr(func.attributes["sym_name"]).value
+    module = func.parent
+    if module is None:
+        return False
+    found = (op for op in walk(module.operation) if op.name == "func.call")
+    return any(ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name for op in found)
+
+
+def _signature(func: ir.Operation) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+
+
+def _set_signature(func: ir.Operation, block: ir.Block) -> None:
+    returned = list(block.operations)[-1].operation
+    types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands], context=func.context)
+    func.attributes["function_type"] = ir.TypeAttr.get(types)
+
+
+def _bind(block: ir.Block, known: Sequence[Value]) -> None:
+    """Declare and bind the symbols of argument shapes that the IR does not state yet."""
+    stated = symbols.bound_shapes(block)
+    shapes: dict[ir.Value, Sequence[int | str]] = {}
+    for argument, value in zip(block.arguments, known, strict=True):
+        if argument in stated or not isinstance(value, Tensor) or value.shape is None:
+            continue
+        sizes = [d if isinstance(d, int) else _name(d) for d in value.shape]
+        named = [s for s in sizes if s is not None]
+        if len(named) == len(sizes):
+            shapes[argument] = named
+    symbols.bind(block, shapes)
+
+
+def _name(dim: Expr) -> str | None:
+    """The name of a size that is one symbol, at least 2 as all declared ones are."""
+    found = dim.symbols()
+    if len(found) == 1:
+        (only,) = found
+        if only.low == 2 and dim == symbol(only.name, only.low) and isinstance(only, Symbol):
+            return only.name
+    return None

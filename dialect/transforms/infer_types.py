@@ -1,0 +1,46 @@
+"""tierup-infer-types: every value's type from the types of the arguments.
+
+Argument types, and the symbols bound to them with `torch.bind_symbolic_shape`, are what is given; the op table's rules say the
+rest. A type never loses what it said. A `torch.prim.If` whose condition turns out to be known is replaced by the arm that is
+taken. Sizes that the program needs equal though no symbol says so are remarks at the function: a guard must hold them.
+
+    func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+      %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor<[2,4],f32> {
+      %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[2,4],f32>
+      return %0 : !torch.vtensor<[2,4],f32>
+    }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import diagnostics, symbols
+from tierup.dialect.infer import InferenceError
+from tierup.dialect.mlir import ir
+from tierup.dialect.refine import specialise
+from tierup.dialect.registry import Pass, PassFailure, functions, register
+
+
+@register
+@dataclass(frozen=True)
+class InferTypes(Pass):
+    """Give every value the type that follows from the arguments' types; drop branches that are never taken."""
+
+    name = "tierup-infer-types"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        module = func.parent.operation
+        callees = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)}
+        try:
+            ties = specialise(func, symbols.argument_values(func), callees)
+        except InferenceError as e:
+            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+        for left, right in dict.fromkeys((tie.left, tie.right) for tie in ties):
+            diagnostics.remark(func, f"needs the sizes {left} and {right} to be equal")

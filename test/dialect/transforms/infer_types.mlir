@@ -1,0 +1,127 @@
+// RUN: tierup-opt %s --tierup-infer-types --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @straight
+// CHECK-SAME: -> !torch.vtensor<[2,4],f32>
+func.func @straight(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  // CHECK: torch.aten.mul.Tensor {{.*}} -> !torch.vtensor<[2,4],f32>
+  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+  // CHECK: return {{.*}} : !torch.vtensor<[2,4],f32>
+  return %0 : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @symbols
+// CHECK-SAME: -> !torch.vtensor<[4,?],f32>
+func.func @symbols(%x: !torch.vtensor<[?,4],f32>) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !torch.vtensor<[?,4],f32>
+  %0 = torch.aten.t %x : !torch.vtensor<[?,4],f32> -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
+// A type that inference knows nothing of stays as it is.
+// CHECK-LABEL: func.func @no_less_refined
+func.func @no_less_refined(%x: !torch.vtensor) -> !torch.vtensor<[?,3],f32> {
+  // CHECK: torch.aten.tanh {{.*}} : !torch.vtensor -> !torch.vtensor<[?,3],f32>
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[?,3],f32>
+  return %0 : !torch.vtensor<[?,3],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @branches_join
+// CHECK-SAME: -> !torch.vtensor<[?,3],f32>
+func.func @branches_join(%c: !torch.bool, %x: !torch.vtensor<[2,3],f32>, %y: !torch.vtensor<[5,3],f32>) -> !torch.vtensor {
+  // CHECK: torch.prim.If %{{.*}} -> (!torch.vtensor<[?,3],f32>)
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    // CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<[2,3],f32>
+    %1 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor
+    // CHECK: torch.tensor_static_info_cast {{.*}} : !torch.vtensor<[2,3],f32> to !torch.vtensor<[?,3],f32>
+    torch.prim.If.yield %1 : !torch.vtensor
+  } else {
+    // CHECK: torch.tensor_static_info_cast {{.*}} : !torch.vtensor<[5,3],f32> to !torch.vtensor<[?,3],f32>
+    %1 = torch.tensor_static_info_cast %y : !torch.vtensor<[5,3],f32> to !torch.vtensor
+    torch.prim.If.yield %1 : !torch.vtensor
+  }
+  return %0 : !torch.vtensor
+}
+
+// -----
+// The other arm could not run on such operands.
+// CHECK-LABEL: func.func @dead_arm
+func.func @dead_arm(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor {
+  %two = torch.constant.int 2
+  %d = torch.aten.dim %x : !torch.vtensor<[2,3],f32> -> !torch.int
+  %c = torch.aten.eq.int %d, %two : !torch.int, !torch.int -> !torch.bool
+  // CHECK-NOT: torch.prim.If
+  // CHECK: torch.aten.tanh
+  // CHECK-NOT: torch.aten.mm
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    %1 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor
+    torch.prim.If.yield %1 : !torch.vtensor
+  } else {
+    %1 = torch.aten.mm %x, %x : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32> -> !torch.vtensor
+    torch.prim.If.yield %1 : !torch.vtensor
+  }
+  // CHECK: return {{.*}} : !torch.vtensor<[2,3],f32>
+  return %0 : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @a_size_that_changes_in_a_loop
+// CHECK-SAME: -> !torch.vtensor<[?,3],f32>
+func.func @a_size_that_changes_in_a_loop(%n: !torch.int, %x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %init = torch.tensor_static_info_cast %x : !torch.vtensor<[2,3],f32> to !torch.vtensor
+  // CHECK: torch.tensor_static_info_cast {{.*}} : !torch.vtensor<[2,3],f32> to !torch.vtensor<[?,3],f32>
+  // CHECK: ^bb0(%{{.*}}: !torch.int, %{{.*}}: !torch.vtensor<[?,3],f32>)
+  %0 = torch.prim.Loop %n, %true, init(%init) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %l = torch.prim.ListConstruct %a, %x : (!torch.vtensor, !torch.vtensor<[2,3],f32>) -> !torch.list<vtensor>
+    %1 = torch.aten.cat %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
+// Callees are typed on their own: what they take and give stays.
+func.func private @callee(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+// CHECK-LABEL: func.func @calls
+func.func @calls(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor {
+  %0 = torch.aten.exp %x : !torch.vtensor<[2],f32> -> !torch.vtensor
+  // CHECK: %[[IN:.*]] = torch.tensor_static_info_cast {{.*}} : !torch.vtensor<[2],f32> to !torch.vtensor
+  // CHECK: %[[OUT:.*]] = {{.*}}call @callee(%[[IN]])
+  // CHECK: torch.tensor_static_info_cast %[[OUT]] : !torch.vtensor to !torch.vtensor<[2],f32>
+  %1 = func.call @callee(%0) : (!torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+func.func @never_runs(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor {
+  // expected-error@below {{'torch.aten.mm' op cannot run on operands of these types}}
+  %0 = torch.aten.mm %x, %x : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32> -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
+func.func @wrong_type(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2,3],f64> {
+  // expected-error@below {{'torch.aten.tanh' op cannot run on operands of these types: has a value of type !torch.vtensor<[2,3],f32> where its type says !torch.vtensor<[2,3],f64>}}
+  %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f64>
+  return %0 : !torch.vtensor<[2,3],f64>
+}
+
+// -----
+// expected-remark@below {{needs the sizes s0 and s1 to be equal}}
+func.func @ties(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  torch.bind_symbolic_shape %y, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
