@@ -19,10 +19,10 @@ TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
     (
-        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-indexing,tierup-lower-factories)",
+        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-indexing,tierup-lower-factories,tierup-lower-scalars,tierup-lower-control-flow)",
         "func.func(torch-decompose-complex-ops)",
         "canonicalize",
-        "func.func(convert-torch-to-linalg,convert-torch-to-scf,convert-torch-to-arith,convert-torch-to-tensor,tierup-verify-lowered)",
+        "func.func(convert-torch-to-linalg,convert-torch-to-arith,convert-torch-to-tensor,tierup-verify-lowered)",
         "torch-func-backend-type-conversion",
         "canonicalize",
         "func.func(torch-finalizing-backend-type-conversion)",
@@ -64,7 +64,7 @@ LOOPS = NamedPipeline(
     "linalg to loops over scalars",
     (
         "func.func(tierup-expand-math,refback-munge-memref-copy)",
-        "func.func(convert-linalg-to-affine-loops,lower-affine)",
+        "func.func(convert-linalg-to-loops)",
         "canonicalize",
         "cse",
     ),

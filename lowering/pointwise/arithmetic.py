@@ -57,15 +57,15 @@ def _differ_in_sign(left: Scalar, y: Scalar) -> Scalar:
     return left.differs(0) & ((y < 0) ^ (left < 0))
 
 
-def _remainder(x: Scalar, y: Scalar) -> Scalar:
+def remainder(x: Scalar, y: Scalar) -> Scalar:
     left = _fmod(x, y)
     if not x.is_float and not x.signed:
         return left
     return select(_differ_in_sign(left, y), left + y, left)
 
 
-def _floor_quotient(x: Scalar, y: Scalar) -> Scalar:
-    """c10::div_floor_floating, as tier 0's `_floor_quotient`."""
+def floor_quotient(x: Scalar, y: Scalar) -> Scalar:
+    """c10::div_floor_floating, as tier 0's `floor_quotient`."""
     if not x.is_float:
         if not x.signed:
             return x.call("arith.divui", _safe(x, y))
@@ -94,7 +94,7 @@ def div_mode(c: Context) -> Scalar:
     assert x is not None and y is not None
     if mode is None:
         return x / y
-    return _floor_quotient(x, y) if mode == "floor" else _trunc_quotient(x, y)
+    return floor_quotient(x, y) if mode == "floor" else _trunc_quotient(x, y)
 
 
 def pow_tensor(x: Scalar, y: Scalar) -> Scalar:
@@ -237,8 +237,8 @@ FORMULAS: dict[str, Formula] = {
     "aten.rsub.Scalar": rsub,
     **{f"aten.mul.{k}": mul for k in ("Tensor", "Scalar")},
     **{f"aten.div.{k}": div for k in ("Tensor", "Scalar")},
-    **{f"aten.floor_divide{k}": _floor_quotient for k in ("", ".Scalar")},
-    **{f"aten.remainder.{k}": _remainder for k in ("Tensor", "Scalar")},
+    **{f"aten.floor_divide{k}": floor_quotient for k in ("", ".Scalar")},
+    **{f"aten.remainder.{k}": remainder for k in ("Tensor", "Scalar")},
     **{f"aten.fmod.{k}": _fmod for k in ("Tensor", "Scalar")},
     "aten.pow.Tensor_Tensor": pow_tensor,
     "aten.pow.Tensor_Scalar": pow_scalar,

@@ -73,12 +73,12 @@ def _element(type_: ir.Type) -> ir.Type:
 
 def _supported(type_: ir.Type) -> bool:
     element = _element(type_)
-    return _is_half(type_) or isinstance(element, ir.F32Type) or isinstance(element, ir.F64Type)
+    return _is_half(type_) or isinstance(element, (ir.F32Type, ir.F64Type))
 
 
 def _is_half(type_: ir.Type) -> bool:
     element = _element(type_)
-    return isinstance(element, ir.F16Type) or isinstance(element, ir.BF16Type)
+    return isinstance(element, (ir.F16Type, ir.BF16Type))
 
 
 def _as_f32(type_: ir.Type) -> ir.Type:

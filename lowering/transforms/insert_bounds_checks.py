@@ -22,8 +22,6 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 
-_INT64_MIN = -(1 << 63)
-
 
 @register
 @dataclass(frozen=True)
@@ -117,35 +115,27 @@ def _power(op: ir.Operation) -> None:
 
 
 def _scalar_divisor(op: ir.Operation) -> None:
-    """Numbers of the program: a zero divisor raises; the least number by -1 has no 64-bit quotient. Neither may trap."""
-    x, y = op.operands
-    known = t.known_int(y)
-    if known is not None and known not in (0, -1):
-        return
-
-    def flag(value: ir.Value, number: int) -> ir.Value:
-        equal = b.value("torch.aten.eq.int", [value, t.integer(number)], t.bool_type())
-        return b.value("torch.aten.Int.bool", [equal], t.int_type())
-
-    def combined(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-        return b.value(f"torch.aten.{name}.int", [left, right], t.int_type())
-
-    zero, overflow = flag(y, 0), combined("mul", flag(x, _INT64_MIN), flag(y, -1))
-    bad = combined("add", zero, overflow)
-    t.check(b.value("torch.aten.eq.int", [bad, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
-    op.operands[1] = combined("add", y, combined("add", bad, overflow))
+    """Ints of the program by a zero that the run computes."""
+    divisor = op.operands[1]
+    if t.known_int(divisor) in (0, None):
+        t.check(b.value("torch.aten.ne.int", [divisor, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
 
 
-def _true_divisor(op: ir.Operation) -> None:
-    """Division of two Python numbers."""
-    y = op.operands[1]
-    if str(y.type) == "!torch.int":
-        if t.known_int(y) in (0, None):
-            t.check(b.value("torch.aten.ne.int", [y, t.integer(0)], t.bool_type()), "division by zero")
-    elif str(y.type) == "!torch.float":
-        zero = b.value("torch.constant.float", [], y.type, value=ir.FloatAttr.get(ir.F64Type.get(), 0.0))
-        nonzero = b.value("torch.aten.eq.float", [y, zero], t.bool_type())
-        t.check(b.value("torch.aten.__not__", [nonzero], t.bool_type()), "division by zero")
+def _power_of_zero(op: ir.Operation) -> None:
+    """0.0 to a negative power: one of two numbers that the run computes must tell."""
+    base, exponent = op.operands
+    zero = b.value("torch.aten.Float.Scalar", [base], ir.Type.parse("!torch.float"))
+    number = b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), 0.0))
+    is_zero = b.value("torch.aten.eq.float", [zero, number], t.bool_type())
+    negative = b.value("torch.aten.lt.float", [exponent, number], t.bool_type())
+    both = b.value("torch.aten.__and__.bool", [is_zero, negative], t.bool_type())
+    t.check(b.value("torch.aten.__not__", [both], t.bool_type()), "0.0 cannot be raised to a negative power")
+
+
+def _raise(op: ir.Operation) -> None:
+    """The program raises here: tier 0 does, with the message."""
+    t.check(b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(False)), "the program raises an exception")
+    op.erase()
 
 
 # --- positions ---------------------------------------------------------------------------------------------------------
@@ -193,9 +183,8 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.pow.Tensor_Scalar": _power,
     "aten.floordiv.int": _scalar_divisor,
     "aten.remainder.int": _scalar_divisor,
-    "aten.div": _true_divisor,
-    "aten.div.int": _true_divisor,
-    "aten.div.float": _true_divisor,
+    "aten.pow.int_float": _power_of_zero,
+    "prim.RaiseException": _raise,
     "aten.select.int": _select,
     "aten.select_scatter": _select,
 }

@@ -25,7 +25,7 @@ Piece = Callable[[ir.Operation, int], "tuple[ir.Value, ir.Value] | None"]  # (op
 @register
 @dataclass(frozen=True)
 class UnpackLists(Pass):
-    """Replace pieces of lists of tensors by selects and slices."""
+    """Replace pieces of lists by the values that they are: selects, slices, sizes."""
 
     name = "tierup-unpack-lists"
 
@@ -35,8 +35,31 @@ class UnpackLists(Pass):
                 _replace(op, list(range(len(op.results))))
             elif op.name == "torch.aten.__getitem__.t":
                 number = t.known_int(op.operands[1])
-                if number is not None and number >= 0:
+                if number is not None:
                     _replace(op, [number])
+            elif op.name == "torch.aten.size":
+                _sizes(op)
+            elif op.name == "torch.aten.len.t":
+                _length(op)
+
+
+def _sizes(op: ir.Operation) -> None:
+    """A list of all sizes, as a list that is spelled out."""
+    known = t.sizes_of(op.operands[0])
+    if known is None:
+        return
+    with op.location, ir.InsertionPoint(op):
+        items = [t.size(op.operands[0], axis) for axis in range(len(known[0]))]
+        op.results[0].replace_all_uses_with(b.value("torch.prim.ListConstruct", items, op.results[0].type))
+    op.erase()
+
+
+def _length(op: ir.Operation) -> None:
+    made = op.operands[0].owner
+    if isinstance(made, (ir.Operation, ir.OpView)) and made.operation.name == "torch.prim.ListConstruct":
+        with op.location, ir.InsertionPoint(op):
+            op.results[0].replace_all_uses_with(t.integer(len(made.operation.operands)))
+        op.erase()
 
 
 def _replace(op: ir.Operation, numbers: list[int]) -> None:
@@ -45,6 +68,10 @@ def _replace(op: ir.Operation, numbers: list[int]) -> None:
         return
     source = made.operation
     name = source.name.removeprefix("torch.")
+    if name == "prim.ListConstruct":
+        numbers = [n + len(source.operands) if n < 0 else n for n in numbers]
+    if any(n < 0 for n in numbers):
+        return
     with op.location, ir.InsertionPoint(op):
         pieces = []
         for result, number in zip(op.results, numbers, strict=True):

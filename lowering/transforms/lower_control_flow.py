@@ -1,0 +1,162 @@
+"""tierup-lower-control-flow: torch.prim.If and torch.prim.Loop become scf.if, scf.for and scf.while.
+
+    %r = torch.prim.Loop %n, %go, init(%x) { ^bb0(%i, %v): ... torch.prim.Loop.condition %more, iter(%w) }
+becomes
+    scf.while (%i = 0, %go, %v = %x) { condition: %i < %n and %go } do { ... yield %i + 1, %more, %w }
+
+or an scf.for when it goes on for sure. Tensors and numbers are carried as builtin values, with casts of torch_c where the bodies
+use them. (torch-mlir's own conversion takes a loop with a trip count for one that nothing else ends.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierup.dialect import torch_types
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type
+
+_SCALARS = {"!torch.int": ("i64", 64), "!torch.float": ("f64", 0), "!torch.bool": ("i1", 1)}
+
+
+@register
+@dataclass(frozen=True)
+class LowerControlFlow(Pass):
+    """Lower torch.prim.If and torch.prim.Loop to scf."""
+
+    name = "tierup-lower-control-flow"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        load_casts(function.context)
+        for op in reversed(list(b.walk(function))):  # inner ones first: their bodies move
+            if op.name not in ("torch.prim.If", "torch.prim.Loop"):
+                continue
+            with op.location:
+                try:
+                    made = _if(op) if op.name == "torch.prim.If" else _loop(op)
+                except NotHandled:
+                    continue  # a list or another value is carried: named by tierup-verify-lowered
+            for result, replacement in zip(op.results, made, strict=True):
+                result.replace_all_uses_with(replacement)
+            op.erase()
+
+
+def _to_builtin(value: ir.Value) -> ir.Value:
+    """Raises NotHandled for a type that has no builtin counterpart."""
+    type_ = str(value.type)
+    if type_ in _SCALARS:
+        name, bits = _SCALARS[type_]
+        owner = value.owner
+        if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == f"torch_c.from_{name}":
+            return owner.operation.operands[0]
+        return b.value(f"torch_c.to_{name}", [value], b.integer_type(bits) if bits else ir.F64Type.get())
+    if torch_types.is_value_tensor(value.type):
+        return builtin_tensor(value)
+    raise NotHandled
+
+
+def _to_torch(value: ir.Value, type_: ir.Type) -> ir.Value:
+    name = f"from_{_SCALARS[str(type_)][0]}" if str(type_) in _SCALARS else "from_builtin_tensor"
+    return b.value(f"torch_c.{name}", [value], type_)
+
+
+def _check(types: Sequence[ir.Type]) -> None:
+    for type_ in types:
+        if str(type_) not in _SCALARS and not torch_types.is_value_tensor(type_):
+            raise NotHandled
+
+
+def _move(source: ir.Block, target: ir.Block) -> ir.Operation:
+    """Move all ops but the terminator, which is returned."""
+    operations = [view.operation for view in source.operations]
+    for op in operations[:-1]:
+        op.detach_from_parent()
+        target.append(op)
+    return operations[-1]
+
+
+def _if(op: ir.Operation) -> list[ir.Value]:
+    types = [r.type for r in op.results]
+    _check(types)
+    with ir.InsertionPoint(op):
+        condition = _to_builtin(op.operands[0])
+        builtin = [_to_builtin_type(t) for t in types]
+        made = b.op("scf.if", [condition], builtin, regions=2)
+    for old, new in zip(op.regions, made.regions, strict=True):
+        block = new.blocks.append()
+        terminator = _move(old.blocks[0], block)
+        with ir.InsertionPoint(block):
+            b.op("scf.yield", [_to_builtin(v) for v in terminator.operands])
+    with ir.InsertionPoint(op):
+        return [_to_torch(r, t) for r, t in zip(made.results, types, strict=True)]
+
+
+def _to_builtin_type(type_: ir.Type) -> ir.Type:
+    from_torch = {"!torch.int": b.integer_type(64), "!torch.float": ir.F64Type.get(), "!torch.bool": b.integer_type(1)}
+    if str(type_) in from_torch:
+        return from_torch[str(type_)]
+    return builtin_type(tensor_type(type_))
+
+
+def _is_true(value: ir.Value) -> bool:
+    owner = value.owner
+    is_constant = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.constant.bool"
+    return is_constant and ir.BoolAttr(owner.operation.attributes["value"]).value
+
+
+def _loop(op: ir.Operation) -> list[ir.Value]:
+    body = op.regions[0].blocks[0]
+    types = [r.type for r in op.results]
+    _check(types)
+    condition = list(body.operations)[-1].operation.operands[0]
+    counted = _is_true(op.operands[1]) and _is_true(condition)
+    with ir.InsertionPoint(op):
+        trip = _to_builtin(op.operands[0])
+        carried = [_to_builtin(v) for v in list(op.operands)[2:]]
+        results = _for(body, trip, carried) if counted else _while(body, trip, _to_builtin(op.operands[1]), carried)
+        return [_to_torch(r, t) for r, t in zip(results, types, strict=True)]
+
+
+def _bind(body: ir.Block, counter: ir.Value, carried: Sequence[ir.Value]) -> None:
+    """Let the body use the new block's values for its arguments."""
+    for argument, value in zip(body.arguments, [counter, *carried], strict=True):
+        argument.replace_all_uses_with(_to_torch(value, argument.type))
+
+
+def _for(body: ir.Block, trip: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+    high = b.value("arith.index_cast", [trip], b.index_type())
+    made = b.op("scf.for", [b.index(0), high, b.index(1), *carried], [v.type for v in carried], regions=1)
+    types = [b.index_type(), *(v.type for v in carried)]
+    block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    with ir.InsertionPoint(block):
+        arguments = list(block.arguments)
+        _bind(body, b.index_to_i64(arguments[0]), arguments[1:])
+    terminator = _move(body, block)
+    with ir.InsertionPoint(block):
+        b.op("scf.yield", [_to_builtin(v) for v in list(terminator.operands)[1:]])
+    return list(made.results)
+
+
+def _while(body: ir.Block, trip: ir.Value, go: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+    state = [b.integer(0, 64), go, *carried]
+    types = [v.type for v in state]
+    unknown = [ir.Location.unknown()] * len(types)
+    made = b.op("scf.while", state, types, regions=2)
+    before = made.regions[0].blocks.append(*types, arg_locs=unknown)
+    with ir.InsertionPoint(before):
+        counter, more = before.arguments[0], before.arguments[1]
+        less = ir.IntegerAttr.get(b.integer_type(64), 2)
+        below = b.value("arith.cmpi", [counter, trip], b.integer_type(1), predicate=less)
+        b.op("scf.condition", [b.value("arith.andi", [below, more], b.integer_type(1)), *before.arguments])
+    after = made.regions[1].blocks.append(*types, arg_locs=unknown)
+    with ir.InsertionPoint(after):
+        arguments = list(after.arguments)
+        _bind(body, arguments[0], arguments[2:])
+    terminator = _move(body, after)
+    with ir.InsertionPoint(after):
+        following = b.value("arith.addi", [arguments[0], b.integer(1, 64)], b.integer_type(64))
+        b.op("scf.yield", [following, *(_to_builtin(v) for v in terminator.operands)])
+    return list(made.results)[2:]

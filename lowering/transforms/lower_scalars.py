@@ -1,0 +1,107 @@
+"""tierup-lower-scalars: numbers of the program, and numbers that are read off tensors, become arith on i64, f64 and i1.
+
+    %2 = torch.aten.floordiv.int %0, %1
+    %3 = torch.aten.size.int %x, %dim
+becomes
+    arith.divsi and a correction, on i64
+    tensor.dim
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import scalars, tensors
+from tierup.lowering import torch_ops as t
+from tierup.lowering.pointwise.context import NotHandled, load_casts, parameter
+from tierup.lowering.pointwise.scalar import Scalar, constant
+
+_KINDS = {"!torch.int": (dtypes.i64, "torch_c.from_i64"), "!torch.float": (dtypes.f64, "torch_c.from_f64"), "!torch.bool": (dtypes.bool_, "torch_c.from_i1")}
+_NATURAL = {bool: dtypes.bool_, int: dtypes.i64, float: dtypes.f64}
+
+
+@register
+@dataclass(frozen=True)
+class LowerScalars(Pass):
+    """Lower ops on numbers, and reads of tensors' sizes and single elements."""
+
+    name = "tierup-lower-scalars"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        load_casts(function.context)
+        for op in list(b.walk(function)):
+            name = op.name.removeprefix("torch.")
+            lower = _lowering(name)
+            if lower is None or str(op.results[0].type) not in _KINDS:
+                continue
+            try:
+                with op.location, ir.InsertionPoint(op):
+                    dtype, cast = _KINDS[str(op.results[0].type)]
+                    made = lower(op).cast(dtype)
+                    replacement = b.value(cast, [made.value], op.results[0].type)
+            except NotHandled:
+                continue
+            op.results[0].replace_all_uses_with(replacement)
+            op.erase()
+
+
+def _lowering(name: str):  # noqa: ANN202 - (op) -> Scalar, or None
+    if name in scalars.FORMULAS:
+        return lambda op: scalars.FORMULAS[name](*(_number(v) for v in op.operands))
+    if name in scalars.ITEMS:
+        return _item
+    return _OTHERS.get(name)
+
+
+def _number(value: ir.Value) -> Scalar:
+    """An operand as i64, f64 or i1."""
+    found = parameter(value)
+    if isinstance(found, Scalar):
+        return found
+    if type(found) not in _NATURAL:
+        raise NotHandled
+    return constant(found, _NATURAL[type(found)])
+
+
+def _item(op: ir.Operation) -> Scalar:
+    x = tensors.of_torch(op.operands[0])
+    if 0 in x.sizes:
+        raise NotHandled
+    zero = b.index(0)
+    return Scalar(b.value("tensor.extract", [x.value, *[zero] * x.rank], ir.ShapedType(x.value.type).element_type), x.dtype)
+
+
+def _size(op: ir.Operation) -> Scalar:
+    x, axis = tensors.of_torch(op.operands[0]), t.known_int(op.operands[1])
+    if axis is None or not x.rank:
+        raise NotHandled
+    return _length_of(x, axis % x.rank)
+
+
+def _length_of(x: tensors.Tensor, axis: int) -> Scalar:
+    size = x.sizes[axis]
+    return constant(size, dtypes.i64) if size is not None else Scalar(b.index_to_i64(x.size(axis)), dtypes.i64)
+
+
+def _numel(op: ir.Operation) -> Scalar:
+    x = tensors.of_torch(op.operands[0])
+    found = tensors.count(x, range(x.rank))
+    return constant(found, dtypes.i64) if isinstance(found, int) else found
+
+
+def _rank(op: ir.Operation) -> Scalar:
+    return constant(tensors.of_torch(op.operands[0]).rank, dtypes.i64)
+
+
+def _length(op: ir.Operation) -> Scalar:
+    x = tensors.of_torch(op.operands[0])
+    if not x.rank:
+        raise NotHandled
+    return _length_of(x, 0)
+
+
+_OTHERS = {"aten.size.int": _size, "aten.numel": _numel, "aten.dim": _rank, "aten.len.Tensor": _length}
