@@ -1,0 +1,23 @@
+"""Helper modules of the tests (oracles, samples) are imported by name from the folder that has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def _helpers() -> dict[str, Path]:
+    """Each helper module's name and folder. Raises RuntimeError for two of one name: the second would never be found."""
+    found: dict[str, Path] = {}
+    for path in sorted(HERE.rglob("*.py")):
+        if path.name.startswith("test_") or path.stem in ("conftest", "lit.cfg"):
+            continue
+        if path.stem in found:
+            raise RuntimeError(f"two test helpers are called {path.name}: in {found[path.stem]} and {path.parent}")
+        found[path.stem] = path.parent
+    return found
+
+
+sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())

@@ -1,0 +1,49 @@
+"""tierup: tensor programs that start at once in an interpreter and become native code behind guards.
+
+    @tierup.jit
+    def step(x, w, b): return np.tanh(x @ w + b)
+
+Every public name is here and is loaded when it is first used: importing tierup loads neither MLIR nor LLVM nor NumPy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tierup.frontend import ops as ops
+    from tierup.frontend.errors import ProgramError as ProgramError
+    from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
+    from tierup.frontend.jit import jit as jit
+    from tierup.frontend.jit import load as load
+    from tierup.runtime import events as events
+    from tierup.runtime.options import options as options
+
+__version__ = "0.1.0"
+
+# public name -> where it is: "module:attribute", or a module
+_EXPORTS = {
+    "ProgramError": "tierup.frontend.errors:ProgramError",
+    "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
+    "events": "tierup.runtime.events",
+    "jit": "tierup.frontend.jit:jit",
+    "load": "tierup.frontend.jit:load",
+    "ops": "tierup.frontend.ops",
+    "options": "tierup.runtime.options:options",
+}
+
+__all__ = ["ProgramError", "UnsupportedSyntax", "__version__", "events", "jit", "load", "ops", "options"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _EXPORTS[name].partition(":")
+    value = import_module(module)
+    if attribute:
+        value = getattr(value, attribute)
+    globals()[name] = value  # the next use does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})
