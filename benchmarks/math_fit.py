@@ -8,9 +8,9 @@ least degree that keeps the bound. Coefficients are then rounded to the format; 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import numpy as np
 from mpmath import mp, mpf
@@ -129,7 +129,7 @@ def remez(powers: range, xs: list[mpf], fs: list[mpf], ws: list[mpf]) -> tuple[l
         rows = [[xs[i] ** p for p in powers] + [(-1) ** k / ws[i]] for k, i in enumerate(chosen)]
         solution = mp.lu_solve(mp.matrix(rows), mp.matrix([fs[i] for i in chosen]))
         coefficients, level = list(solution)[:-1], abs(solution[count - 1])
-        errors = [w * (f - mp.polyval(coefficients[::-1], x) * x ** powers.start) for x, f, w in zip(xs, fs, ws)]
+        errors = [w * (f - mp.polyval(coefficients[::-1], x) * x**powers.start) for x, f, w in zip(xs, fs, ws)]
         # one extremum from each run of equal sign
         extrema: list[int] = []
         for i, error in enumerate(errors):
@@ -221,10 +221,11 @@ def main() -> None:
         "TABLES[name][grade]; grade is f32, f64, or narrow: f64 coefficients good enough for a result rounded to f32.",
         '"""',
         "",
+        "# fmt: off",
         "TABLES: dict[str, dict[str, tuple[float, ...]]] = {",
     ]
     for spec in FITS:
-        lines.append(f'    # {spec.text}')
+        lines.append(f"    # {spec.text}")
         lines.append(f'    "{spec.name}": {{')
         for grade in spec.intervals:
             values, error = fit(spec, grade)

@@ -3,6 +3,7 @@
 TABLES[name][grade]; grade is f32, f64, or narrow: f64 coefficients good enough for a result rounded to f32.
 """
 
+# fmt: off
 TABLES: dict[str, dict[str, tuple[float, ...]]] = {
     # exp(r) = 1 + r + r**2 * P(r), |r| <= log(2)/2; bounded for expm1(r) too
     "exp": {

@@ -8,8 +8,9 @@ No op carries fastmath flags, so LLVM keeps every rounding step: the error-compe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Callable, Sequence, Union
+from typing import Union
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Constants:
         self._made: dict[tuple[ir.Type, str], ir.Value] = {}
         self._loc = ir.Location.unknown(block.owner.context)
 
-    def get(self, type_: ir.Type, number: float | int) -> ir.Value:
+    def get(self, type_: ir.Type, number: float) -> ir.Value:
         # repr tells -0.0 from 0.0 and knows nan
         key = (type_, repr(number))
         if key not in self._made:

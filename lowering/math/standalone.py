@@ -1,7 +1,7 @@
 """One scalar function as native code over arrays, without the rest of tierup: for measuring and testing the expansions.
 
-    f = Function("%r = math.exp %x : f32", "f32")
-    f(np.linspace(0, 1, 100, dtype=np.float32))
+f = Function("%r = math.exp %x : f32", "f32")
+f(np.linspace(0, 1, 100, dtype=np.float32))
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.math import error_function, exponential, hyperbolic, inverse_trigonometric, logarithm, power, root, trigonometric

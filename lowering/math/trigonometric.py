@@ -8,7 +8,8 @@ The polynomials on |r| <= pi/4 follow fdlibm's k_sin.c and k_cos.c in carrying t
 
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, Float, Int
