@@ -32,6 +32,11 @@ def _cosh(e: Emit, x: Float) -> Float:
 
 def _sinh(e: Emit, x: Float) -> Float:
     a = e.abs(x)
+    if e.narrow:
+        # f64 has bits to spare for the cancellation, down to where two terms of the series do
+        half = _half_exp(e, a)
+        near = e.mad(a * a, a * (1.0 / 6.0), a)
+        return e.copysign(e.select(a < 2.0**-10, near, half - 0.25 / half), x)
     limit = 22.0  # beyond it, exp(-a) is below half an ulp
     t = expm1_pair(e, e.select(a > limit, limit, a))
     # t / (t + 1) = 1 - exp(-a)

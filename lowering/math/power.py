@@ -9,7 +9,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product
 from tierup.lowering.math.emit import Bool, Emit, Float, Value, known_number
-from tierup.lowering.math.exponential import exp2, exp_limits, exp_near_zero, reduce_pair, scale
+from tierup.lowering.math.exponential import exp, exp2, exp_limits, exp_near_zero, reduce_pair, scale
 from tierup.lowering.math.logarithm import log1p_correction, split
 
 
@@ -35,15 +35,20 @@ def power_of_magnitude(e: Emit, a: Float, y: Float) -> Float:
     # |log(a)| >= 2**-53 unless it is 0, so a larger |y| changes nothing, and infinity times 0 is kept out
     y = e.clamp(y, -(2.0**66), 2.0**66)
     log = log_pair(e, a)
+    result = exp(e, y * log.hi) if e.narrow else _exp_of_product(e, y, log)
+    up = y > 0.0
+    result = e.select(a.equals(0.0), e.select(up, 0.0, float("inf")), result)
+    return e.select(a.equals(float("inf")), e.select(up, float("inf"), 0.0), result)
+
+
+def _exp_of_product(e: Emit, y: Float, log: Pair) -> Float:
+    """exp(y * log), y * log finite."""
     top = two_product(e, y, log.hi)
     p = fast_two_sum(top.hi, e.mad(y, log.lo, top.lo))
     low, high = exp_limits(e)
     outside = (p.hi < low) | (p.hi > high)
     k, r = reduce_pair(e, Pair(e.clamp(p.hi, low, high), e.select(outside, 0.0, p.lo)))
-    result = scale(e, exp_near_zero(e, r), k)
-    up = y > 0.0
-    result = e.select(a.equals(0.0), e.select(up, 0.0, float("inf")), result)
-    return e.select(a.equals(float("inf")), e.select(up, float("inf"), 0.0), result)
+    return scale(e, exp_near_zero(e, r), k)
 
 
 def _powf(e: Emit, x: Float, y: Float) -> Float:
