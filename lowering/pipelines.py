@@ -40,6 +40,7 @@ TENSORS = NamedPipeline(
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
         "cse",
+        "func.func(tierup-prepare-products)",
     ),
 )
 
@@ -56,6 +57,7 @@ BUFFERS = NamedPipeline(
         "convert-bufferization-to-memref",
         "canonicalize",
         "cse",
+        "tierup-call-products",
     ),
 )
 
