@@ -15,6 +15,8 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.pointwise.context import Known, builtin_tensor, builtin_type, tensor_type
 from tierup.lowering.pointwise.scalar import Number, Scalar, constant
+from tierup.lowering.sizes import Size
+from tierup.lowering.sizes import value as size_value
 
 Sizes = tuple["int | None", ...]
 
@@ -36,6 +38,15 @@ class Tensor:
         known = self.sizes[axis]
         return b.index(known) if known is not None else b.dim(self.value, axis)
 
+    def length(self, axis: int) -> Size:
+        """A size, as an int when it is known."""
+        known = self.sizes[axis]
+        return known if known is not None else b.dim(self.value, axis)
+
+    @property
+    def lengths(self) -> list[Size]:
+        return [self.length(i) for i in range(self.rank)]
+
     def to_torch(self, type_: ir.Type) -> ir.Value:
         return b.value("torch_c.from_builtin_tensor", [self.value], type_)
 
@@ -49,6 +60,25 @@ def of_torch(value: ir.Value) -> Tensor:
 def empty(sizes: Sizes, dynamic: Sequence[ir.Value], dtype: DType) -> ir.Value:
     """tensor.empty; `dynamic`: the sizes that are None, in order."""
     return b.value("tensor.empty", list(dynamic), builtin_type(Known(dtype, sizes)))
+
+
+def made(sizes: Sizes, values: Sequence[Size], dtype: DType, body: Callable[[list[ir.Value]], Scalar]) -> Tensor:
+    """A tensor whose elements are computed from their positions (index values). `values`: its sizes again, those that are None in
+    `sizes` as values."""
+    rank = len(sizes)
+    dynamic = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None]
+
+    def run(_: list[ir.Value], __: list[ir.Value]) -> list[ir.Value]:
+        return [body([b.loop_index(i) for i in range(rank)]).cast(dtype).value]
+
+    out = b.loops([], [ir.AffineMap.get_identity(rank)], [empty(sizes, dynamic, dtype)], ["parallel"] * rank, run)[0]
+    return Tensor(out, dtype, sizes)
+
+
+def element(x: Tensor, at: Sequence[Size]) -> Scalar:
+    """One element, at positions within its sizes."""
+    type_ = ir.ShapedType(x.value.type).element_type
+    return Scalar(b.value("tensor.extract", [x.value, *map(size_value, at)], type_), x.dtype)
 
 
 def filled(sizes: Sizes, dynamic: Sequence[ir.Value], number: Scalar) -> ir.Value:
@@ -173,6 +203,6 @@ def assert_(condition: ir.Value, message: str) -> None:
 
 
 __all__ = [
-    "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "empty", "filled", "kept_axes", "of_torch", "pointwise",
+    "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "element", "empty", "filled", "kept_axes", "made", "of_torch", "pointwise",
     "reduce", "squeezed", "widened", "with_kept_dims",
 ]  # fmt: skip

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.pointwise.context import NotHandled, parameter, tensor_type
 from tierup.lowering.pointwise.formula import Parameter
-from tierup.lowering.pointwise.scalar import Number
+from tierup.lowering.pointwise.scalar import Number, Scalar
+from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
 
@@ -59,6 +62,38 @@ class Call:
         if type(found) is int:
             return [found]
         raise NotHandled
+
+    def sizes_list(self, i: int) -> list[Size]:
+        """A list of ints, known or computed. Raises NotHandled."""
+        owner = self.op.operands[i].owner
+        if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
+            raise NotHandled
+        return [self._size(v) for v in owner.operation.operands]
+
+    def position(self, i: int) -> Size | None:
+        """An int, known or computed; None for none."""
+        value = self.op.operands[i]
+        return None if self.parameter(i) is None else self._size(value)
+
+    @staticmethod
+    def _size(value: ir.Value) -> Size:
+        found = parameter(value)
+        if isinstance(found, Scalar):
+            return b.value("arith.index_cast", [found.cast(dtypes.i64).value], b.index_type())
+        if type(found) is not int:
+            raise NotHandled
+        return found
+
+    def tensors(self, i: int) -> list[Tensor]:
+        """A list of tensors."""
+        owner = self.op.operands[i].owner
+        if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
+            raise NotHandled
+        return [tensors.of_torch(v) for v in owner.operation.operands]
+
+    def sizes(self, result: int = 0) -> tuple[int | None, ...]:
+        """A result's sizes, as inference found them."""
+        return tensor_type(self.op.results[result].type).sizes
 
     def dtype(self, result: int = 0) -> DType:
         """A result's dtype, as inference found it."""

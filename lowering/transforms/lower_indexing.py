@@ -10,16 +10,12 @@ written. A scatter is a loop in index order over a copy: the last of several wri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering import by_table
 from tierup.lowering.indexing import lowerings
-from tierup.lowering.pointwise.context import NotHandled, load_casts
-from tierup.lowering.reductions.call import Call
 
 
 @register
@@ -30,16 +26,4 @@ class LowerIndexing(Pass):
     name = "tierup-lower-indexing"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        load_casts(function.context)
-        table: dict[str, Callable] = lowerings()
-        for op in list(b.walk(function)):
-            lowering = table.get(op.name.removeprefix("torch."))
-            if lowering is None or PROMOTION in op.attributes:
-                continue
-            try:
-                with op.location, ir.InsertionPoint(op):
-                    replacement = lowering(Call(op)).to_torch(op.results[0].type)
-            except NotHandled:
-                continue  # named by tierup-verify-lowered
-            op.results[0].replace_all_uses_with(replacement)
-            op.erase()
+        by_table.lower(function, lowerings())

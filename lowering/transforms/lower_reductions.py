@@ -12,13 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.pointwise.context import NotHandled, load_casts
+from tierup.lowering import by_table
 from tierup.lowering.reductions import lowerings
-from tierup.lowering.reductions.call import Call
 
 
 @register
@@ -29,18 +26,4 @@ class LowerReductions(Pass):
     name = "tierup-lower-reductions"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        load_casts(function.context)
-        table = lowerings()
-        for op in list(b.walk(function)):
-            lowering = table.get(op.name.removeprefix("torch."))
-            if lowering is None or PROMOTION in op.attributes:
-                continue
-            try:
-                with op.location, ir.InsertionPoint(op):
-                    made = lowering(Call(op))
-                    replacements = [m.to_torch(r.type) for m, r in zip(made, op.results, strict=True)]
-            except NotHandled:
-                continue  # dims or types that only the run knows: another pass may still do it
-            for result, replacement in zip(op.results, replacements, strict=True):
-                result.replace_all_uses_with(replacement)
-            op.erase()
+        by_table.lower(function, lowerings())
