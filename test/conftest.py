@@ -1,11 +1,18 @@
-"""Helper modules of the tests (oracles, samples) are imported by name from the folder that has them."""
+"""Helper modules of the tests (oracles, samples) are imported by name from the folder that has them; how much is sampled."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
 HERE = Path(__file__).parent
+
+# --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
+settings.register_profile("sample", derandomize=True, deadline=None)
+settings.register_profile("exhaustive", max_examples=2000, deadline=None, print_blob=True)
+settings.load_profile("sample")
 
 
 def _helpers() -> dict[str, Path]:

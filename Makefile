@@ -1,0 +1,52 @@
+# Everything runs in .venv, which is made when it is not there. `make` alone says what there is.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PYTEST := $(BIN)/python -m pytest -q
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-torch bench lint exhaustive clean
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+# a stamp per set of packages: none is installed again before pyproject.toml changes
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info < (3, 14) or sys.exit("tierup needs Python 3.11 to 3.13, this is " + sys.version.split()[0] + ": make PYTHON=python3.12")'
+	@echo "making $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml
+	@echo "installing tierup and what it needs"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-%: $(VENV)/installed
+	@echo "installing what '$*' needs"
+	@$(PIP) -e '.[$*]'
+	@touch $@
+
+demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fast
+	@$(BIN)/python examples/digits.py
+
+test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests included
+	@$(PYTEST) -m "not torch"
+
+test-torch: $(VENV)/installed-test $(VENV)/installed-torch  ## the tests that compare with PyTorch (installs it: large)
+	@$(PYTEST) -m torch
+
+exhaustive: $(VENV)/installed-test $(VENV)/installed-torch  ## every test, PyTorch's too, with many more random examples: slow
+	@$(PYTEST) --hypothesis-profile=exhaustive
+
+bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
+	@$(BIN)/python -m benchmarks
+
+lint: $(VENV)/installed-lint  ## style, and types of the public surface
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+clean:  ## remove .venv and everything generated
+	@rm -rf $(VENV) build dist tierup.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
