@@ -1,0 +1,66 @@
+"""tierup-explicit-promotion: NumPy's dtype rules said in torch ops with explicit casts.
+
+An op with `tierup.promotion = "numpy"` whose operands' dtypes are known becomes torch ops that give NumPy's dtype, shape and
+value. Where that cannot be had the op stays as it is, and has no native code. Branches that are never taken go first.
+
+    %0 = torch.aten.add.Tensor %i, %x, %int1 {tierup.promotion = "numpy"} : !torch.vtensor<[4],si32>, !torch.vtensor<[4],f32>, ...
+
+becomes, since np.int32 + np.float32 is np.float64,
+
+    %1 = torch.aten.to.dtype %i, %int7, %false, %false, %none : !torch.vtensor<[4],si32>, ... -> !torch.vtensor<[4],f64>
+    %2 = torch.aten.to.dtype %x, %int7, %false, %false, %none : !torch.vtensor<[4],f32>, ... -> !torch.vtensor<[4],f64>
+    %0 = torch.aten.add.Tensor %1, %2, %int1 : !torch.vtensor<[4],f64>, !torch.vtensor<[4],f64>, ... -> !torch.vtensor<[4],f64>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import optable, symbols
+from tierup.dialect.contracts import walk
+from tierup.dialect.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.mlir import ir
+from tierup.dialect.numpy_rewrite_others import REWRITES as OTHERS
+from tierup.dialect.numpy_rewrite_pointwise import REWRITES as POINTWISE
+from tierup.dialect.numpy_site import Keep, Site
+from tierup.dialect.refine import splice
+from tierup.dialect.registry import Pass, PassFailure, functions, register
+
+REWRITES = {**POINTWISE, **OTHERS}
+
+
+@register
+@dataclass(frozen=True)
+class ExplicitPromotion(Pass):
+    """Rewrite ops under NumPy's dtype rules into torch ops with explicit casts."""
+
+    name = "tierup-explicit-promotion"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        marked = [op for op in walk(func) if PROMOTION in op.attributes]
+        if not marked:
+            return
+        callees = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(func.parent.operation)}
+        try:
+            inference = infer_function(func, symbols.argument_values(func), callees)
+        except InferenceError as e:
+            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+        splice(func.regions[0].blocks[0], inference)
+        for op in [op for op in walk(func) if PROMOTION in op.attributes]:
+            _rewrite(op, inference)
+
+
+def _rewrite(op: ir.Operation, inference: Inference) -> None:
+    row = optable.lookup(op.name)
+    if row is None:
+        return
+    if row.numpy is None:  # one kernel serves both rules
+        del op.attributes[PROMOTION]
+        return
+    if row.numpy not in REWRITES or any(v not in inference.values for v in (*op.operands, *op.results)):
+        return
+    site = Site(op, inference)
+    try:
+        site.accept(REWRITES[row.numpy](site))
+    except Keep:
+        site.undo()
