@@ -1,0 +1,113 @@
+"""tierup-insert-profiling: let runs record what inference cannot know.
+
+Every tensor and number among the arguments is profiled, and every op result whose type does not follow from the arguments' types:
+that of an op without a row or without native code, and that of a factory, a view or a movement whose sizes were read from tensors.
+With the option `all`, every tensor. Slots count from 0 in the order of the text, and each run is counted once, right before the return.
+
+    func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
+      %0 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
+      %0 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
+      %1 = torch.aten.nonzero %0 : !torch.vtensor -> !torch.vtensor
+      %2 = "tierup.profile"(%1) {slot = 1 : i64} : (!torch.vtensor) -> !torch.vtensor
+      "tierup.count_run"() : () -> ()
+      return %2 : !torch.vtensor
+    }
+
+A value that is profiled already is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import ops, optable, torch_types
+from tierup.dialect.contracts import STRUCTURE, walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
+from tierup.dialect.registry import Pass, PassFailure, register
+
+_NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
+_SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operands decide sizes
+_QUERIES = frozenset({"torch.aten.size", "torch.aten.size.int", "torch.aten.dim", "torch.aten.numel"})  # look at sizes, not at elements
+
+
+@register
+@dataclass(frozen=True)
+class InsertProfiling(Pass):
+    """Record arguments, and results whose types inference cannot derive from them; count runs."""
+
+    name = "tierup-insert-profiling"
+    all: bool = False
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        block = func.regions[0].blocks[0]
+        inside = list(walk(func))
+        slots = [ir.IntegerAttr(op.attributes["slot"]).value for op in inside if op.name == "tierup.profile"]
+        slot = max(slots, default=-1) + 1
+        for argument, at in _argument_places(block):
+            slot = _profile(argument, slot, at)
+        read = _numbers_read_from_tensors(func)
+        for op in inside:
+            if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all):
+                continue
+            for result in op.results:
+                wanted = torch_types.is_tensor(result.type) if self.all else _unknown(op, read) and _recordable(result)
+                if wanted:
+                    slot = _profile(result, slot, ir.InsertionPoint.after(op))
+        _count_run(func, block, any(op.name == "tierup.count_run" for op in inside))
+
+
+def _argument_places(block: ir.Block) -> list[tuple[ir.Value, ir.InsertionPoint]]:
+    """The arguments to profile; all before the first op, in order."""
+    first = ir.InsertionPoint.at_block_begin(block)
+    return [(argument, first) for argument in block.arguments if _recordable(argument)]
+
+
+def _recordable(value: ir.Value) -> bool:
+    return torch_types.is_tensor(value.type) or str(value.type) in _NUMBERS
+
+
+def _profile(value: ir.Value, slot: int, ip: ir.InsertionPoint) -> int:
+    """Profile `value`, all its uses reading the profile; the next free slot."""
+    if any(use.owner.operation.name == "tierup.profile" for use in value.uses):
+        return slot
+    owner = value.owner
+    location = ir.Location.unknown(value.context) if isinstance(owner, ir.Block) else owner.location
+    made = ops.profile(value, slot, loc=location, ip=ip)
+    value.replace_all_uses_except(made, made.owner.operation)
+    return slot + 1
+
+
+def _unknown(op: ir.Operation, read: set[ir.Value]) -> bool:
+    """Whether the types of the results do not follow from those of the operands."""
+    row = optable.lookup(op.name)
+    if row is None or not row.native:
+        return True
+    return row.kind in _SIZED_BY_OPERANDS and any(v in read for v in op.operands)
+
+
+def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:
+    """Ints, and lists of them, that follow from elements of tensors, not from sizes."""
+    found: set[ir.Value] = set()
+    for op in walk(func):
+        row = optable.lookup(op.name)
+        if row is not None and row.kind is not Kind.SCALAR:
+            continue
+        reads = row is not None and op.name not in _QUERIES and any(torch_types.is_tensor(v.type) for v in op.operands)
+        if reads or any(v in found for v in op.operands):
+            found.update(r for r in op.results if not torch_types.is_tensor(r.type))
+    return found
+
+
+def _count_run(func: ir.Operation, block: ir.Block, counted: bool) -> None:
+    last = list(block.operations)[-1].operation
+    if last.name != "func.return":
+        raise PassFailure(func, f"ends with {last.name}: only a function that returns at its end counts its runs")
+    if not counted:
+        ops.create("count_run", [], [], loc=last.location, ip=ir.InsertionPoint(last))

@@ -1,0 +1,37 @@
+"""tierup-remove-profiling: take the profile ops out; the graph is then what it was before they came, bit for bit.
+
+    %0 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
+    %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+    "tierup.count_run"() : () -> ()
+    return %1 : !torch.vtensor
+
+becomes
+
+    %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+    return %0 : !torch.vtensor
+
+What the profiles recorded goes with them; `tierup-specialize-types` is the pass that uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.contracts import walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+
+
+@register
+@dataclass(frozen=True)
+class RemoveProfiling(Pass):
+    """Remove what tierup-insert-profiling inserted."""
+
+    name = "tierup-remove-profiling"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        for op in list(walk(func)):
+            if op.name == "tierup.profile":
+                op.results[0].replace_all_uses_with(op.operands[0])
+            if op.name in ("tierup.profile", "tierup.count_run"):
+                op.erase()
