@@ -55,8 +55,13 @@ def dim(tensor: ir.Value, axis: int) -> ir.Value:
 
 def dynamic_sizes(shaped: ir.Value) -> list[ir.Value]:
     """The sizes of the dynamic axes of a tensor or a memref."""
+    return dynamic_sizes_from(shaped, 0)
+
+
+def dynamic_sizes_from(shaped: ir.Value, first: int) -> list[ir.Value]:
+    """The sizes of the dynamic axes from axis `first` on."""
     type_ = ir.ShapedType(shaped.type)
-    return [dim(shaped, i) for i in range(type_.rank) if type_.is_dynamic_dim(i)]
+    return [dim(shaped, i) for i in range(first, type_.rank) if type_.is_dynamic_dim(i)]
 
 
 def empty_like(tensor: ir.Value, element: ir.Type) -> ir.Value:

@@ -19,10 +19,9 @@ TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
     (
-        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-indexing,tierup-lower-factories,tierup-lower-scalars,tierup-lower-control-flow)",
-        "func.func(torch-decompose-complex-ops)",
-        "canonicalize",
-        "func.func(convert-torch-to-linalg,convert-torch-to-arith,convert-torch-to-tensor,tierup-verify-lowered)",
+        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-products,tierup-lower-movement,tierup-lower-indexing)",
+        "func.func(tierup-lower-factories,tierup-lower-scalars,tierup-lower-control-flow)",
+        "func.func(tierup-verify-lowered,convert-torch-to-arith)",  # what is left: literals and assertions
         "torch-func-backend-type-conversion",
         "canonicalize",
         "func.func(torch-finalizing-backend-type-conversion)",
@@ -57,7 +56,9 @@ BUFFERS = NamedPipeline(
         "convert-bufferization-to-memref",
         "canonicalize",
         "cse",
+        "func.func(tierup-relax-reductions,tierup-fuse-rows)",
         "tierup-call-products",
+        "canonicalize",
     ),
 )
 

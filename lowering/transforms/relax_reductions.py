@@ -1,0 +1,43 @@
+"""tierup-relax-reductions: the sums and products of a reduction may be taken in any order.
+
+    linalg.generic {iterator_types = ["reduction"]} ... {
+      %s = arith.addf %in, %out : f32
+becomes
+      %s = arith.addf %in, %out fastmath<reassoc> : f32
+
+Without this LLVM keeps one accumulator and adds element by element; with it, it keeps a vector of them. Only the combiner of
+a reduction is relaxed, so the user's own operations stay as written, and no other liberty is taken: NaN, infinities and signed
+zeros come out right. The documented bound on reductions covers the order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+
+
+@register
+@dataclass(frozen=True)
+class RelaxReductions(Pass):
+    """The sums and products of a reduction may be taken in any order."""
+
+    name = "tierup-relax-reductions"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        reassociate = ir.Attribute.parse("#arith.fastmath<reassoc>", function.context)
+        for op in b.walk(function):
+            if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
+                continue
+            block = op.regions[0].blocks[0]
+            reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+            accumulators = list(block.arguments)[reads:]
+            yielded = list(list(block.operations)[-1].operation.operands)
+            for accumulator, value in zip(accumulators, yielded, strict=True):
+                combiner = value.owner
+                if isinstance(combiner, ir.Block) or combiner.name not in ("arith.addf", "arith.mulf"):
+                    continue
+                if any(operand == accumulator for operand in combiner.operands):
+                    combiner.attributes["fastmath"] = reassociate
