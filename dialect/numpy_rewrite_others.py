@@ -36,7 +36,7 @@ def mean(at: int) -> Rewrite:
         if site.dtype_of(site.operands[0]) is dtypes.bf16 or site.dtype is dtypes.bf16:
             raise Keep("NumPy accumulates bfloat16 in itself")
         operands = list(site.operands)
-        operands[at] = site.int(site.dtype.code)
+        operands[at] = site.integer(site.dtype.code)
         return site.again(operands)
 
     return rewrite
@@ -47,7 +47,7 @@ def spread(site: Site) -> list[ir.Value]:
     _refuse_half(site)
     operands = [site.cast(site.operands[0], site.dtype), *site.operands[1:]]
     if len(operands) > 2 and isinstance(site.values[2], NoneValue):
-        operands[2] = site.int(0)
+        operands[2] = site.integer(0)
     return site.again(operands)
 
 
@@ -117,7 +117,7 @@ def factory(at: int, fill: int | None = None) -> Rewrite:
 
     def rewrite(site: Site) -> list[ir.Value]:
         operands = list(site.operands)
-        operands[at] = site.int(site.dtype.code)
+        operands[at] = site.integer(site.dtype.code)
         if fill is not None:
             if site.is_tensor(fill):
                 raise Keep("a tensor as fill value")
@@ -132,7 +132,7 @@ def factory(at: int, fill: int | None = None) -> Rewrite:
 def _int_of(site: Site, flag: ir.Value) -> ir.Value:
     known = site.known(flag)
     if isinstance(known, Bool) and known.value is not None:
-        return site.int(int(known.value))
+        return site.integer(int(known.value))
     raise Keep("a bool that the run knows as fill value")
 
 
@@ -148,7 +148,7 @@ def arange(numbers: int) -> Rewrite:
         if not site.dtype.is_float and not all(isinstance(v, Int) for v in values):
             raise Keep("a range of integers with floats for bounds")
         operands = list(site.operands)
-        operands[numbers] = site.int(site.dtype.code)
+        operands[numbers] = site.integer(site.dtype.code)
         return site.again(operands)
 
     return rewrite
@@ -168,7 +168,7 @@ def slice_(site: Site) -> list[ir.Value]:
 def joined(site: Site) -> list[ir.Value]:
     """cat and stack: all parts in the dtype of the result."""
     parts = [site.cast(v, site.dtype) for v in site.items(0)]
-    return site.again([site.list(parts, "vtensor"), *site.operands[1:]])
+    return site.again([site.list_of(parts, "vtensor"), *site.operands[1:]])
 
 
 def _indices(site: Site, index: ir.Value) -> ir.Value:
@@ -182,7 +182,7 @@ def _index_list(site: Site, at: int) -> ir.Value:
 
 
 def _optional_list(site: Site, items: list[ir.Value]) -> ir.Value:
-    return site.list(items, "optional<vtensor>" if any(isinstance(site.known(v), NoneValue) for v in items) else "vtensor")
+    return site.list_of(items, "optional<vtensor>" if any(isinstance(site.known(v), NoneValue) for v in items) else "vtensor")
 
 
 def index(site: Site) -> list[ir.Value]:
@@ -229,8 +229,8 @@ def gather(site: Site) -> list[ir.Value]:
     size = shape[dim]
     if not isinstance(size, int) or any(a != b for i, (a, b) in enumerate(zip(shape, taken, strict=True)) if i != dim):
         raise Keep("np.take_along_axis that broadcasts, or along a size that is not known")
-    negative = site.one("aten.lt.Scalar", picks, site.int(0))
-    positive = site.one("aten.where.self", negative, site.one("aten.add.Scalar", picks, site.int(size), site.int(1)), picks)
+    negative = site.one("aten.lt.Scalar", picks, site.integer(0))
+    positive = site.one("aten.where.self", negative, site.one("aten.add.Scalar", picks, site.integer(size), site.integer(1)), picks)
     return site.again([x, site.operands[1], positive, *site.operands[3:]])
 
 

@@ -32,19 +32,20 @@ _COMPARISONS: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
-def _described(value: Value) -> object:
+def _described(value: Value) -> np.dtype | type:
     if isinstance(value, Tensor) and value.dtype is not None:
         return value.dtype.numpy
-    for kind, described in ((Int, int), (Float, float), (Bool, np.dtype(bool))):
-        if isinstance(value, kind):
-            return described
+    if isinstance(value, (Int, Float)):
+        return int if isinstance(value, Int) else float  # weak, as NEP 50 has it
+    if isinstance(value, Bool):
+        return np.dtype(bool)
     raise Keep("an operand's dtype is not known")
 
 
 def _loop(ufunc: np.ufunc, *values: Value) -> tuple[DType, DType]:
     """(dtype of the operands, dtype of the result) that NumPy's loop has."""
     try:
-        *operands, result = ufunc.resolve_dtypes((*map(_described, values), None))
+        *operands, result = ufunc.resolve_dtypes((*[_described(v) for v in values], None))
     except TypeError as e:
         raise Keep(str(e)) from e
     dtype, given = dtypes.from_numpy(operands[0]), dtypes.from_numpy(result)
@@ -70,7 +71,7 @@ def scaled(ufunc: np.ufunc, swapped: bool = False) -> Rewrite:
     def rewrite(site: Site) -> list[ir.Value]:
         if len(site.values) > 2 and site.values[2] not in (Int(1), Float(1.0)):
             raise Keep("NumPy has no alpha")
-        site.operands[2:] = [site.int(1) for _ in site.operands[2:]]
+        site.operands[2:] = [site.integer(1) for _ in site.operands[2:]]
         return plain(site)
 
     return rewrite
@@ -113,9 +114,9 @@ def division(ufunc: np.ufunc) -> Rewrite:
             if not isinstance(divisor, Int) or divisor.value in (None, 0):
                 raise Keep("an integer divided by a number that may be zero")
             return site.again([a, b, *rest])
-        zero = site.one("aten.eq.Scalar", b, site.int(0))
-        safe = site.one("aten.where.ScalarSelf", zero, site.int(1), b)
-        return [site.one("aten.where.ScalarSelf", zero, site.int(0), site.again([a, safe, *rest])[0])]
+        zero = site.one("aten.eq.Scalar", b, site.integer(0))
+        safe = site.one("aten.where.ScalarSelf", zero, site.integer(1), b)
+        return [site.one("aten.where.ScalarSelf", zero, site.integer(0), site.again([a, safe, *rest])[0])]
 
     return rewrite
 
@@ -126,11 +127,11 @@ def _signed_zero(site: Site, remainder: ir.Value, divisor: ir.Value) -> ir.Value
     if isinstance(known, (Int, Float)):
         if not isinstance(known.value, (int, float)):
             raise Keep("the sign of a divisor that the run knows")
-        shape = site.list([], "int")
+        shape = site.list_of([], "int")
         none = site.constant(NoneValue())
-        code = site.int(site.dtype_of(remainder).code)
+        code = site.integer(site.dtype_of(remainder).code)
         divisor = site.one("aten.full", shape, divisor, code, none, none, none)
-    is_zero = site.one("aten.eq.Scalar", remainder, site.int(0))
+    is_zero = site.one("aten.eq.Scalar", remainder, site.integer(0))
     return site.one("aten.where.self", is_zero, site.one("aten.copysign.Tensor", remainder, divisor), remainder)
 
 

@@ -104,10 +104,10 @@ class Site:
         assert made is not None, "the value of a constant is known"
         return self._record(made.owner.operation, [value])[0]
 
-    def int(self, value: int) -> ir.Value:
+    def integer(self, value: int) -> ir.Value:
         return self.constant(Int(value))
 
-    def list(self, items: Sequence[ir.Value], element: str) -> ir.Value:
+    def list_of(self, items: Sequence[ir.Value], element: str) -> ir.Value:
         """A `!torch.list<element>` of the items."""
         type_ = ir.Type.parse(f"!torch.list<{element}>", self.op.context)
         op = ir.Operation.create("torch.prim.ListConstruct", results=[type_], operands=list(items), loc=self.op.location, ip=self._ip)
@@ -125,7 +125,7 @@ class Site:
         if self.dtype_of(value) is dtype:
             return value
         no = self.constant(Bool(False))
-        return self.one("aten.to.dtype", value, self.int(dtype.code), no, no, self.constant(NoneValue()))
+        return self.one("aten.to.dtype", value, self.integer(dtype.code), no, no, self.constant(NoneValue()))
 
     def number(self, i: int, dtype: DType) -> ir.Value:
         """Operand i, a Python number, so that torch converts it to what NumPy makes of it in `dtype`."""

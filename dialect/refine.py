@@ -10,7 +10,7 @@ carries, what a call passes) casts stand between: `torch.tensor_static_info_cast
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tierup.dialect import symbols, torch_types
 from tierup.dialect.contracts import walk
@@ -18,6 +18,7 @@ from tierup.dialect.dims import Expr, Symbol, symbol
 from tierup.dialect.infer import Inference, InferenceError, infer_function, refine
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
+from tierup.dialect.passes import functions as functions_of
 from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
 
 _SCALAR_TYPES: dict[type, str] = {Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", NoneValue: "!torch.none"}
@@ -36,18 +37,17 @@ def specialise(func: ir.Operation, arguments: Sequence[Value], functions: Mappin
     block = func.regions[0].blocks[0]
     known = [_merged(func, argument, value) for argument, value in zip(block.arguments, arguments, strict=True)]
     for argument, value in zip(block.arguments, known, strict=True):
-        _fix(argument, value)
+        fix(argument, value)
     inference = infer_function(func, known, functions)
     splice(block, inference)
     ops = list(walk(func))  # before casts are made: what inference says is looked up for these only
     for argument, value in zip(block.arguments, known, strict=True):
-        _type_argument(func, argument, value)
+        type_argument(func, argument, value)
     for op in ops:
         _type_results(op, inference)
-    for op in ops:
-        _match_edges(op, functions or {})
-    _bind(block, known)
-    _set_signature(func, block)
+    match_edges(ops, functions or {})
+    bind(block, known)
+    set_signature(func, block)
     return [tie for tie in inference.ties if tie.left != tie.right]
 
 
@@ -59,7 +59,7 @@ def _merged(func: ir.Operation, argument: ir.Value, value: Value) -> Value:
     return value
 
 
-def _fix(argument: ir.Value, value: Value) -> None:
+def fix(argument: ir.Value, value: Value) -> None:
     """Uses of an argument whose value is known see a constant."""
     made = constant(value, ir.InsertionPoint.at_block_begin(argument.owner))
     if made is not None and argument.type == made.type:
@@ -153,7 +153,7 @@ def _tensor_type(op: ir.Operation, type_: ir.Type, value: Tensor) -> ir.Type:
     return torch_types.tensor_type(Tensor(dtype or value.dtype, shape), context=type_.context)
 
 
-def _type_argument(func: ir.Operation, argument: ir.Value, value: Value) -> None:
+def type_argument(func: ir.Operation, argument: ir.Value, value: Value) -> None:
     """An argument's type; who took a number or an optional still does."""
     old, new = argument.type, refined_type(func, argument.type, value)
     argument.set_type(new)
@@ -238,8 +238,13 @@ def cast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
     return ir.Operation.create(name, results=[type_], operands=[value], loc=location, ip=ip).result
 
 
-def _match_edges(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
-    """Casts where MLIR wants the types of an edge equal."""
+def match_edges(ops: Iterable[ir.Operation], functions: Mapping[str, ir.Operation]) -> None:
+    """Casts where MLIR wants the types of an edge equal. `functions`: callees by name."""
+    for op in ops:
+        _match_edge(op, functions)
+
+
+def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
     if op.name == "torch.prim.If.yield":
         _match(op, 0, [r.type for r in op.parent.operation.results])
     elif op.name == "torch.prim.Loop.condition":
@@ -254,7 +259,7 @@ def _match_edges(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> Non
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         if callee is not None:
             _match(op, 0, list(_signature(callee).inputs))
-    elif op.name == "func.return" and _is_called(op.parent.operation):
+    elif op.name == "func.return" and is_called(op.parent.operation):
         _match(op, 0, list(_signature(op.parent.operation).results))
 
 
@@ -264,7 +269,14 @@ def _match(op: ir.Operation, start: int, types: Sequence[ir.Type]) -> None:
             op.operands[i] = cast(op.operands[i], type_, ir.InsertionPoint(op))
 
 
-def _is_called(func: ir.Operation) -> bool:
+def callees(func: ir.Operation) -> dict[str, ir.Operation]:
+    """The functions with bodies of a function's module, by name."""
+    module = func.parent
+    return {} if module is None else {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions_of(module.operation)}
+
+
+def is_called(func: ir.Operation) -> bool:
+    """Whether a call in its module names the function."""
     name = ir.StringAttr(func.attributes["sym_name"]).value
     module = func.parent
     if module is None:
@@ -277,13 +289,14 @@ def _signature(func: ir.Operation) -> ir.FunctionType:
     return ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
 
 
-def _set_signature(func: ir.Operation, block: ir.Block) -> None:
+def set_signature(func: ir.Operation, block: ir.Block) -> None:
+    """Make the function's type that of its arguments and of what it returns."""
     returned = list(block.operations)[-1].operation
     types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands], context=func.context)
     func.attributes["function_type"] = ir.TypeAttr.get(types)
 
 
-def _bind(block: ir.Block, known: Sequence[Value]) -> None:
+def bind(block: ir.Block, known: Sequence[Value]) -> None:
     """Declare and bind the symbols of argument shapes that the IR does not state yet."""
     stated = symbols.bound_shapes(block)
     shapes: dict[ir.Value, Sequence[int | str]] = {}

@@ -23,8 +23,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrite_others import REWRITES as OTHERS
 from tierup.dialect.numpy_rewrite_pointwise import REWRITES as POINTWISE
 from tierup.dialect.numpy_site import Keep, Site
-from tierup.dialect.refine import splice
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.refine import callees, splice
+from tierup.dialect.registry import Pass, PassFailure, register
 
 REWRITES = {**POINTWISE, **OTHERS}
 
@@ -40,9 +40,8 @@ class ExplicitPromotion(Pass):
         marked = [op for op in walk(func) if PROMOTION in op.attributes]
         if not marked:
             return
-        callees = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(func.parent.operation)}
         try:
-            inference = infer_function(func, symbols.argument_values(func), callees)
+            inference = infer_function(func, symbols.argument_values(func), callees(func))
         except InferenceError as e:
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         splice(func.regions[0].blocks[0], inference)

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from tierup.dialect import diagnostics, symbols
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import specialise
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.refine import callees, specialise
+from tierup.dialect.registry import Pass, PassFailure, register
 
 
 @register
@@ -36,10 +36,8 @@ class InferTypes(Pass):
     name = "tierup-infer-types"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        module = func.parent.operation
-        callees = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)}
         try:
-            ties = specialise(func, symbols.argument_values(func), callees)
+            ties = specialise(func, symbols.argument_values(func), callees(func))
         except InferenceError as e:
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         for left, right in dict.fromkeys((tie.left, tie.right) for tie in ties):

@@ -1,0 +1,120 @@
+"""tierup-specialize-types: what profiles have recorded becomes the arguments' types; the profiling goes.
+
+Facts of an argument become its type, and its symbols are declared and bound; an argument that always had one value becomes a
+constant. A value that several slots watched has the facts that all of them agree on; a slot that recorded nothing says
+nothing. `tierup-infer-types` carries the types on from there.
+
+What was seen of a value inside the program is a bet until a guard checks it, so it is dropped; with `mid-program`, for a
+program whose guards follow, it becomes the type of a `torch.tensor_static_info_cast`. A function that others call keeps its
+argument types.
+
+    func.func @f(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+      %0 = "tierup.profile"(%x) {slot = 0 : i64, profiled = #tierup.profiled<f32[s0,4]>} : (!torch.vtensor) -> !torch.vtensor
+      %1 = "tierup.profile"(%n) {slot = 1 : i64, profiled = #tierup.profiled<int=1>} : (!torch.int) -> !torch.int
+      %2 = torch.aten.sum.dim_IntList %0, ...
+
+becomes
+
+    func.func @f(%x: !torch.vtensor<[?,4],f32>, %n: !torch.int) -> !torch.vtensor {
+      %s0 = torch.symbolic_int "s0" {...}
+      torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !torch.vtensor<[?,4],f32>
+      %int1 = torch.constant.int 1
+      %2 = torch.aten.sum.dim_IntList %x, ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import profiled, refine, torch_types
+from tierup.dialect.attributes import facts_of
+from tierup.dialect.contracts import walk
+from tierup.dialect.dims import symbol
+from tierup.dialect.infer import InferenceError
+from tierup.dialect.mlir import ir
+from tierup.dialect.profiled import Fact, ProfiledScalar
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.values import Bool, Float, Int, Tensor, Value
+
+
+@register
+@dataclass(frozen=True)
+class SpecializeTypes(Pass):
+    """Replace profiles by the types that they recorded."""
+
+    name = "tierup-specialize-types"
+    mid_program: bool = False
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        profiles = [op for op in walk(func) if op.name == "tierup.profile"]
+        seen = _joined(profiles)
+        block = func.regions[0].blocks[0]
+        arguments = list(block.arguments)
+        try:
+            for op in profiles:
+                self._drop(op, seen, arguments)
+            for op in [op for op in walk(func) if op.name == "tierup.count_run"]:
+                op.erase()
+            if not refine.is_called(func):
+                _specialise(func, [seen.get(argument) for argument in arguments])
+        except InferenceError as e:
+            raise PassFailure(e.op, f"was profiled on other values than its types allow: {e}") from e
+
+    def _drop(self, op: ir.Operation, seen: dict[ir.Value, Fact | None], arguments: list[ir.Value]) -> None:
+        value = op.operands[0]
+        if self.mid_program and value not in arguments:
+            known = _value(seen.get(_root(value)))
+            if isinstance(known, Tensor) and torch_types.is_tensor(value.type):
+                value = refine.cast(value, refine.refined_type(op, value.type, known), ir.InsertionPoint(op))
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """What a chain of profiles watches."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.profile":
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _joined(profiles: list[ir.Operation]) -> dict[ir.Value, Fact | None]:
+    """The facts of each watched value; None where two profiles do not even agree that it is a tensor."""
+    seen: dict[ir.Value, Fact | None] = {}
+    for op in profiles:
+        if "profiled" not in op.attributes:
+            continue
+        value, fact = _root(op.operands[0]), facts_of(op.attributes["profiled"])
+        before = seen.get(value, fact)
+        seen[value] = None if before is None else profiled.join(before, fact)
+    return seen
+
+
+def _value(fact: Fact | None) -> Value | None:
+    """The abstract value that fits a fact; None when there is nothing to know."""
+    if fact is None:
+        return None
+    if isinstance(fact, ProfiledScalar):
+        kinds: dict[str | None, Value] = {
+            "int": Int(fact.value),  # type: ignore[arg-type]  # its kind says so
+            "float": Float(fact.value),
+            "bool": Bool(fact.value),  # type: ignore[arg-type]
+        }
+        return kinds.get(fact.kind)
+    if fact.defined is False:
+        return None  # an undefined tensor: no bet lets None through
+    if fact.sizes is None:
+        return Tensor(fact.dtype)
+    # a size that is not known is spelled ? in the type, and bound to nothing
+    return Tensor(fact.dtype, tuple(symbol("unknown", 0) if s is None else symbol(s) if isinstance(s, str) else s for s in fact.sizes))
+
+
+def _specialise(func: ir.Operation, facts: list[Fact | None]) -> None:
+    block = func.regions[0].blocks[0]
+    known = {argument: _value(fact) for argument, fact in zip(block.arguments, facts, strict=True)}
+    stated = {argument: value for argument, value in known.items() if value is not None}
+    for argument, value in stated.items():
+        refine.fix(argument, value)
+        refine.type_argument(func, argument, value)
+    refine.match_edges(list(walk(func)), refine.callees(func))
+    refine.bind(block, [stated.get(argument, Tensor()) for argument in block.arguments])
+    refine.set_signature(func, block)
