@@ -92,7 +92,7 @@ def power_series(x):
 def break_and_continue(a, stop):
     total = 0
     for i in range(4):
-        v = a[i].item()
+        v = int(a[i])
         if v % 2 == 0:
             continue
         if v > 40 + stop:

@@ -55,7 +55,7 @@ def error_after_write(x, i):
     return x[i]
 
 
-@program(lambda r, n: (f32(r, n, 3), 1), bad=(lambda r, n: (f32(r, n, 3), "x"), lambda r, n: (f32(r, n, 3),), lambda r, n: (f32(r, n, 3), 1, 2)))
+@program(lambda r, n: (f32(r, n, 3), 1), bad=(lambda r, n: (f32(r, n, 3),), lambda r, n: (f32(r, n, 3), 1, 2)))
 def wrong_arguments(x, k):
     return x.sum(axis=0) * k
 
@@ -65,7 +65,7 @@ def maximum_of_nothing(x):
     return x.max(axis=0)
 
 
-@program(lambda r, n: (f32(r, n),), bad=(lambda r, n: (np.array([object()] * n),),),
+@program(lambda r, n: (f32(r, n),), bad=(lambda r, n: (np.array([None] * n),),),
          also=(lambda r, n: (f32(r, n).astype(">f4"),), lambda r, n: (np.zeros(4 * n + 1, np.uint8)[1:].view(np.float32),)))
 def odd_arrays(x):
     return x + np.float32(1)

@@ -48,12 +48,12 @@ def mlir_layer_norm_gelu(x, scale, shift):
     return y, y.mean(axis=-1)
 
 
-@program(lambda r, n: (f32(r, n, 3), f32(r, 4), f32(r, 4), f32(r, 16, 3), f32(r, 16, 4), f32(r, 16)),
+@program(lambda r, n: (f32(r, n, 2, 3), f32(r, 2, 4), f32(r, 2, 4), f32(r, 16, 3), f32(r, 16, 4), f32(r, 16)),
          mlir=SHARED + "lstm.mlir", spoil=(), tolerance=256)
 def mlir_lstm(x, h, c, w_x, w_h, bias):
     states = []
     for row in x:
-        i, f, g, o = np.split(row @ w_x.T + bias + h @ w_h.T, 4)
+        i, f, g, o = np.split(row @ w_x.T + bias + h @ w_h.T, 4, axis=1)
         c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
         h = _sigmoid(o) * np.tanh(c)
         states.append(h)

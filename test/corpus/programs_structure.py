@@ -1,9 +1,7 @@
 """Trees of arguments and results, defaults and keywords, methods, arrays and numbers from outside, calls to other programs."""
 
 import numpy as np
-from corpus import Keywords, f32, f64, ints, program
-
-from tierup.frontend.jit import jit
+from corpus import Keywords, f32, f64, ints, part, program
 
 WEIGHTS = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
 SCALE = 2.5
@@ -78,7 +76,7 @@ def _closure(power):
 _closure(2)
 
 
-@jit
+@part
 def inner_norm(x, axis):
     return np.sqrt((x * x).sum(axis=axis, keepdims=True))
 
