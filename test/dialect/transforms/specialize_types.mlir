@@ -3,7 +3,7 @@
 // RUN: tierup-opt %s --tierup-specialize-types --tierup-infer-types --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TYPED
 
 // CHECK-LABEL: func.func @arguments
-// CHECK-SAME: %[[X:.*]]: !torch.vtensor<[?,4],f32>, %{{.*}}: !torch.vtensor<[?,?],unk>, %{{.*}}: !torch.int
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[?,4],f32>, %{{.*}}: !torch.vtensor<[?,?],unk>, %{{.*}}: !torch.int
 // TYPED-LABEL: func.func @arguments
 // TYPED-SAME: -> !torch.vtensor<[?,4],f32>
 func.func @arguments(%x: !torch.vtensor, %y: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
@@ -40,7 +40,7 @@ func.func @watched_twice(%x: !torch.vtensor, %c: !torch.bool) -> !torch.vtensor 
 
 // -----
 // CHECK-LABEL: func.func @a_number_of_one_kind
-// CHECK-SAME: %[[N:.*]]: !torch.float
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.float
 func.func @a_number_of_one_kind(%x: !torch.vtensor, %n: !torch.number) -> !torch.vtensor {
   // CHECK: torch.derefine %[[N]] : !torch.float to !torch.number
   %0 = "tierup.profile"(%n) {slot = 0 : i64, profiled = #tierup.profiled<float>} : (!torch.number) -> !torch.number
