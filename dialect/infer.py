@@ -18,6 +18,7 @@ from tierup.dialect.attributes import facts_of
 from tierup.dialect.dims import Dim, symbol
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
+from tierup.dialect.optable.inplace import INPLACE, check_copy
 from tierup.dialect.profiled import Fact, ProfiledScalar
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 
@@ -100,6 +101,8 @@ class _Walker:
         self.ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
         try:
             results = row.infer(self.ctx, operands)
+            if INPLACE in op.attributes:
+                check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
             raise InferenceError(op, str(e)) from e
         if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):

@@ -203,7 +203,7 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
     except Unknown as e:
         raise _at(value, f"a result is a view of an argument, but {e}") from e
     if view is None:
-        if stated:
+        if stated.startswith("view:"):
             raise _at(value, f"a result is a {stated}, but no chain of views leads there")
         return _fresh(value, inference, known)
     if stated and int(stated.partition(":")[2]) != view.argument:

@@ -38,6 +38,10 @@ _PARTIAL = {
     "index_put_.hacked_twin": "indexing.index_put_",
 }
 
+# On an aten.copy that stands for the write of an in-place op: "same_kind" (NumPy's casting rule) or "can_cast" (torch's). The copy raises
+# where the in-place op would: a dtype that the rule does not convert, a shape that is not the written tensor's.
+INPLACE = "tierup.inplace"
+
 _FUNCTIONAL = {op.name: op for family in (pointwise, comparison, movement, indexing, products) for op in family.ROWS}
 
 
@@ -77,6 +81,17 @@ def _written(ctx: Infer, x: Value, result: Value) -> Tensor:
         _check_dtype(ctx, result.dtype, target.dtype)
         _check_shape(ctx, result.shape, target.shape)
     return target
+
+
+def check_copy(ctx: Infer, rule: str, operands: Sequence[Value]) -> None:
+    """What an aten.copy with the attribute INPLACE refuses. Raises TypeError for its dtype, ShapeError for its shape."""
+    ctx.promotion = Promotion.NUMPY if rule == "same_kind" else Promotion.TORCH
+    _written(ctx, operands[0], operands[1])
+
+
+def converts(op: Op) -> bool:
+    """Whether the functional twin of an in-place op may give another dtype or shape than operand 0's."""
+    return op.name.removeprefix("aten.") in _TWINS
 
 
 def _twin_rule(functional: str) -> InferRule:

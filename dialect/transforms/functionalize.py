@@ -1,0 +1,130 @@
+"""tierup-functionalize: writes become values, so that every tensor is `!torch.vtensor`.
+
+An in-place op becomes its functional twin and an `aten.copy` that holds it to the written tensor's dtype and shape (with the
+attribute `tierup.inplace`: inference refuses what the in-place op would refuse). A write through a view becomes new contents of
+what is viewed, through the inverse of each view; later reads see the new contents. What a branch or loop writes becomes its
+result. The function returns the user's results and then the new contents of the arguments that it writes:
+
+* `tierup.writebacks = array<i64: ARG, ...>`: the written arguments, one per extra result; left out when there is none.
+* `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
+  ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
+  decide).
+
+    func.func @f(%x: !torch.tensor, %i: !torch.int) {
+      %row = torch.aten.select.int %x, %zero, %i : ...
+      torch.aten.zero_ %row : !torch.tensor -> !torch.tensor
+      return
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor, %i: !torch.int) -> !torch.vtensor
+        attributes {tierup.result_aliases = [], tierup.writebacks = array<i64: 0>} {
+      %row = torch.aten.select.int %x, %zero, %i : ...
+      %new = torch.aten.zero %row : !torch.vtensor -> !torch.vtensor
+      %0 = torch.aten.select_scatter %x, %new, %zero, %i : ...
+      return %0 : !torch.vtensor
+    }
+
+Fails, naming the user's op, where no value says it: writes through expand, writes to memory that may or may not be shared with
+a tensor read later (reshape of strided memory, a branch that gives one of two tensors), calls of functions that write (inline
+them first). Two arguments that overlap are the caller's affair: a guard keeps such calls away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import optable
+from tierup.dialect.contracts import defined_functions, function_names, walk
+from tierup.dialect.functional_memory import Entry, Ref, holds_tensors, value_type
+from tierup.dialect.functional_views import attributes_of, identity
+from tierup.dialect.functional_walk import LIST_WRITERS, Walker
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+
+WRITEBACKS = "tierup.writebacks"
+ALIASES = "tierup.result_aliases"
+
+
+@register
+@dataclass(frozen=True)
+class Functionalize(Pass):
+    """Turn writes into values: new contents of written arguments become results."""
+
+    name = "tierup-functionalize"
+
+    def run(self, module: ir.Module) -> None:
+        writers = _writers(module)
+        for func in list(defined_functions(module)):
+            if ALIASES not in func.attributes:  # else it was done before
+                _Function(func, writers).rewrite()
+
+
+def _writers(module: ir.Module) -> frozenset[str]:
+    """The functions that write tensors, themselves or through a call."""
+    names = function_names(module)
+    calls: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for name, func in names.items():
+        calls[name] = set()
+        for op in walk(func):
+            row = optable.lookup(op.name)
+            if op.name == "func.call":
+                calls[name].add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            elif op.name == "torch.overwrite.tensor.contents" or (row is not None and row.writes):
+                found.add(name)
+    while more := {name for name, callees in calls.items() if name not in found and callees & found}:
+        found |= more
+    return frozenset(found)
+
+
+class _Function:
+    def __init__(self, func: ir.Operation, writers: frozenset[str]) -> None:
+        self.func = func
+        changing = any(op.name in LIST_WRITERS and holds_tensors(op.operands[0].type) for op in walk(func))
+        self.walker = Walker(func, writers, changing)
+
+    def rewrite(self) -> None:
+        """Make the function again, on values, and put it in the place of the old one."""
+        func, w = self.func, self.walker
+        old = func.regions[0].blocks[0]
+        new = ir.Operation.create("func.func", attributes=attributes_of(func), regions=1, loc=func.location, ip=ir.InsertionPoint(func))
+        inputs = [value_type(a.type) for a in old.arguments]
+        block = ir.Block.create_at_start(new.regions[0], inputs, [a.location for a in old.arguments])
+        arguments = []
+        for i, (argument, value) in enumerate(zip(old.arguments, block.arguments, strict=True)):
+            storage = w.bind_new(argument, value, argument=i)
+            arguments.append((i, storage, value))
+        with w.inside(block):
+            returned = w.block(old)
+            entries = [w.entry(v) for v in returned]
+            terminator = list(old.operations)[-1].operation
+            results = [w.cast(w.read(e), value_type(v.type), terminator) for e, v in zip(entries, returned, strict=True)]
+            written = [(i, w.memory.current[s], s.type) for i, s, value in arguments if s is not None and w.memory.current[s] != value]
+            results += [w.cast(value, type_, terminator) for _, value, type_ in written]
+            ir.Operation.create("func.return", [], results, loc=terminator.location, ip=w.ip)
+        self._describe(new, inputs, results, [self._alias(e) for e in entries], [i for i, _, _ in written])
+        func.erase()
+
+    def _alias(self, entry: Entry) -> str:
+        """What a result is to the arguments."""
+        if not isinstance(entry, Ref):
+            return "fresh"
+        argument = entry.storage.argument
+        if argument is not None:
+            return f"argument:{argument}" if identity(entry.chain) else f"view:{argument}"
+        others = sorted(s.argument for s in self.walker.memory.may_be(entry) if s.argument is not None)
+        return f"may_view:{others[0]}" if others else "fresh"
+
+    def _describe(
+        self, new: ir.Operation, inputs: list[ir.Type], results: list[ir.Value], aliases: list[str], written: list[int]
+    ) -> None:
+        with new.context:
+            new.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in results]))
+            new.attributes[ALIASES] = ir.ArrayAttr.get([ir.StringAttr.get(a) for a in aliases])
+            if written:
+                new.attributes[WRITEBACKS] = ir.DenseI64ArrayAttr.get(written)
+                if "res_attrs" in new.attributes:
+                    given = list(ir.ArrayAttr(new.attributes["res_attrs"]))
+                    new.attributes["res_attrs"] = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * len(written)])
