@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tierup.dialect import torch_types
-from tierup.dialect.dims import Expr, Symbol, symbol
+from tierup.dialect.dims import Dim, Expr, Symbol, symbol
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Tie
 from tierup.dialect.values import Shape, Tensor, Value
 
 _MAX = (1 << 63) - 1
@@ -44,6 +45,14 @@ def bind(block: ir.Block, shapes: Mapping[ir.Value, Sequence[int | str]]) -> Non
 
 def _i64(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def erase(block: ir.Block) -> None:
+    """Take the declarations of a block away again: lowering has read them."""
+    for name in ("torch.bind_symbolic_shape", "torch.symbolic_int"):
+        for op in [view.operation for view in block.operations]:
+            if op.name == name:
+                op.erase()
 
 
 def bound_shapes(block: ir.Block) -> dict[ir.Value, Shape]:
@@ -91,3 +100,37 @@ def argument_values(func: ir.Operation) -> list[Value]:
                 value = Tensor(dtype, tuple(symbol(f"a{i}_{d}", 0) if size is None else size for d, size in enumerate(sizes)))
         values.append(value)
     return values
+
+
+def unify(block: ir.Block, ties: Callable[[], Sequence[Tie]]) -> bool:
+    """Bind symbols that `ties` says must be equal to one symbol, or to the number that one must be, until nothing is left to tie.
+
+    `ties` is asked again after every change. False when a tie is no equation of two symbols, or of a symbol of this block's
+    bindings and a number; what was unified until then stays.
+    """
+    while True:
+        open_ties = [tie for tie in ties() if tie.left != tie.right]
+        if not open_ties:
+            return True
+        shapes = bound_shapes(block)
+        bound = {d for shape in shapes.values() for d in shape if not isinstance(d, int)}
+        for tie in open_ties:
+            old, new = (tie.left, tie.right) if tie.left in bound else (tie.right, tie.left)
+            if old in bound and (isinstance(new, int) or new in bound):
+                break
+        else:
+            return False
+        changed = {value: tuple(new if d == old else d for d in shape) for value, shape in shapes.items()}
+        rebind(block, changed)
+        for value, shape in changed.items():
+            dtype = torch_types.parse_tensor(str(value.type))[1]
+            value.set_type(torch_types.tensor_type(Tensor(dtype, shape), context=value.context))
+
+
+def rebind(block: ir.Block, shapes: Mapping[ir.Value, Shape]) -> None:
+    """Bind these shapes, of sizes that are numbers or symbols, instead of all that the block binds."""
+    for name in ("torch.bind_symbolic_shape", "torch.symbolic_int"):
+        for view in list(block.operations):
+            if view.operation.name == name:
+                view.operation.erase()
+    bind(block, {value: [d if isinstance(d, int) else str(d) for d in shape] for value, shape in shapes.items()})

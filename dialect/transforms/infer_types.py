@@ -34,10 +34,11 @@ class InferTypes(Pass):
     """Give every value the type that follows from the arguments' types; drop branches that are never taken."""
 
     name = "tierup-infer-types"
+    keep_branches: bool = False  # those never taken stay, untyped
 
     def run_on_function(self, func: ir.Operation) -> None:
         try:
-            ties = specialise(func, symbols.argument_values(func), callees(func))
+            ties = specialise(func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches)
         except InferenceError as e:
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         for left, right in dict.fromkeys((tie.left, tie.right) for tie in ties):

@@ -1,0 +1,51 @@
+"""tierup-clear-specializations: outside groups and checks, every tensor is again just a tensor.
+
+What a specialised function's types say holds for the calls it was specialised for. Once the groups are checked nothing else
+needs it, and the function takes any arguments. Types stay on literals, on what a check or a guard refined, on the results of
+fusion groups, and on all that is inside groups. Casts stand where a plain type meets a refined one.
+
+    func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<*,si64> {
+      %0 = torch.aten.nonzero %x : !torch.vtensor<[4],f32> -> !torch.vtensor<*,si64>
+      return %0 : !torch.vtensor<*,si64>
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
+      %0 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }
+
+Every function of the module is cleared, so that calls fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import regions
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.refine import cast, match_edges, set_signature
+from tierup.dialect.registry import Pass, functions, register
+
+
+@register
+@dataclass(frozen=True)
+class ClearSpecializations(Pass):
+    """Forget dtypes and sizes outside fusion groups, checks and constants."""
+
+    name = "tierup-clear-specializations"
+
+    def run(self, module: ir.Module) -> None:
+        found = list(functions(module.operation))
+        for func in found:
+            block = func.regions[0].blocks[0]
+            regions.forget_types(block, {})
+            returned = list(block.operations)[-1].operation
+            for i, value in enumerate(list(returned.operands)):
+                returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
+            set_signature(func, block)
+        names = function_names(module)
+        for func in found:  # now that all signatures are plain: a call's operand may be a group's result
+            match_edges([op for op in walk(func) if op.name == "func.call"], names)

@@ -1,0 +1,194 @@
+"""tierup-fuse-groups: move ops that have native code into fusion groups, each to be compiled as one kernel.
+
+Works on a typed graph of value tensors. A function that is native as a whole, loops and branches included, becomes one group.
+Otherwise ops join a group in program order, as far as dependences allow; ops that may raise, or do more than compute, keep
+their order among each other. A loop or branch that is not native as a whole is searched for groups inside. Groups of fewer than
+`min-group-size` ops are left; constants, lists, views and scalars do not count. Constants and lists are copied into the group.
+
+    func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+      %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+      %1 = torch.aten.exp %0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+      return %1 : !torch.vtensor<[4],f32>
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+      %0 = "tierup.fusion_group"(%x) ({
+      ^bb0(%a: !torch.vtensor<[4],f32>):
+        %1 = torch.aten.tanh %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+        %2 = torch.aten.exp %1 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+        "tierup.yield"(%2) : (!torch.vtensor<[4],f32>) -> ()
+      }, {}) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+      return %0 : !torch.vtensor<[4],f32>
+    }
+
+Sizes that only the run knows are symbols, declared and bound in the group. An op under NumPy's promotion rules joins when
+`tierup-explicit-promotion` can say it in torch ops, which it does later, in the group alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import diagnostics, regions, symbols
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.dims import Dim, Expr, symbol
+from tierup.dialect.grouping import external_operands, is_boundary, plan
+from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.mlir import ir
+from tierup.dialect.nativeness import Nativeness, is_copied
+from tierup.dialect.ops import fusion_group, yield_
+from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.values import Tensor
+
+
+@register
+@dataclass(frozen=True)
+class FuseGroups(Pass):
+    """Group ops with native code into regions that are compiled as one kernel."""
+
+    name = "tierup-fuse-groups"
+    min_group_size: int = 2
+
+    def run(self, module: ir.Module) -> None:
+        callees = function_names(module)
+        for func in functions(module.operation):
+            try:
+                inference = infer_function(func, symbols.argument_values(func), callees)
+            except InferenceError as e:
+                raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+            self._block(func.regions[0].blocks[0], inference, Nativeness(inference))
+
+    def _block(self, block: ir.Block, inference: Inference, native: Nativeness) -> None:
+        found = plan(block, inference, native, self.min_group_size)
+        if found is not None:
+            terminator = list(block.operations)[-1].operation
+            for item in found.order:  # the new order first: groups are then built in place
+                for op in item if isinstance(item, list) else [item]:
+                    op.move_before(terminator)
+        for members in found.groups if found is not None else []:
+            group = _build(block, members, inference)
+            _drop_unused(block)
+            _check_alone(group)
+        for view in list(block.operations):
+            if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
+                for region in view.operation.regions:
+                    self._block(region.blocks[0], inference, native)
+
+
+def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -> ir.Operation:
+    """Move ops that stand side by side into a new group in their place."""
+    inside = set(members)
+    inputs = _inputs(block, members, inside)
+    outputs = [r for op in members for r in op.results if is_boundary(r.type) and _is_used_outside(r, inside, block)]
+    last = members[-1]
+    group = fusion_group(inputs, [v.type for v in outputs], loc=members[0].location, ip=ir.InsertionPoint.after(last))
+    body = group.regions[0].blocks[0]
+    for result, value in zip(group.results, outputs, strict=True):
+        value.replace_all_uses_with(result)
+    for op in members:
+        body.append(op)
+    yield_(outputs, loc=last.location, ip=ir.InsertionPoint(body))
+    _take_inside(body, dict(zip(inputs, body.arguments, strict=True)))
+    _bind_sizes(body, inputs, inference)
+    return group
+
+
+def _inputs(block: ir.Block, members: list[ir.Operation], inside: set[ir.Operation]) -> list[ir.Value]:
+    """The values that members read from outside, also through what is copied, in the order of their first use."""
+    found: dict[ir.Value, None] = {}
+    stack = [v for op in members for v in external_operands(op)][::-1]
+    while stack:
+        value = stack.pop()
+        definer = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if definer is not None and is_copied(definer):
+            stack.extend(reversed(list(definer.operands)))
+        elif definer is None or definer not in inside:
+            found[value] = None
+    return list(found)
+
+
+def _is_used_outside(value: ir.Value, inside: set[ir.Operation], block: ir.Block) -> bool:
+    return any(not _only_members_use(use.owner.operation, inside, block) for use in value.uses)
+
+
+def _only_members_use(user: ir.Operation, inside: set[ir.Operation], block: ir.Block) -> bool:
+    top = regions.top_level(user, block)
+    if top in inside:
+        return True
+    if top is None or top != user or not is_copied(user):
+        return False
+    return all(_only_members_use(use.owner.operation, inside, block) for r in user.results for use in r.uses)
+
+
+def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
+    """Make the body isolated: it reads the block arguments in `mapping`, and copies of constants and lists."""
+
+    def taken(value: ir.Value, before: ir.Operation) -> ir.Value:
+        owner = value.owner
+        if value in mapping:
+            return mapping[value]
+        if isinstance(owner, ir.Block) or not is_copied(owner.operation) or regions.top_level(owner.operation, body) is not None:
+            return value
+        op = owner.operation
+        if op.name == "torch.derefine":
+            mapping[value] = taken(op.operands[0], before)
+            return mapping[value]
+        operands = [taken(v, before) for v in op.operands]
+        copy = op.clone(ir.InsertionPoint(before)).operation
+        for i, operand in enumerate(operands):
+            copy.operands[i] = operand
+        mapping[value] = copy.results[0]
+        return copy.results[0]
+
+    for view in list(body.operations):
+        top = view.operation
+        for op in (top, *walk(top)):
+            for i, operand in enumerate(list(op.operands)):
+                new = taken(operand, top)
+                if new != operand:
+                    op.operands[i] = new
+
+
+def _bind_sizes(body: ir.Block, inputs: list[ir.Value], inference: Inference) -> None:
+    """Symbols for the sizes of inputs that only the run knows. Equal sizes have one symbol; one that is no plain symbol gets a new name."""
+    names: dict[Dim, str] = {}
+    taken = {s.name for v in inputs if isinstance(known := inference[v], Tensor) for d in known.shape or () for s in _symbols(d)}
+    shapes: dict[ir.Value, list[int | str]] = {}
+    for value, argument in zip(inputs, body.arguments, strict=True):
+        known = inference[value]
+        if isinstance(known, Tensor) and known.shape is not None:
+            shapes[argument] = [d if isinstance(d, int) else names.setdefault(d, _name(d, names, taken)) for d in known.shape]
+    symbols.bind(body, shapes)
+
+
+def _symbols(dim: Dim):  # noqa: ANN202 - a frozenset of Symbol
+    return dim.symbols() if isinstance(dim, Expr) else frozenset()
+
+
+def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
+    text = str(dim)
+    if dim == symbol(text):
+        return text
+    return next(n for i in range(len(names) + len(taken) + 1) if (n := f"g{i}") not in taken and n not in names.values())
+
+
+def _drop_unused(block: ir.Block) -> None:
+    """Constants and lists that only groups used."""
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        if is_copied(op) and not any(True for r in op.results for _ in r.uses):
+            op.erase()
+
+
+def _check_alone(group: ir.Operation) -> None:
+    """Undo a group that is not typed by its inputs alone: some size in it follows from a number that is computed outside."""
+    try:
+        inference = infer_function(group, symbols.argument_values(group))
+        known = all(v.dtype is not None and v.shape is not None for v in inference.values.values() if isinstance(v, Tensor))
+    except InferenceError:
+        known = False
+    if not known:
+        diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
+        regions.inline(group)
