@@ -92,7 +92,9 @@ def _pairs(rng: np.random.Generator, name: str, dtype: np.dtype, count: int) -> 
     """Bases of every size with exponents that give results of every size; or points at every angle."""
     info = np.finfo(dtype)
     top, low = math.log(float(info.max)), math.log(float(info.smallest_subnormal))
-    x = np.concatenate([np.exp(rng.uniform(low, top, count)), rng.uniform(0.5, 2, count), 1 + rng.standard_normal(count) * 1e-3]).astype(dtype)
+    x = np.concatenate([np.exp(rng.uniform(low, top, count)), rng.uniform(0.5, 2, count), 1 + rng.standard_normal(count) * 1e-3]).astype(
+        dtype
+    )
     with np.errstate(all="ignore"):
         if name == "powf":
             return x, (rng.uniform(low, top, x.size) / np.log(x.astype(np.longdouble))).astype(dtype)
@@ -168,7 +170,9 @@ def main() -> None:
             rows.append(measure(name, dtype))
             print(rows[-1], flush=True)
     if not chosen:
-        OUTPUT.write_text(TEXT.format(rows="\n".join(map(str, rows)), cpu=llvm.get_host_cpu_name(), numpy=np.__version__, machine=platform.machine()))
+        OUTPUT.write_text(
+            TEXT.format(rows="\n".join(map(str, rows)), cpu=llvm.get_host_cpu_name(), numpy=np.__version__, machine=platform.machine())
+        )
 
 
 TEXT = """# Accuracy of math functions

@@ -129,7 +129,7 @@ def remez(powers: range, xs: list[mpf], fs: list[mpf], ws: list[mpf]) -> tuple[l
         rows = [[xs[i] ** p for p in powers] + [(-1) ** k / ws[i]] for k, i in enumerate(chosen)]
         solution = mp.lu_solve(mp.matrix(rows), mp.matrix([fs[i] for i in chosen]))
         coefficients, level = list(solution)[:-1], abs(solution[count - 1])
-        errors = [w * (f - mp.polyval(coefficients[::-1], x) * x**powers.start) for x, f, w in zip(xs, fs, ws)]
+        errors = [w * (f - mp.polyval(coefficients[::-1], x) * x**powers.start) for x, f, w in zip(xs, fs, ws, strict=True)]
         # one extremum from each run of equal sign
         extrema: list[int] = []
         for i, error in enumerate(errors):
@@ -161,7 +161,7 @@ def fit(spec: Fit, grade: str) -> tuple[list[float], float]:
     terms = next(n for n in range(2, 40) if remez(range(n), xs, fs, ws)[1] < bound)
     exact, _ = remez(range(terms), xs, fs, ws)
     kept = [rounded(c, grade) for c in exact]
-    left = [w * abs(f - mp.polyval(kept[::-1], x)) for x, f, w in zip(xs, fs, ws)]
+    left = [w * abs(f - mp.polyval(kept[::-1], x)) for x, f, w in zip(xs, fs, ws, strict=True)]
     return kept, float(mp.log(max(left), 2))
 
 
@@ -186,27 +186,28 @@ def pairs(x: mpf) -> dict[str, list[float]]:
     return {"f32": [f32, rounded(x - f32, "f32")], "narrow": split(x, [53]), "f64": split(x, [53])}
 
 
+def shortened(x: mpf) -> dict[str, list[float]]:
+    """hi + lo with room in hi for a factor that is an exponent."""
+    return {"f32": split(x, [15], True), "narrow": split(x, [40]), "f64": split(x, [40])}
+
+
 def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
     ln2, pi = mp.log(2), mp.pi
-    short = {"f32": split(ln2, [15], True), "narrow": split(ln2, [40]), "f64": split(ln2, [40])}
     with mp.workdps(500):
         two_over_pi = 2 / +mp.pi
         short_pieces, long_pieces = pieces(two_over_pi, 29, 7), pieces(two_over_pi, 53, 24)
     return {
         "erfcx_middle": ("middle of the intervals of erfcx2 and erfcx4", {"f32": [ERFC_F32[0]], "f64": [ERFC_F64[0]]}),
-        "ln2_short": ("log(2) as hi + lo; k * hi is exact for exponents k", short),
+        "ln2_short": ("log(2) as hi + lo; k * hi is exact for exponents k", shortened(ln2)),
         "ln2": ("log(2) as hi + lo", pairs(ln2)),
         "log2_e": ("1 / log(2) as hi + lo", pairs(1 / ln2)),
         "log10_e": ("1 / log(10) as hi + lo", pairs(1 / mp.log(10))),
-        "log10_2": ("log10(2) as hi + lo, hi short", {"f32": split(mp.log10(2), [15], True), "narrow": split(mp.log10(2), [40]), "f64": split(mp.log10(2), [40])}),
+        "log10_2": ("log10(2) as hi + lo; k * hi is exact for exponents k", shortened(mp.log10(2))),
         "half_pi": ("pi/2 as hi + lo", pairs(pi / 2)),
         "pi": ("pi as hi + lo", pairs(pi)),
         "quarter_pi": ("pi/4 as hi + lo", pairs(pi / 4)),
-        "sqrt_half": ("sqrt(1/2) as hi + lo", pairs(mp.sqrt(0.5))),
         "third": ("1/3 as hi + lo", pairs(mpf(1) / 3)),
         "fifth": ("1/5 as hi + lo", pairs(mpf(1) / 5)),
-        "sqrt_two_over_pi": ("sqrt(2/pi) as hi + lo", pairs(mp.sqrt(2 / pi))),
-        "gelu_cubic": ("0.044715 as hi + lo", pairs(mpf("0.044715"))),
         "two_over_pi": (
             "2/pi in pieces of 29 (narrow) or 53 bits; piece i stands for itself * 2**(-bits * i)",
             {"narrow": short_pieces, "f64": long_pieces},

@@ -34,7 +34,7 @@ def two_sum(a: Float, b: Number) -> Pair:
 
 def two_product(e: Emit, a: Float, b: Number) -> Pair:
     """a * b exactly, barring underflow; without fused multiply-add |a|, |b| must stay below 2**(exponent_bias - mantissa)."""
-    b = e.float(b)
+    b = e.number(b)
     hi = a * b
     if e.fused:
         return Pair(hi, e.mad(a, b, -hi))

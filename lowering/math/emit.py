@@ -9,77 +9,17 @@ No op carries fastmath flags, so LLVM keeps every rounding step: the error-compe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Union
-
-import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.math import coefficients
+from tierup.lowering.math.constants import F32, F64, Constants, known_number
 
 Number = Union["Float", float]
 Integer = Union["Int", int]
 
 _CMPF = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13, "ordered": 7, "unordered": 14}
 _CMPI = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
-
-
-@dataclass(frozen=True)
-class Format:
-    """An IEEE binary format and the integer type of its bits."""
-
-    bits: int
-    mantissa: int  # stored bits
-    numpy: type[np.floating]
-
-    @property
-    def exponent_bias(self) -> int:
-        return (1 << (self.bits - self.mantissa - 2)) - 1
-
-    @property
-    def min_exponent(self) -> int:
-        """Exponent of the smallest normal number."""
-        return 1 - self.exponent_bias
-
-    @property
-    def min_normal(self) -> float:
-        return 2.0**self.min_exponent
-
-    @property
-    def max(self) -> float:
-        return float(np.finfo(self.numpy).max)
-
-    @property
-    def magic(self) -> float:
-        """Added to |x| < 2**(mantissa - 1), it rounds x to an integer, which then stands in the low bits of the sum."""
-        return 1.5 * 2.0**self.mantissa
-
-
-F32 = Format(32, 23, np.float32)
-F64 = Format(64, 52, np.float64)
-
-
-class Constants:
-    """The constants of one function: each made once, at the start of the block that dominates all uses."""
-
-    def __init__(self, block: ir.Block) -> None:
-        self._block = block
-        self._made: dict[tuple[ir.Type, str], ir.Value] = {}
-        self._loc = ir.Location.unknown(block.owner.context)
-
-    def get(self, type_: ir.Type, number: float) -> ir.Value:
-        # repr tells -0.0 from 0.0 and knows nan
-        key = (type_, repr(number))
-        if key not in self._made:
-            element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
-            attr = ir.FloatAttr.get(element, number) if isinstance(number, float) else ir.IntegerAttr.get(element, number)
-            if element != type_:
-                attr = ir.DenseElementsAttr.get_splat(type_, attr)
-            # the first op may be one that is replaced and erased next, so its place is looked up each time
-            ip = ir.InsertionPoint.at_block_begin(self._block)
-            op = ir.Operation.create("arith.constant", results=[type_], attributes={"value": attr}, ip=ip, loc=self._loc)
-            self._made[key] = op.results[0]
-        return self._made[key]
 
 
 class Emit:
@@ -108,7 +48,7 @@ class Emit:
         grade = "f32" if self.format is F32 else "narrow" if self.narrow else "f64"
         return coefficients.TABLES[name][grade]
 
-    def float(self, x: Number) -> Float:
+    def number(self, x: Number) -> Float:
         if isinstance(x, Float):
             return x
         if x == 0.0:  # 0.0 and -0.0 are one dict key
@@ -117,7 +57,7 @@ class Emit:
             self._floats[x] = Float(self, self.constants.get(self.float_type, float(self.format.numpy(x))))
         return self._floats[x]
 
-    def int(self, n: Integer) -> Int:
+    def integer(self, n: Integer) -> Int:
         if isinstance(n, Int):
             return n
         wrapped = (n + (1 << (self.format.bits - 1))) % (1 << self.format.bits) - (1 << (self.format.bits - 1))
@@ -132,29 +72,29 @@ class Emit:
         return made.results[0]
 
     def select(self, condition: Bool, yes: Number, no: Number) -> Float:
-        return Float(self, self.op("arith.select", self.float_type, condition, self.float(yes), self.float(no)))
+        return Float(self, self.op("arith.select", self.float_type, condition, self.number(yes), self.number(no)))
 
     def select_int(self, condition: Bool, yes: Integer, no: Integer) -> Int:
-        return Int(self, self.op("arith.select", self.int_type, condition, self.int(yes), self.int(no)))
+        return Int(self, self.op("arith.select", self.int_type, condition, self.integer(yes), self.integer(no)))
 
     def compare(self, predicate: str, a: Float, b: Number) -> Bool:
         i64 = ir.IntegerType.get_signless(64)
         attr = ir.IntegerAttr.get(i64, _CMPF[predicate])
-        return Bool(self, self.op("arith.cmpf", self.bool_type, a, self.float(b), predicate=attr))
+        return Bool(self, self.op("arith.cmpf", self.bool_type, a, self.number(b), predicate=attr))
 
     def compare_int(self, predicate: str, a: Int, b: Integer) -> Bool:
         attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _CMPI[predicate])
-        return Bool(self, self.op("arith.cmpi", self.bool_type, a, self.int(b), predicate=attr))
+        return Bool(self, self.op("arith.cmpi", self.bool_type, a, self.integer(b), predicate=attr))
 
     def mad(self, a: Number, b: Number, c: Number) -> Float:
         """a * b + c, rounded once where the target can, else twice."""
         if not self.fused:
-            return self.float(a) * b + c
-        return Float(self, self.op("math.fma", self.float_type, self.float(a), self.float(b), self.float(c)))
+            return self.number(a) * b + c
+        return Float(self, self.op("math.fma", self.float_type, self.number(a), self.number(b), self.number(c)))
 
     def horner(self, x: Float, table: Sequence[float]) -> Float:
         """The polynomial with these coefficients, lowest first."""
-        total = self.float(table[-1])
+        total = self.number(table[-1])
         for coefficient in reversed(table[:-1]):
             total = self.mad(total, x, coefficient)
         return total
@@ -166,7 +106,7 @@ class Emit:
         return Float(self, self.op("math.absf", self.float_type, x))
 
     def copysign(self, x: Number, sign: Float) -> Float:
-        return Float(self, self.op("math.copysign", self.float_type, self.float(x), sign))
+        return Float(self, self.op("math.copysign", self.float_type, self.number(x), sign))
 
     def roundeven(self, x: Float) -> Float:
         """To the nearest integer, any magnitude. `round_small` is cheaper and portable."""
@@ -246,7 +186,7 @@ class Int(Value):
     __slots__ = ()
 
     def _binary(self, name: str, other: Integer) -> Int:
-        return Int(self.e, self.e.op(name, self.e.int_type, self, self.e.int(other)))
+        return Int(self.e, self.e.op(name, self.e.int_type, self, self.e.integer(other)))
 
     def __add__(self, other: Integer) -> Int:
         return self._binary("arith.addi", other)
@@ -282,7 +222,7 @@ class Float(Value):
     __slots__ = ()
 
     def _binary(self, name: str, a: Number, b: Number) -> Float:
-        return Float(self.e, self.e.op(name, self.e.float_type, self.e.float(a), self.e.float(b)))
+        return Float(self.e, self.e.op(name, self.e.float_type, self.e.number(a), self.e.number(b)))
 
     def __add__(self, other: Number) -> Float:
         return self._binary("arith.addf", self, other)
@@ -337,24 +277,6 @@ class Float(Value):
 
     def bits(self) -> Int:
         return Int(self.e, self.e.op("arith.bitcast", self.e.int_type, self))
-
-
-def known_number(value: ir.Value) -> float | int | None:
-    """The number that an `arith.constant` holds, seen through float conversions that keep it; None for anything else."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    if owner.name in ("arith.extf", "arith.truncf"):
-        number = known_number(owner.operands[0])
-        return number if number is not None and (owner.name == "arith.extf" or number == int(number)) else None
-    if owner.name != "arith.constant":
-        return None
-    attr = owner.attributes["value"]
-    if isinstance(attr, ir.DenseElementsAttr):
-        if not attr.is_splat:
-            return None
-        attr = attr.get_splat_value()
-    return attr.value
 
 
 def _with_element(like: ir.Type, element: ir.Type) -> ir.Type:

@@ -66,7 +66,7 @@ def _acosh(e: Emit, x: Float) -> Float:
     big = x > 2.0**28
     t = x - 1.0  # exact up to 2, and the error does not count beyond
     if e.narrow:
-        v = Pair(e.select(big, t, t + e.sqrt(t * (t + 2.0))), e.float(0.0))
+        v = Pair(e.select(big, t, t + e.sqrt(t * (t + 2.0))), e.number(0.0))
     else:
         t = e.select(big, 1.0, t)
         two = two_sum(t, 2.0)

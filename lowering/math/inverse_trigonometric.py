@@ -20,7 +20,7 @@ def _minus(a: Pair, b: Pair) -> Pair:
 
 def _constant(e: Emit, name: str) -> Pair:
     hi, lo = e.coefficients(name)
-    return Pair(e.float(hi), e.float(lo))
+    return Pair(e.number(hi), e.number(lo))
 
 
 def _angle(e: Emit, y: Float, x: Float) -> Pair:
@@ -29,7 +29,7 @@ def _angle(e: Emit, y: Float, x: Float) -> Pair:
     low, high = e.select(steep, x, y), e.select(steep, y, x)
     turned = low > high * TAN_EIGHTH
     if e.narrow:
-        t = Pair(e.select(turned, low - high, low) / e.select(turned, low + high, high), e.float(0.0))
+        t = Pair(e.select(turned, low - high, low) / e.select(turned, low + high, high), e.number(0.0))
     else:
         difference, total = fast_two_sum(-high, low), fast_two_sum(high, low)
         numerator = Pair(e.select(turned, difference.hi, low), e.select(turned, difference.lo, 0.0))
@@ -47,7 +47,7 @@ def _angle(e: Emit, y: Float, x: Float) -> Pair:
 def _atan(e: Emit, x: Float) -> Float:
     a = e.abs(x)
     # beyond 2**60 the angle is pi/2 to the last bit, and products of a stay finite
-    angle = _angle(e, e.select(a > 2.0**60, 2.0**60, a), e.float(1.0))
+    angle = _angle(e, e.select(a > 2.0**60, 2.0**60, a), e.number(1.0))
     return e.copysign(angle.hi + angle.lo, x)
 
 

@@ -68,7 +68,7 @@ def log(e: Emit, x: Float) -> Float:
 def log2(e: Emit, x: Float) -> Float:
     """Logarithm to base 2; exact for powers of two."""
     k, f = split(e, x)
-    near = product(e, log_near_one(e, f), Pair(*map(e.float, e.coefficients("log2_e"))))
+    near = product(e, log_near_one(e, f), Pair(*map(e.number, e.coefficients("log2_e"))))
     total = fast_two_sum(k, near.hi)
     return at_limits(e, x, total.hi + (total.lo + near.lo))
 
@@ -76,7 +76,7 @@ def log2(e: Emit, x: Float) -> Float:
 def log10(e: Emit, x: Float) -> Float:
     """Logarithm to base 10; exact for powers of ten."""
     k, f = split(e, x)
-    near = product(e, log_near_one(e, f), Pair(*map(e.float, e.coefficients("log10_e"))))
+    near = product(e, log_near_one(e, f), Pair(*map(e.number, e.coefficients("log10_e"))))
     hi, lo = e.coefficients("log10_2")
     total = fast_two_sum(k * hi, near.hi)
     return at_limits(e, x, total.hi + (total.lo + e.mad(k, lo, near.lo)))
@@ -84,7 +84,7 @@ def log10(e: Emit, x: Float) -> Float:
 
 def log1p(e: Emit, x: Float) -> Float:
     """log(1 + x) without the rounding of 1 + x; keeps -0.0."""
-    result = log1p_of_pair(e, Pair(x, e.float(0.0)))
+    result = log1p_of_pair(e, Pair(x, e.number(0.0)))
     return e.select(e.abs(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
 
 

@@ -7,8 +7,9 @@ Muller et al., "Handbook of Floating-Point Arithmetic", ch. 11. f32 runs in plai
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
+from tierup.lowering.math.constants import known_number
 from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product
-from tierup.lowering.math.emit import Bool, Emit, Float, Value, known_number
+from tierup.lowering.math.emit import Bool, Emit, Float, Value
 from tierup.lowering.math.exponential import exp, exp2, exp_limits, exp_near_zero, reduce_pair, scale
 from tierup.lowering.math.logarithm import log1p_correction, split
 
@@ -19,11 +20,11 @@ def log_pair(e: Emit, x: Float) -> Pair:
     short, rest = e.coefficients("ln2_short")
     if e.narrow:
         a, b = log1p_correction(e, f)
-        return Pair(e.mad(k, short, f - (a - e.mad(k, rest, b))), e.float(0.0))
-    s = quotient(e, Pair(f, e.float(0.0)), fast_two_sum(2.0, f))
+        return Pair(e.mad(k, short, f - (a - e.mad(k, rest, b))), e.number(0.0))
+    s = quotient(e, Pair(f, e.number(0.0)), fast_two_sum(2.0, f))
     square = product(e, s, s)
     tail = e.horner(square.hi, e.coefficients("atanh_tail"))
-    fifth, third = (Pair(e.float(hi), e.float(lo)) for hi, lo in (e.coefficients("fifth"), e.coefficients("third")))
+    fifth, third = (Pair(e.number(hi), e.number(lo)) for hi, lo in (e.coefficients("fifth"), e.coefficients("third")))
     series = add(third, product(e, square, add(fifth, Pair(square.hi * tail, square.lo * tail))))
     near = add(s, product(e, product(e, s, square), series))
     whole = fast_two_sum(k * short, near.hi * 2.0)
@@ -112,7 +113,7 @@ def power_by_squaring(e: Emit, x: Float, n: int) -> Float:
 def power_of_constant(e: Emit, x: Float, y: float) -> Float | None:
     """x**y for a y that has a shorter way, as accurate as powf; else None."""
     if y == 0.0:
-        return e.float(1.0)
+        return e.number(1.0)
     if y == 1.0:
         return x
     if y == 2.0:
@@ -122,7 +123,7 @@ def power_of_constant(e: Emit, x: Float, y: float) -> Float | None:
     if y == 0.5:
         # unlike sqrt, pow(-0.0, 0.5) is +0.0 and pow(-inf, 0.5) is +inf
         return e.select(x.equals(float("-inf")), float("inf"), e.sqrt(x + 0.0))
-    if y != int(y) or abs(y) > 64:
+    if not abs(y) <= 64 or y != int(y):  # NaN goes the long way
         return None
     n = int(abs(y))
     if e.format.bits == 32:

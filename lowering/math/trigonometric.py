@@ -31,7 +31,7 @@ def reduce(e: Emit, a: Float) -> Reduced:
     if e.narrow:
         r = Pair(fraction.hi * hi, fraction.lo)
     else:
-        r = product(e, fraction, Pair(e.float(hi), e.float(lo)))
+        r = product(e, fraction, Pair(e.number(hi), e.number(lo)))
     return Reduced((k + e.format.magic).bits(), r)
 
 
@@ -40,7 +40,7 @@ def _window(e: Emit, a: Float, bits: int, extra: int, count: int) -> tuple[Float
 
     A piece may be skipped when a >= 2**(bits * skipped + extra): its product is a multiple of 4.
     """
-    table = [e.float(c) for c in e.coefficients("two_over_pi")]
+    table = [e.number(c) for c in e.coefficients("two_over_pi")]
     steps = [s for s in (16, 8, 4, 2, 1) if s <= len(table) - count]
     for i, step in enumerate(steps):
         skip = a >= 2.0 ** (bits * step + extra)
@@ -93,7 +93,7 @@ def sin_near_zero(e: Emit, r: Pair) -> Pair:
     z = r.hi * r.hi
     cube = z * r.hi
     if e.narrow:
-        return Pair(e.mad(cube, e.horner(z, e.coefficients("sin")), r.hi), e.float(0.0))
+        return Pair(e.mad(cube, e.horner(z, e.coefficients("sin")), r.hi), e.number(0.0))
     return fast_two_sum(r.hi, e.mad(cube, e.horner(z, e.coefficients("sin")), e.mad(z * -0.5, r.lo, r.lo)))
 
 
@@ -103,7 +103,7 @@ def cos_near_zero(e: Emit, r: Pair) -> Pair:
     half = z * 0.5
     polynomial = e.horner(z, e.coefficients("cos"))
     if e.narrow:
-        return Pair(e.mad(z * z, polynomial, 1.0 - half), e.float(0.0))
+        return Pair(e.mad(z * z, polynomial, 1.0 - half), e.number(0.0))
     top = fast_two_sum(1.0, -half)
     return fast_two_sum(top.hi, top.lo + e.mad(z * z, polynomial, -(r.hi * r.lo)))
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering.math import table
-from tierup.lowering.math.emit import Constants, Emit, Value
+from tierup.lowering.math.constants import Constants
+from tierup.lowering.math.emit import Emit, Value
 
 
 @register

@@ -75,14 +75,18 @@ def test_atan2_is_accurate_in_all_quadrants_and_magnitudes(dtype: str) -> None:
 
 @pytest.mark.skipif(not EXTENDED, reason="long double is no wider than double here")
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 17.0, 64.0, -1.0, -2.0, -5.0, -64.0, 0.5, -0.5, 1.5, 100.0])
+@pytest.mark.parametrize(
+    "exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 17.0, 64.0, -1.0, -2.0, -5.0, -64.0, 0.5, -0.5, 1.5, 100.0, math.inf, -math.inf, math.nan]
+)
 def test_constant_exponents_are_as_accurate(exponent: float, dtype: str) -> None:
     rng = np.random.default_rng(8)
     bits = rng.integers(0, 2 ** (8 * NUMPY[dtype].itemsize), 4000, dtype=f"u{NUMPY[dtype].itemsize}").view(NUMPY[dtype])
     x = np.concatenate([pairs(dtype)[0][::28], bits, rng.uniform(-2, 2, 4000).astype(bits.dtype)])
     with np.errstate(all="ignore"):
         want = np.power(x.astype(np.longdouble), np.longdouble(exponent))
-    body = f"%c = arith.constant {exponent} : {dtype}\n%r = math.powf %x, %c : {dtype}"
+    bits = np.array(exponent, NUMPY[dtype]).view(f"u{NUMPY[dtype].itemsize}")  # MLIR spells infinity so
+    number = f"{exponent}" if math.isfinite(exponent) else hex(bits)
+    body = f"%c = arith.constant {number} : {dtype}\n%r = math.powf %x, %c : {dtype}"
     assert ulps(Function(body, dtype)(x), want).max() <= 2.0
 
 
