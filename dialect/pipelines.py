@@ -4,4 +4,27 @@ from __future__ import annotations
 
 from tierup.dialect.registry import NamedPipeline
 
-PIPELINES: tuple[NamedPipeline, ...] = ()
+PROFILE = NamedPipeline(
+    "profile",
+    "the graph as values, instrumented: what the first runs execute",
+    ("tierup-functionalize", "tierup-insert-profiling"),
+)
+
+# Until the fallbacks are taken nothing may go that only the recorded types make dead or redundant: a fallback serves every
+# argument, with its branches, promotions and errors. So branches stay, numbers stay arguments, promotion becomes explicit last,
+# and in the groups alone, where types are known; cse and canonicalize are left to lowering.
+VERSIONED = NamedPipeline(
+    "versioned",
+    "from recorded profiles to regions that are checked, compiled, and have a fallback beside them",
+    (
+        "tierup-specialize-types{numbers=false}",
+        "tierup-infer-types{keep-branches=true}",
+        "tierup-fuse-groups",
+        "tierup-insert-checks",
+        "tierup-clear-specializations",
+        "tierup-outline-fallbacks",
+        "tierup-explicit-promotion",
+    ),
+)
+
+PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED)

@@ -44,6 +44,7 @@ class SpecializeTypes(Pass):
 
     name = "tierup-specialize-types"
     mid_program: bool = False
+    numbers: bool = True  # an argument that always had one value becomes a constant, which only entry guards can check
 
     def run_on_function(self, func: ir.Operation) -> None:
         profiles = [op for op in walk(func) if op.name == "tierup.profile"]
@@ -56,9 +57,12 @@ class SpecializeTypes(Pass):
             for op in [op for op in walk(func) if op.name == "tierup.count_run"]:
                 op.erase()
             if not refine.is_called(func):
-                _specialise(func, [seen.get(argument) for argument in arguments])
+                _specialise(func, [self._bet(seen.get(argument)) for argument in arguments])
         except InferenceError as e:
             raise PassFailure(e.op, f"was profiled on other values than its types allow: {e}") from e
+
+    def _bet(self, fact: Fact | None) -> Fact | None:
+        return ProfiledScalar(fact.kind) if isinstance(fact, ProfiledScalar) and not self.numbers else fact
 
     def _drop(self, op: ir.Operation, seen: dict[ir.Value, Fact | None], arguments: list[ir.Value]) -> None:
         value = op.operands[0]
