@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.call import Call, Lowering
 from tierup.lowering.pointwise.context import NotHandled, load_casts
-from tierup.lowering.reductions.call import Call
-from tierup.lowering.tensors import Tensor
-
-Lowering = Callable[[Call], "Tensor | list[Tensor]"]
 
 
 def lower(function: ir.Operation, table: Mapping[str, Lowering]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tierup.dialect import registry
+from tierup.dialect import registry, symbols
 from tierup.dialect.context import thread_context
 from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
@@ -147,6 +147,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     results = signature.decide(function, request.arguments, inference)
     _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
+    symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
     function.attributes[STRICT] = ir.UnitAttr.get()
     return results, ties
 

@@ -9,12 +9,12 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.call import Call
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.formula import Parameter
 from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
 from tierup.lowering.sizes import value as size_value
-from tierup.lowering.reductions.call import Call
 from tierup.lowering.tensors import Tensor
 
 

@@ -2,7 +2,10 @@
 
 The newer printer writes decimals that need not be exact, and +inf, +qnan, -nan(0x1), +snan(0x1), f0x<bits>; the older
 parser wants a literal that is not exact in hexadecimal. So every literal is rewritten as hexadecimal: 0x<double's bits> for float
-and double, 0xH<bits> for half, 0xR<bits> for bfloat (LLVM Language Reference, "Simple Constants").
+and double, 0xH<bits> for half (LLVM Language Reference, "Simple Constants").
+
+bfloat becomes i16: nothing is computed in it (see legalize_bf16), and LLVM would move it about by way of f32, with compiler
+helper functions that not every process has.
 """
 
 from __future__ import annotations
@@ -48,7 +51,8 @@ def mend(text: str) -> str:
             return _hexadecimal(match["literal"], type_)
         if match["type"] is not None:
             type_ = match["type"]
-        elif match["line"] is not None:
+            return "i16" if type_ == "bfloat" else type_
+        if match["line"] is not None:
             type_ = ""
         return match[0]
 
@@ -61,7 +65,7 @@ def _hexadecimal(literal: str, type_: str) -> str:
     if type_ == "half":
         return f"0xH{bits:04X}"
     if type_ == "bfloat":
-        return f"0xR{bits:04X}"
+        return str(bits)
     if type_ == "float":
         bits = _widened(bits)
     return f"0x{bits:016X}"

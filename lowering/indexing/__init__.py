@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from tierup.lowering.call import Call
 from tierup.lowering.indexing import gathers, scatters
-from tierup.lowering.reductions.call import Call
 from tierup.lowering.tensors import Tensor
 
 

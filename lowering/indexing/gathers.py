@@ -9,10 +9,10 @@ from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.call import Call
 from tierup.lowering.indexing.positions import element, position
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar
-from tierup.lowering.reductions.call import Call
 from tierup.lowering.tensors import Tensor
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.call import Call
 from tierup.lowering.indexing.gathers import index_axes, listed
 from tierup.lowering.indexing.positions import element, position
 from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar, constant
-from tierup.lowering.reductions.call import Call
 from tierup.lowering.tensors import Tensor, widened
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from tierup.lowering.call import Lowering
 from tierup.lowering.reductions import cumulative, extremes, normalisation, statistics, sums
-from tierup.lowering.reductions.call import Lowering
 
 
 @cache

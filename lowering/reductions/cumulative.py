@@ -8,9 +8,9 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.scalar import Scalar, constant
-from tierup.lowering.reductions.call import Call, Lowering
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 

@@ -10,8 +10,8 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.pointwise.scalar import Number, Scalar, isnan, maximum, minimum, select
-from tierup.lowering.reductions.call import Call, Lowering, axes_of
 from tierup.lowering.reductions.sums import shaped
 from tierup.lowering.tensors import Tensor, widened
 

@@ -1,13 +1,19 @@
-"""Softmax and layer norm: dialect/kernels/normalisation.py as loops, the halves in f32."""
+"""Softmax, layer norm and its kin: dialect/kernels/normalisation.py as loops, the halves in f32."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tierup.lowering.call import Call, Lowering, axes_of
+from tierup.lowering.movement.shape import reshaped
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar
-from tierup.lowering.reductions.call import Call, Lowering, axes_of
 from tierup.lowering.reductions.extremes import extreme
 from tierup.lowering.reductions.sums import mean, shaped, total
-from tierup.lowering.tensors import Operand, Tensor, kept_axes, pointwise, widened
+from tierup.lowering.tensors import Operand, Tensor, empty, kept_axes, pointwise, widened
 
 
 def _all(x: Tensor) -> Operand:
@@ -35,33 +41,116 @@ def _softmax(logarithm: bool) -> Lowering:
     return lower
 
 
-def _native_layer_norm(c: Call) -> list[Tensor]:
-    x = c.tensor(0)
-    sizes = c.ints(1)
-    weight, bias, eps = c.optional_tensor(2), c.optional_tensor(3), c.parameter(4)
-    if sizes is None or not isinstance(eps, (int, float)):
-        raise NotHandled
+def _standardised(x: Tensor, axes: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(x - mean), mean and 1/sqrt(variance + eps), in the widened dtype; the last two without the reduced axes."""
     dtype = widened(x.dtype)
-    axes = list(range(x.rank - len(sizes), x.rank))
     kept = kept_axes(x.rank, axes)
     center = mean(x, axes, dtype)
     deviation = pointwise(x, [_all(x), (center, kept)], dtype, lambda v, m: v.cast(dtype) - m)
     variance = mean(deviation, axes, dtype, lambda v: v * v)
-    scale = pointwise(variance, [_all(variance)], dtype, lambda v: 1.0 / (v + float(eps)).call("math.sqrt"))
-    operands: list[Operand] = [_all(deviation), (scale, kept)]
-    operands += [(p, axes) for p in (weight, bias) if p is not None]
+    scale = pointwise(variance, [_all(variance)], dtype, lambda v: 1.0 / (v + eps).call("math.sqrt"))
+    return deviation, center, scale
 
-    def finish(v: Scalar, r: Scalar, *parameters: Scalar) -> Scalar:
-        v = v * r
-        rest = list(parameters)
+
+def _finished(like: Tensor, value: Tensor, scale: Operand, weight: Operand | None, bias: Operand | None) -> Tensor:
+    """value * scale * weight + bias, rounded to the dtype of `like`."""
+    parameters = [p for p in (weight, bias) if p is not None]
+
+    def body(v: Scalar, r: Scalar, *rest: Scalar) -> Scalar:
+        v, left = v * r, list(rest)
         if weight is not None:
-            v = v * rest.pop(0)
-        return v + rest.pop(0) if bias is not None else v
+            v = v * left.pop(0)
+        return v + left.pop(0) if bias is not None else v
 
-    made = pointwise(x, operands, x.dtype, finish)
+    return pointwise(like, [_all(value), scale, *parameters], like.dtype, body)
+
+
+def _epsilon(c: Call, i: int) -> float:
+    eps = c.known(i)
+    if not isinstance(eps, (int, float)):
+        raise NotHandled
+    return float(eps)
+
+
+def _along(parameter: Tensor | None, axes: Sequence[int]) -> Operand | None:
+    return None if parameter is None else (parameter, axes)
+
+
+def _layer_norm(c: Call) -> list[Tensor]:
+    x, sizes, eps = c.tensor(0), c.ints(1), _epsilon(c, 4)
+    if sizes is None:
+        raise NotHandled
+    axes = list(range(x.rank - len(sizes), x.rank))
+    deviation, center, scale = _standardised(x, axes, eps)
+    weight, bias = _along(c.optional_tensor(2), axes), _along(c.optional_tensor(3), axes)
+    made = _finished(x, deviation, (scale, kept_axes(x.rank, axes)), weight, bias)
     if len(c.op.results) == 1:
         return [made]
     return [made, shaped(center, c.dtype(1), x, axes, True), shaped(scale, c.dtype(2), x, axes, True)]
+
+
+def _rms_norm(c: Call) -> list[Tensor]:
+    x, sizes, given = c.tensor(0), c.ints(1), c.known(3)
+    if sizes is None or isinstance(given, str):
+        raise NotHandled
+    dtype = widened(x.dtype)
+    eps = float(np.finfo(dtype.numpy).eps) if given is None else float(given)
+    axes = list(range(x.rank - len(sizes), x.rank))
+    square = mean(x, axes, dtype, lambda v: v.cast(dtype) * v.cast(dtype))
+    scale = pointwise(square, [_all(square)], dtype, lambda v: 1.0 / (v + eps).call("math.sqrt"))
+    wide = pointwise(x, [_all(x)], dtype, lambda v: v)
+    return [_finished(x, wide, (scale, kept_axes(x.rank, axes)), _along(c.optional_tensor(2), axes), None)]
+
+
+def _batch_norm(c: Call) -> list[Tensor]:
+    """Over (N, C, *): with the batch's own statistics, or with running ones, which are read only."""
+    x, eps, training = c.tensor(0), _epsilon(c, 7), c.known(5)
+    weight, bias, running_mean, running_var = (c.optional_tensor(i) for i in (1, 2, 3, 4))
+    channel = [1]
+    if running_mean is None or running_var is None:
+        axes = [0, *range(2, x.rank)]
+        deviation, center, scale = _standardised(x, axes, eps)
+    elif training:
+        raise NotHandled  # tier 0 raises
+    else:
+        dtype = widened(x.dtype)
+        center = running_mean
+        scale = pointwise(running_var, [_all(running_var)], dtype, lambda v: 1.0 / (v.cast(dtype) + eps).call("math.sqrt"))
+        deviation = pointwise(x, [_all(x), (center, channel)], dtype, lambda v, m: v.cast(dtype) - m.cast(dtype))
+    made = _finished(x, deviation, (scale, channel), _along(weight, channel), _along(bias, channel))
+    if len(c.op.results) == 1:
+        return [made]
+    if running_mean is not None:
+        return [made, *(Tensor(empty((0,), [], c.dtype(i)), c.dtype(i), (0,)) for i in (1, 2))]
+    return [made, *(shaped(t, c.dtype(i), x, [], False) for i, t in ((1, center), (2, scale)))]
+
+
+def _group_norm(c: Call, groups: int, weight: int, bias: int, eps: int) -> list[Tensor]:
+    """Operands by position. Each of the groups of channels, and all that follows, is standardised."""
+    x, count = c.tensor(0), c.known(groups)
+    if type(count) is not int or None in x.sizes[1:]:
+        raise NotHandled
+    known = [s for s in x.sizes[1:] if s is not None]
+    size = math.prod(known) // count
+    grouped = reshaped(x, (x.sizes[0], count, size), [x.length(0), count, size])
+    deviation, center, scale = _standardised(grouped, [2], _epsilon(c, eps))
+    flat = pointwise(grouped, [_all(deviation), (scale, [0, 1])], deviation.dtype, lambda v, r: v * r)
+    back = reshaped(flat, x.sizes, x.lengths)
+    one = pointwise(x, [_all(back), *(p for p in (_along(c.optional_tensor(weight), [1]), _along(c.optional_tensor(bias), [1])) if p is not None)],
+                    x.dtype, _affine(c.optional_tensor(weight) is not None, c.optional_tensor(bias) is not None))  # fmt: skip
+    if len(c.op.results) == 1:
+        return [one]
+    return [one, shaped(center, c.dtype(1), grouped, [2], False), shaped(scale, c.dtype(2), grouped, [2], False)]
+
+
+def _affine(weighted: bool, biased: bool) -> Callable[..., Scalar]:
+    def body(v: Scalar, *rest: Scalar) -> Scalar:
+        left = list(rest)
+        if weighted:
+            v = v * left.pop(0)
+        return v + left.pop(0) if biased else v
+
+    return body
 
 
 LOWERINGS: dict[str, Lowering] = {
@@ -69,7 +158,12 @@ LOWERINGS: dict[str, Lowering] = {
     "aten._softmax": _softmax(False),
     "aten.log_softmax.int": _softmax(True),
     "aten._log_softmax": _softmax(True),
-    "aten.layer_norm": _native_layer_norm,
-    "aten.native_layer_norm": _native_layer_norm,
+    "aten.layer_norm": _layer_norm,
+    "aten.native_layer_norm": _layer_norm,
+    "aten.rms_norm": _rms_norm,
+    "aten.batch_norm": _batch_norm,
+    "aten.native_batch_norm": _batch_norm,
+    "aten.group_norm": lambda c: _group_norm(c, 1, 2, 3, 4),
+    "aten.native_group_norm": lambda c: _group_norm(c, 6, 1, 2, 7),
 }
 

@@ -12,8 +12,8 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
-from tierup.lowering.pointwise.scalar import Number, Scalar
-from tierup.lowering.reductions.call import Call, Lowering, axes_of
+from tierup.lowering.call import Call, Lowering, axes_of
+from tierup.lowering.pointwise.scalar import Number, Scalar, select
 from tierup.lowering.tensors import Tensor, widened
 
 
@@ -129,9 +129,22 @@ def _count_nonzero(c: Call) -> list[Tensor]:
     return [total(x, axes, dtypes.i64, lambda v: v.cast(dtypes.bool_))]
 
 
+def _trace(c: Call) -> list[Tensor]:
+    """The sum over a matrix's elements, those off the main diagonal being nothing."""
+    x, target = c.tensor(0), c.dtype()
+    dtype = widened(target)
+
+    def step(v: Scalar, acc: list[Scalar]) -> list[Scalar]:
+        row, column = (Scalar(b.index_to_i64(b.loop_index(i)), dtypes.i64) for i in (0, 1))
+        return [select(row.equals(column), acc[0] + v.cast(target).cast(dtype), acc[0])]
+
+    return [shaped(tensors.reduce(x, [0, 1], [(0, dtype)], step)[0], target, x, [0, 1], False)]
+
+
 LOWERINGS: dict[str, Lowering] = {
     "aten.sum": _sum_all,
     "aten.sum.dim_IntList": _sum_dims,
+    "aten.trace": _trace,
     "aten.prod": _prod_all,
     "aten.prod.dim_int": _prod_dim,
     "aten.mean": _mean_all,

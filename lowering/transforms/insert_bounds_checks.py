@@ -186,5 +186,6 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.pow.int_float": _power_of_zero,
     "prim.RaiseException": _raise,
     "aten.select.int": _select,
+    "aten.select_copy.int": _select,
     "aten.select_scatter": _select,
 }

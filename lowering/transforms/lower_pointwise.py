@@ -19,7 +19,17 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import pointwise
-from tierup.lowering.pointwise.context import Context, Known, NotHandled, builtin_tensor, builtin_type, candidate, load_casts, parameter, tensor_type
+from tierup.lowering.pointwise.context import (
+    Context,
+    Known,
+    NotHandled,
+    builtin_tensor,
+    builtin_type,
+    candidate,
+    load_casts,
+    parameter,
+    tensor_type,
+)
 from tierup.lowering.pointwise.scalar import Scalar
 
 

@@ -1,8 +1,8 @@
 """tierup-verify-lowered: no op of the torch dialect computes any more.
 
-Runs after the conversions out of the torch dialect, before the types are converted: an op that is still there has no lowering
-for its types, and this pass names it instead of letting a type conversion fail on what surrounds it. Constants, lists and
-casts that nothing uses are left to the next clean-up.
+Runs after our lowerings out of the torch dialect, before the types are converted: an op that is still there has no lowering for its
+types, and this pass names it. Literals and assertions are converted after it; constants, lists and casts that nothing uses are
+left to the next clean-up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.origins import Origin, origin
 
 _HARMLESS = ("torch.constant.", "torch_c.", "torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.symbolic_int",
-             "torch.bind_symbolic_shape", "torch.derefine")  # fmt: skip
+             "torch.bind_symbolic_shape", "torch.derefine", "torch.vtensor.literal", "torch.runtime.assert")  # fmt: skip
 
 
 class NotLowered(PassFailure):
@@ -35,6 +35,6 @@ class VerifyLowered(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
-            if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and any(len(list(r.uses)) for r in op.results):
+            if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and (not op.results or any(len(list(r.uses)) for r in op.results)):
                 shown = ", ".join(str(v.type) for v in op.operands)
                 raise NotLowered(op, f"has no lowering for operands ({shown})")

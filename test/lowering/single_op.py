@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-
 from kernel_harness import Failed, call, fill, spec_of
+
 from tierup.dialect import dtypes, optable
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.lowering.abi import ArgumentSpec, Request
 from tierup.lowering.compile import compile
-from tierup.lowering.signature import argument_type
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Operands:
             items = [self.name(v) for v in value]
             kinds = {t for _, t in items}
             if any(isinstance(v, np.ndarray) for v in value):
+                items = [(n, "!torch.vtensor" if t.startswith("$") else t) for n, t in items]
                 element = "optional<vtensor>" if any(v is None for v in value) else "vtensor"
                 if element.startswith("opt"):
                     items = [self._derefined(n, t) for n, t in items]
@@ -85,10 +86,9 @@ def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbo
     specs = [spec_of(a, [f"s{d}" if d >= 2 else d for d in a.shape] if symbolic else None) for a in made.arrays]
     returned = ", ".join(f"%r#{i}" for i in range(len(outs)))
     body = "\n".join(made.lines)
-    signature = ", ".join(f"%a{i}: {argument_type(s)}" for i, s in enumerate(specs))
+    signature = ", ".join(f"%a{i}: !torch.vtensor" for i in range(len(specs)))
     text = f"func.func @main({signature}) -> ({', '.join(outs)}) {{\n{body}\n  return {returned} : {', '.join(outs)}\n}}"
-    for i, spec in enumerate(specs):
-        text = text.replace(f"$t{i}", argument_type(spec))
+    text = re.sub(r"\$t\d+", "!torch.vtensor", text)
     with thread_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         fill(module.body.operations[0].operation, specs)

@@ -1,0 +1,153 @@
+"""repeat, roll, flip, tril and their kin: each element's source worked out from its position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering import sizes, tensors
+from tierup.lowering.call import Call, Lowering
+from tierup.lowering.movement.views import axis_of
+from tierup.lowering.pointwise.context import NotHandled
+from tierup.lowering.pointwise.scalar import Scalar, constant, select
+from tierup.lowering.sizes import Size
+from tierup.lowering.tensors import Tensor
+
+
+def _read(c: Call, x: Tensor, lengths: list[Size], source: Callable[[list[ir.Value]], list[Size]]) -> Tensor:
+    """A tensor whose element at some position is x's at `source(position)`."""
+    known = c.sizes()
+    values = [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
+    if 0 in x.sizes:
+        dynamic = [sizes.value(v) for v, k in zip(values, known, strict=True) if k is None]
+        return Tensor(tensors.empty(known, dynamic, x.dtype), x.dtype, known)
+    return tensors.made(known, values, x.dtype, lambda at: tensors.element(x, source(at)))
+
+
+def _repeat(c: Call) -> Tensor:
+    x, counts = c.tensor(0), c.ints(1)
+    if counts is None:
+        raise NotHandled
+    counts = [1] * (x.rank - len(counts)) + counts  # tile may name fewer axes
+    lead = len(counts) - x.rank
+    lengths = [n if i < lead else sizes.mul(x.length(i - lead), n) for i, n in enumerate(counts)]
+
+    def source(at: list[ir.Value]) -> list[Size]:
+        return [at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else sizes.remainder(at[i + lead], x.length(i)) for i in range(x.rank)]
+
+    return _read(c, x, lengths, source)
+
+
+def _repeat_interleave(c: Call) -> Tensor:
+    x, times = c.tensor(0), c.known(1)
+    if type(times) is not int or times < 1 or c.known(2) is None or not x.rank:
+        raise NotHandled
+    axis = axis_of(c, 2, x.rank)
+    lengths = x.lengths
+    lengths[axis] = sizes.mul(lengths[axis], times)
+    return _read(c, x, lengths, lambda at: [sizes.divided(v, times) if i == axis else v for i, v in enumerate(at)])
+
+
+def _roll(c: Call) -> Tensor:
+    x, shifts, axes = c.tensor(0), c.ints(1), c.ints(2)
+    if not shifts or not axes or len(shifts) != len(axes):
+        raise NotHandled
+    by: dict[int, int] = {}
+    for axis, shift in zip(axes, shifts, strict=True):
+        by[axis % x.rank] = by.get(axis % x.rank, 0) + shift
+
+    def source(at: list[ir.Value]) -> list[Size]:
+        found: list[Size] = []
+        for i, position in enumerate(at):
+            if i not in by:
+                found.append(position)
+                continue
+            length = x.length(i)
+            # (position - shift) mod length, of numbers that are not negative
+            behind = sizes.remainder(abs(by[i]), length)
+            ahead = sizes.sub(length, behind) if by[i] > 0 else behind
+            found.append(sizes.remainder(sizes.add(position, ahead), length))
+        return found
+
+    return _read(c, x, x.lengths, source)
+
+
+def _flip(c: Call) -> Tensor:
+    x, axes = c.tensor(0), c.ints(1)
+    if axes is None:
+        raise NotHandled
+    flipped = {a % max(x.rank, 1) for a in axes}
+    return _read(c, x, x.lengths, lambda at: [sizes.sub(sizes.sub(x.length(i), 1), v) if i in flipped else v for i, v in enumerate(at)])
+
+
+def _triangle(lower_part: bool) -> Lowering:
+    """Elements on one side of a diagonal; zeros on the other."""
+
+    def lower(c: Call) -> Tensor:
+        x, diagonal = c.tensor(0), c.known(1)
+        if type(diagonal) is not int:
+            raise NotHandled
+
+        def keep(v: Scalar) -> Scalar:
+            row, column = (Scalar(b.index_to_i64(b.loop_index(x.rank - i)), dtypes.i64) for i in (2, 1))
+            kept = column - row <= diagonal if lower_part else column - row >= diagonal
+            return select(kept, v, constant(0, x.dtype))
+
+        return tensors.pointwise(x, [(x, range(x.rank))], x.dtype, keep)
+
+    return lower
+
+
+def _diag_embed(c: Call) -> Tensor:
+    x, offset = c.tensor(0), c.known(1)
+    known = c.sizes()
+    first, second = axis_of(c, 2, len(known)), axis_of(c, 3, len(known))
+    if type(offset) is not int:
+        raise NotHandled
+    side = sizes.add(x.length(x.rank - 1), abs(offset))
+    kept = [i for i in range(len(known)) if i not in (first, second)]
+    lengths: list[Size] = [side] * len(known)
+    for axis, length in zip(kept, x.lengths, strict=False):
+        lengths[axis] = length
+    values = [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
+    if 0 in x.sizes:
+        dynamic = [sizes.value(v) for v, k in zip(values, known, strict=True) if k is None]
+        return Tensor(tensors.filled(known, dynamic, constant(0, x.dtype)), x.dtype, known)
+
+    def body(at: list[ir.Value]) -> Scalar:
+        row, column = (Scalar(b.index_to_i64(at[i]), dtypes.i64) for i in (first, second))
+        on = (column - row).equals(offset)
+        along = sizes.sub(at[first], max(-offset, 0))
+        inside = sizes.greatest(sizes.least(along, sizes.sub(x.length(x.rank - 1), 1)), 0)  # what is not on it is not taken
+        return select(on, tensors.element(x, [*(at[i] for i in kept), inside]), constant(0, x.dtype))
+
+    return tensors.made(known, values, x.dtype, body)
+
+
+def _prelu(c: Call) -> Tensor:
+    """x where positive, else weight*x; the weights run along axis 1 (axis 0 of a vector)."""
+    x, weight = c.tensor(0), c.tensor(1)
+    dtype = tensors.widened(x.dtype)
+    along = [] if 1 in weight.sizes or not weight.rank else [1 if x.rank > 1 else 0]
+    used = weight if along or not weight.rank else tensors.squeezed(weight, [])
+
+    def body(v: Scalar, w: Scalar) -> Scalar:
+        wide = v.cast(dtype)
+        return select(wide > 0, wide, w.cast(dtype) * wide)
+
+    return tensors.pointwise(x, [(x, range(x.rank)), (used, along)], x.dtype, body)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "aten.repeat": _repeat,
+    "aten.tile": _repeat,
+    "aten.repeat_interleave.self_int": _repeat_interleave,
+    "aten.roll": _roll,
+    "aten.flip": _flip,
+    "aten.tril": _triangle(True),
+    "aten.triu": _triangle(False),
+    "aten.diag_embed": _diag_embed,
+    "aten.prelu": _prelu,
+}
