@@ -29,6 +29,12 @@ def _fill(c: Context) -> Scalar:
     return value
 
 
+def _copy(c: Context) -> Scalar:
+    value = c.operand(1, c.result)
+    assert value is not None
+    return value
+
+
 def _convert(c: Context) -> Scalar:
     return c.own(0).cast(c.result)
 
@@ -49,6 +55,7 @@ RECIPES: dict[str, Recipe] = {
     **{f"aten.fill.{k}": _fill for k in ("Scalar", "Tensor")},
     **{name: _convert for name in ("aten.to.dtype", "aten.to.dtype_layout", "aten.to.other", "aten.to.prim_Device", "aten.to.device",
                                    "aten.type_as", "aten._to_copy", "prims.convert_element_type", "aten.clone")},
+    "aten.copy": _copy,
     "aten.nan_to_num": _nan_to_num,
 }  # fmt: skip
 
