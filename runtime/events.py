@@ -52,7 +52,7 @@ class Event:
     def __str__(self) -> str:
         parts = [f"call {self.call}: {self.function}: {self.kind.value}"]
         if self.guard:
-            parts.append(f"{self.guard} expected {self.expected}, got {self.actual}")
+            parts.append(f"{self.guard} expected {self.expected}, got {self.actual}" if self.expected else self.guard)
         if self.reason:
             parts.append(self.reason.sentence)
         if self.line:

@@ -1,0 +1,309 @@
+"""The life of a function: which tier answers which call, what is counted, and what users are told."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import tierup
+from tierup.dialect.reasons import Reason
+from tierup.runtime.events import EventKind
+
+SCALE = 2.0
+WEIGHTS = np.arange(4, dtype=np.float32)
+
+
+def chain(a, b, c):
+    return a * b + c
+
+
+def both(a, b):
+    return a + b, a - b
+
+
+def scaled(x):
+    return x * SCALE
+
+
+def weighted(x):
+    return x * WEIGHTS
+
+
+def power(x, n: int):
+    for _ in range(n):
+        x = x * 2
+    return x
+
+
+def keyword(x, *, scale=3.0, shift=None):
+    y = x * scale
+    return y if shift is None else y + shift
+
+
+def tree(params, x):
+    return {"y": x @ params["w"] + params["b"], "n": x.shape[0]}
+
+
+def gathered(x, i):
+    return x[i]
+
+
+def step(w, g):
+    w -= 0.5 * g
+
+
+def f32(*shape, start=0):
+    return np.arange(start, start + int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def counts(f):
+    s = f.stats()
+    return {name: n for name in ("hits", "misses", "profiled_runs", "interpreted", "compiles", "versions") if (n := getattr(s, name))}
+
+
+def test_first_call_profiles_second_compiles_and_hits():
+    f = tierup.jit(chain)
+    a = f32(4)
+    for expected in ({"profiled_runs": 1}, {"profiled_runs": 1, "hits": 1, "compiles": 1, "versions": 1}):
+        np.testing.assert_array_equal(f(a, a, a), a * a + a)
+        assert counts(f) == expected
+
+
+def test_a_third_shape_is_served_by_a_symbolic_version():
+    f = tierup.jit(chain)
+    for n in (4, 4, 6, 6, 9, 11, 13):
+        a = f32(n)
+        np.testing.assert_array_equal(f(a, a, a), a * a + a)
+    assert counts(f) == {"profiled_runs": 1, "misses": 1, "hits": 5, "compiles": 3, "versions": 3}
+    assert [v.bet.kind for v in f.versions] == ["static", "static", "dynamic"]
+
+
+def test_a_miss_names_the_guard_the_line_and_both_values():
+    f, seen = tierup.jit(chain), []
+    with tierup.events.subscribe(seen.append):
+        for n in (4, 4, 6):
+            f(f32(n), f32(n), f32(n))
+    (miss,) = [e for e in seen if e.kind is EventKind.MISS]
+    assert (miss.guard, miss.expected, miss.actual) == ("a: dim 0", "4", "6")
+    assert miss.reason is Reason.WRONG_SIZE
+    assert "test_function.py:" in miss.line
+
+
+@pytest.mark.parametrize("other", [f32(4).astype(np.float64), f32(4, 1), f32(8)[::2], np.float32(3)], ids=["dtype", "rank", "strides", "scalar"])
+def test_arguments_of_another_kind_are_never_run_by_the_wrong_version(other):
+    f = tierup.jit(chain)
+    a = f32(4)
+    f(a, a, a), f(a, a, a)
+    hits = f.stats().hits
+    got, expected = f(other, a, a), other * a + a
+    np.testing.assert_array_equal(got, expected)
+    assert got.dtype == expected.dtype
+    assert f.stats().hits == hits
+    f(a, a, a)
+    assert f.stats().hits == hits + 1
+
+
+def test_several_results_come_back_as_the_function_returns_them():
+    f = tierup.jit(both)
+    a = f32(3)
+    for _ in range(3):
+        s, d = f(a, a)
+    np.testing.assert_array_equal(s, a + a)
+    np.testing.assert_array_equal(d, a - a)
+    assert f.stats().hits == 2
+
+
+def test_a_global_number_that_changes_is_seen(monkeypatch):
+    f = tierup.jit(scaled)
+    a = f32(4)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a), a * 2)
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a), a * 5)
+
+
+def test_a_global_array_is_read_at_every_call(monkeypatch):
+    f = tierup.jit(weighted)
+    a = f32(4)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a), a * WEIGHTS)
+    monkeypatch.setitem(globals(), "WEIGHTS", WEIGHTS + 1)
+    hits = f.stats().hits
+    np.testing.assert_array_equal(f(a), a * WEIGHTS)
+    assert f.stats().hits == hits + 1
+
+
+def test_an_int_argument_is_not_baked_in():
+    f = tierup.jit(power)
+    a = f32(4)
+    for n in (3, 3, 5, 0, -2):
+        np.testing.assert_array_equal(f(a, n), a * 2.0 ** max(n, 0))
+    assert f.stats().hits == 4
+
+
+def test_keywords_defaults_and_none():
+    f = tierup.jit(keyword)
+    a = f32(4)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a), a * 3.0)
+        np.testing.assert_array_equal(f(a, scale=2.0, shift=a), a * 2 + a)
+    assert f.stats().hits == 4
+
+
+def test_trees_go_in_and_out():
+    f = tierup.jit(tree)
+    params, x = {"w": f32(4, 3), "b": f32(3)}, f32(2, 4)
+    for _ in range(3):
+        out = f(params, x)
+    np.testing.assert_allclose(out["y"], x @ params["w"] + params["b"], rtol=1e-6)
+    assert out["n"] == 2
+    assert f.stats().hits == 2
+
+
+def test_an_error_in_native_code_is_the_one_of_numpy_with_the_users_line():
+    f = tierup.jit(gathered)
+    x = f32(5)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, np.array([0, -1])), x[[0, -1]])
+    assert f.stats().hits == 2
+    with pytest.raises(IndexError, match=r"index 7 is out of bounds.*test_function.py:\d+: return x\[i\]"):
+        f(x, np.array([0, 7]))
+    assert f.stats().bailouts == 1
+    np.testing.assert_array_equal(f(x, np.array([1, 2])), x[[1, 2]])
+
+
+def test_writes_to_an_argument_are_seen_by_the_caller_in_every_tier():
+    f = tierup.jit(step)
+    w, g = f32(4), np.ones(4, np.float32)
+    for i in range(4):
+        assert f(w, g) is None
+        np.testing.assert_array_equal(w, f32(4) - 0.5 * (i + 1))
+    assert f.stats().hits == 3
+
+
+def test_overlapping_arguments_of_a_writing_function_are_left_to_tier_0():
+    f = tierup.jit(step)
+    for _ in range(3):
+        f(f32(4), np.ones(4, np.float32))
+    hits, memory = f.stats().hits, f32(5)
+    expected = memory.copy()
+    step(expected[1:], expected[:-1])
+    f(memory[1:], memory[:-1])
+    np.testing.assert_array_equal(memory, expected)
+    assert f.stats().hits == hits
+
+
+def test_a_read_only_argument_that_is_written_is_an_error_in_every_tier():
+    f = tierup.jit(step)
+    for _ in range(3):
+        f(f32(4), np.ones(4, np.float32))
+    fixed = f32(4)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        f(fixed, np.ones(4, np.float32))
+
+
+def test_optimize_false_interprets_even_when_a_version_exists():
+    f = tierup.jit(chain)
+    a = f32(4)
+    f(a, a, a), f(a, a, a)
+    with tierup.options(optimize=False):
+        f(a, a, a)
+    assert counts(f)["interpreted"] == 1
+    f(a, a, a)
+    assert f.stats().hits == 2
+
+
+def test_the_python_entry_hits_as_the_native_one_does():
+    f = tierup.jit(chain, entry="python")
+    a = f32(4)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a, a, a), a * a + a)
+    assert counts(f) == {"profiled_runs": 1, "hits": 2, "compiles": 1, "versions": 1}
+
+
+def test_versions_beyond_the_bound_are_evicted():
+    f = tierup.jit(chain, max_versions=1, fusion_strategy=[("static", 5)])
+    for n in (4, 4, 6, 6, 6):
+        f(f32(n), f32(n), f32(n))
+    assert len(f.versions) == 1
+    assert any(e.kind is EventKind.EVICTED for e in f._executors[0].events)
+
+
+def test_reset_starts_again():
+    f = tierup.jit(chain)
+    a = f32(4)
+    f(a, a, a), f(a, a, a)
+    f.reset()
+    assert f.stats().calls == 0
+    assert not f.versions
+    f(a, a, a), f(a, a, a)
+    assert counts(f) == {"profiled_runs": 1, "hits": 1, "compiles": 1, "versions": 1}
+
+
+def test_calls_are_the_sum_of_the_disjoint_counts():
+    f = tierup.jit(chain)
+    n_calls = 0
+    for n in (4, 4, 6, 7, 7, 8, 9, 4):
+        f(f32(n), f32(n), f32(n))
+        n_calls += 1
+    assert f.stats().calls == n_calls
+
+
+def test_wrong_arguments_name_the_function_and_leave_it_working():
+    f = tierup.jit(chain)
+    a = f32(4)
+    for _ in range(3):
+        with pytest.raises(TypeError, match=r"chain\(a, b, c\): missing a required argument: 'c'"):
+            f(a, a)
+        with pytest.raises(TypeError, match="complex"):
+            f(a, a, 1j)
+        np.testing.assert_array_equal(f(a, a, a), a * a + a)
+    assert f.stats().hits == 2
+
+
+def test_plan_source_graph_and_explain_show_what_happened():
+    f = tierup.jit(chain)
+    with pytest.raises(RuntimeError, match="no compiled version"):
+        f.plan()
+    a = f32(4)
+    f(a, a, a), f(a, a, a)
+    assert "torch.aten.mul.Tensor" in f.graph
+    assert "mul(a, b)" in f.source()
+    assert "!torch.vtensor<[4],f32>" in f.plan("specialized")
+    assert "linalg.generic" in f.plan("linalg")
+    assert "define" in f.plan("llvm")
+    assert "1 versions" in f.explain()
+    with pytest.raises(ValueError, match="linalg"):
+        f.plan("linlag")
+
+
+def test_two_threads_get_right_answers_while_versions_appear():
+    f = tierup.jit(chain)
+    wrong = []
+
+    def work(seed):
+        for i in range(60):
+            a = f32(2 + (i * seed) % 7, start=seed)
+            if not np.array_equal(f(a, a, a), a * a + a):
+                wrong.append((seed, i))
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in (1, 3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+    assert f.stats().calls == 120
+
+
+def test_a_dropped_function_is_freed():
+    f = tierup.jit(chain)
+    a = f32(4)
+    f(a, a, a), f(a, a, a)
+    gone = weakref.ref(f)
+    del f
+    gc.collect()
+    assert gone() is None
