@@ -143,14 +143,15 @@ def _terminator(function: ir.Operation) -> ir.Operation:
 
 
 def sweep(function: ir.Operation) -> None:
-    """Erase torch ops whose results nobody uses. Checks have no results, so they stay."""
+    """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
     for op in reversed(list(b.walk(function))):
-        if op.name.startswith(_PURE) and op.results and not any(len(list(r.uses)) for r in op.results):
+        unused = op.results and not any(len(list(r.uses)) for r in op.results)
+        if op.name == "torch.bind_symbolic_shape" or (op.name.startswith(_PURE) and unused):
             op.erase()
 
 
 _PURE = ("torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
-         "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.prim.tolist", "torch.prim.dtype")  # fmt: skip
+         "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int", "torch.prim.tolist", "torch.prim.dtype")  # fmt: skip
 
 _COMPUTED = {
     ResultKind.BUFFER: "buffer",
