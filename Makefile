@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := $(BIN)/python -m pytest -q --tb=short
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-torch bench lint exhaustive clean
 .DELETE_ON_ERROR:
