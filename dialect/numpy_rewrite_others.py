@@ -9,7 +9,7 @@ from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrite_pointwise import Rewrite, as_is
 from tierup.dialect.numpy_site import Keep, Site
-from tierup.dialect.values import Bool, Float, Int, NoneValue
+from tierup.dialect.values import Float, Int, List, NoneValue
 
 _HALF = (dtypes.f16, dtypes.bf16)
 
@@ -52,11 +52,12 @@ def spread(site: Site) -> list[ir.Value]:
 
 
 def norm(site: Site) -> list[ir.Value]:
-    """The 2-norm; of other orders NumPy makes matrix norms."""
+    """The 2-norm; along one axis the sum and the maximum of absolute values too. Of several axes those are matrix norms."""
     _refuse_half(site)
-    order = site.values[1]
-    if not isinstance(order, (Int, Float)) or order.value != 2:
-        raise Keep("a norm of another order than 2")
+    order, axes = site.values[1:3]
+    one_axis = isinstance(axes, List) and axes.items is not None and len(axes.items) == 1
+    if not isinstance(order, (Int, Float)) or order.value not in ((1, 2, float("inf")) if one_axis else (2,)):
+        raise Keep("a norm of this order")
     return site.again([site.cast(site.operands[0], site.dtype), *site.operands[1:]])
 
 
@@ -71,9 +72,11 @@ def extreme(site: Site) -> list[ir.Value]:
 
 
 def logical(site: Site) -> list[ir.Value]:
-    if site.dtype_of(site.operands[0]) is dtypes.bf16:
+    """any and all: of booleans, since torch's give uint8 for uint8."""
+    x = site.operands[0]
+    if site.dtype_of(x) is dtypes.bf16:
         raise Keep("NumPy's bfloat16")
-    return site.again()
+    return site.again([site.cast(x, dtypes.bool_), *site.operands[1:]])
 
 
 # --- products -----------------------------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ def dot(site: Site) -> list[ir.Value]:
         raise Keep(f"NumPy's product of {site.dtype}")
     ranks = len(site.shape_of(a)), len(site.shape_of(b))
     if 0 in ranks:
-        return [site.one("aten.mul.Tensor", a, b)]
+        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), site.integer(0), site.integer(1))]  # BLAS adds to 0.0: no -0.0
     if ranks == (1, 1):
         return [site.one("aten.dot", a, b)]
     if ranks[1] > 2:
@@ -122,18 +125,9 @@ def factory(at: int, fill: int | None = None) -> Rewrite:
             if site.is_tensor(fill):
                 raise Keep("a tensor as fill value")
             operands[fill] = site.number(fill, site.dtype)
-            if isinstance(site.known(operands[fill]), Bool):
-                operands[fill] = _int_of(site, operands[fill])
         return site.again(operands)
 
     return rewrite
-
-
-def _int_of(site: Site, flag: ir.Value) -> ir.Value:
-    known = site.known(flag)
-    if isinstance(known, Bool) and known.value is not None:
-        return site.integer(int(known.value))
-    raise Keep("a bool that the run knows as fill value")
 
 
 def arange(numbers: int) -> Rewrite:

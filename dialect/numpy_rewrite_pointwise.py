@@ -158,11 +158,16 @@ def power(site: Site) -> list[ir.Value]:
         unsigned = isinstance(exponent, Tensor) and exponent.dtype in (dtypes.u8, dtypes.bool_)
         if not unsigned and not (isinstance(exponent, Int) and isinstance(exponent.value, int) and exponent.value >= 0):
             raise Keep("an integer to a power that may be negative")
+    exponent = site.values[1]
+    if isinstance(exponent, Float) and exponent.value in (None, -0.5):
+        raise Keep("a power of -0.5, which is 1/sqrt in torch, and not for -inf and -0.0 in NumPy")
     return binary(np.power)(site)
 
 
 def sign(site: Site) -> list[ir.Value]:
-    """NaN for NaN, where torch has 0."""
+    """NaN for NaN, where torch has 0; of a zero NumPy's bfloat16 keeps the sign, others do not."""
+    if site.dtype is dtypes.bf16:
+        raise Keep("NumPy's bfloat16")
     (result,) = unary(site)
     return [_nan_through(site, result)] if site.dtype.is_float else [result]
 
@@ -198,6 +203,13 @@ def fill(site: Site) -> list[ir.Value]:
     if isinstance(known, Tensor) and known.shape != ():
         raise Keep("np.full of a tensor with dimensions")
     return site.again([site.operands[0], site.either(1, site.dtype)])
+
+
+def finite(site: Site) -> list[ir.Value]:
+    """nan_to_num; NumPy's leaves bfloat16, a foreign dtype, as it is."""
+    if site.dtype is dtypes.bf16:
+        raise Keep("NumPy's bfloat16")
+    return site.again()
 
 
 def rounded(site: Site) -> list[ir.Value]:
@@ -236,7 +248,7 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_pointwise.where": where,
     "numpy_pointwise.fill": fill,
     "numpy_pointwise.round_": rounded,
-    "numpy_pointwise.nan_to_num": as_is,
+    "numpy_pointwise.nan_to_num": finite,
     **{f"numpy_casts.{name}": as_is for name in (
         "to_dtype", "to_dtype_layout", "to_device", "to_prim_device", "to_other", "type_as", "to_copy", "convert_element_type", "copy",
     )},

@@ -14,10 +14,10 @@ import numpy as np
 from tierup.dialect import optable, torch_types
 from tierup.dialect.dims import Dim, Expr
 from tierup.dialect.dtypes import DType
-from tierup.dialect.infer import Inference
+from tierup.dialect.infer import Inference, InferenceError
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, ShapeError
-from tierup.dialect.refine import constant, refined_type
+from tierup.dialect.refined_types import constant, refined_type
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 
 
@@ -86,7 +86,10 @@ class Site:
             raise Keep(f"{name} refuses these operands: {e}") from e
         values = list(found) if isinstance(found, tuple) else [found]
         plain = ir.Type.parse("!torch.vtensor", self.op.context)
-        types = [refined_type(self.op, t, v) for t, v in zip(results or [plain] * len(values), values, strict=True)]
+        try:
+            types = [refined_type(self.op, t, v) for t, v in zip(results or [plain] * len(values), values, strict=True)]
+        except InferenceError as e:
+            raise Keep(f"torch's {name} {e}") from e
         op = ir.Operation.create(f"torch.{name}", results=types, operands=list(operands), loc=self.op.location, ip=self._ip).operation
         return self._record(op, values)
 
@@ -150,7 +153,7 @@ class Site:
         owner = self.operands[i].owner
         if isinstance(owner, ir.Block) or owner.operation.name != "torch.prim.ListConstruct":
             raise Keep("the items of a list are not known")
-        return list(owner.operation.operands)
+        return [_underived(v) for v in owner.operation.operands]
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
@@ -176,16 +179,22 @@ class Site:
         self.made.clear()
 
 
+def _underived(value: ir.Value) -> ir.Value:
+    """What a `torch.derefine` to an optional holds."""
+    owner = value.owner
+    return owner.operation.operands[0] if not isinstance(owner, ir.Block) and owner.operation.name == "torch.derefine" else value
+
+
 def _converted(value: Any, dtype: DType) -> Value:
     """A number as NumPy converts it to a dtype, as a Python number that is exactly that."""
     try:
         with np.errstate(all="ignore"):
             exact = np.asarray(value, dtype.numpy)
-    except OverflowError as e:
+    except (OverflowError, ValueError) as e:  # out of range; NaN to an integer
         raise Keep(str(e)) from e
     if dtype.is_float:
         return Float(float(exact))
-    return Bool(bool(exact)) if dtype.name == "bool" else Int(int(exact))
+    return Int(int(exact))  # of a bool too: the torch dialect's scalar operands are numbers
 
 
 def same_shape(a: Tensor, b: Tensor) -> bool:

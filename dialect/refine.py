@@ -19,9 +19,8 @@ from tierup.dialect.infer import Inference, InferenceError, infer_function, refi
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes import functions as functions_of
-from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
-
-_SCALAR_TYPES: dict[type, str] = {Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", NoneValue: "!torch.none"}
+from tierup.dialect.refined_types import cast, constant, refined_type
+from tierup.dialect.values import Bool, Tensor, Value
 
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
 _PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
@@ -72,25 +71,6 @@ def fix(argument: ir.Value, value: Value) -> None:
         argument.replace_all_uses_with(cast(made, argument.type, _after(made)))
 
 
-def constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
-    """A constant for a scalar whose value is known, else None."""
-    with ir.Location.unknown(ip.block.owner.context):
-        attribute: ir.Attribute
-        if isinstance(value, Bool) and value.value is not None:
-            attribute = ir.BoolAttr.get(value.value)
-        elif isinstance(value, Int) and isinstance(value.value, int):
-            attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.value)
-        elif isinstance(value, Float) and value.value is not None:
-            attribute = ir.FloatAttr.get(ir.F64Type.get(), value.value)
-        elif isinstance(value, NoneValue):
-            return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")], ip=ip).result
-        else:
-            return None
-        type_ = _SCALAR_TYPES[type(value)]
-        name = "torch.constant." + type_.removeprefix("!torch.")
-        return ir.Operation.create(name, results=[ir.Type.parse(type_)], attributes={"value": attribute}, ip=ip).result
-
-
 def splice(block: ir.Block, inference: Inference) -> None:
     """Replace every prim.If whose condition is known by the arm that is taken. `inference` forgets the values that go."""
     for view in list(block.operations):
@@ -125,36 +105,6 @@ def _ops_of(region: ir.Region) -> Iterator[ir.Operation]:
 
 
 # --- types ---------------------------------------------------------------------------------------------------------------
-
-
-def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
-    """`type_` with what `value` adds. Raises InferenceError at `op` where the two contradict each other."""
-    text = str(type_)
-    if isinstance(value, Tensor) and torch_types.is_value_tensor(type_):
-        return _tensor_type(op, type_, value)
-    if text == "!torch.number" and isinstance(value, (Int, Float, Bool)):
-        return ir.Type.parse(_SCALAR_TYPES[type(value)], type_.context)
-    if text.startswith("!torch.optional<"):
-        if isinstance(value, NoneValue):
-            return ir.Type.parse(_SCALAR_TYPES[NoneValue], type_.context)
-        if isinstance(value, (Tensor, Int, Float, Bool)):
-            return refined_type(op, ir.Type.parse(torch_types.elements(text)[0], type_.context), value)
-    return type_
-
-
-def _tensor_type(op: ir.Operation, type_: ir.Type, value: Tensor) -> ir.Type:
-    sizes, dtype = torch_types.parse_tensor(str(type_))
-    shape = value.shape
-    if sizes is not None and shape is not None:
-        clash = len(sizes) != len(shape) or any(isinstance(b, int) and a not in (None, b) for a, b in zip(sizes, shape, strict=True))
-        if clash or (dtype is not None and value.dtype not in (None, dtype)):
-            raise InferenceError(op, f"has a value of type {torch_types.tensor_type(value)} where its type says {type_}")
-        shape = tuple(b if a is None else a for a, b in zip(sizes, shape, strict=True))
-    elif dtype is not None and value.dtype not in (None, dtype):
-        raise InferenceError(op, f"has a value of type {torch_types.tensor_type(value)} where its type says {type_}")
-    elif sizes is not None:
-        shape = tuple(symbol("unknown", 0) if size is None else size for size in sizes)  # spelled ? in the type
-    return torch_types.tensor_type(Tensor(dtype or value.dtype, shape), context=type_.context)
 
 
 def type_argument(func: ir.Operation, argument: ir.Value, value: Value) -> None:
@@ -225,21 +175,6 @@ def _after(value: ir.Value) -> ir.InsertionPoint:
 def _recast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> None:
     made = cast(value, type_, ip)
     value.replace_all_uses_except(made, made.owner.operation)
-
-
-def cast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
-    """`value` as a `type_`, which knows more or less of the same thing."""
-    if value.type == type_:
-        return value
-    if torch_types.is_tensor(value.type) and torch_types.is_tensor(type_):
-        name = "torch.tensor_static_info_cast"
-    elif str(type_) == "!torch.number" or str(type_).startswith("!torch.optional<"):
-        name = "torch.derefine"
-    else:
-        name = "torch.prim.unchecked_cast"
-    owner = value.owner
-    location = ir.Location.unknown(value.context) if isinstance(owner, ir.Block) else owner.location
-    return ir.Operation.create(name, results=[type_], operands=[value], loc=location, ip=ip).result
 
 
 def match_edges(ops: Iterable[ir.Operation], functions: Mapping[str, ir.Operation]) -> None:

@@ -35,18 +35,24 @@ class ExplicitPromotion(Pass):
     """Rewrite ops under NumPy's dtype rules into torch ops with explicit casts."""
 
     name = "tierup-explicit-promotion"
+    groups_only: bool = False  # leave what is outside fusion groups, where types are not known
 
     def run_on_function(self, func: ir.Operation) -> None:
-        marked = [op for op in walk(func) if PROMOTION in op.attributes]
+        marked = self._marked(func)
         if not marked:
             return
         try:
             inference = infer_function(func, symbols.argument_values(func), callees(func))
         except InferenceError as e:
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
-        splice(func.regions[0].blocks[0], inference)
-        for op in [op for op in walk(func) if PROMOTION in op.attributes]:
+        if not self.groups_only:  # groups have lost theirs when their checks were inserted
+            splice(func.regions[0].blocks[0], inference)
+        for op in self._marked(func):
             _rewrite(op, inference)
+
+    def _marked(self, func: ir.Operation) -> list[ir.Operation]:
+        roots = [op for op in walk(func) if op.name == "tierup.fusion_group"] if self.groups_only else [func]
+        return [op for root in roots for op in walk(root) if PROMOTION in op.attributes]
 
 
 def _rewrite(op: ir.Operation, inference: Inference) -> None:

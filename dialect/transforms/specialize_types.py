@@ -33,6 +33,7 @@ from tierup.dialect.dims import symbol
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Fact, ProfiledScalar
+from tierup.dialect.refined_types import cast, refined_type
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.dialect.values import Bool, Float, Int, Tensor, Value
 
@@ -69,7 +70,7 @@ class SpecializeTypes(Pass):
         if self.mid_program and value not in arguments:
             known = _value(seen.get(_root(value)))
             if isinstance(known, Tensor) and torch_types.is_tensor(value.type):
-                value = refine.cast(value, refine.refined_type(op, value.type, known), ir.InsertionPoint(op))
+                value = cast(value, refined_type(op, value.type, known), ir.InsertionPoint(op))
         op.results[0].replace_all_uses_with(value)
         op.erase()
 

@@ -1,0 +1,51 @@
+// RUN: tierup-opt %s --tierup-explicit-promotion --split-input-file | FileCheck %s
+
+// np.int32 + np.float32 is np.float64.
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME: %[[I:[a-z0-9]+]]: !torch.vtensor<[4],si32>, %[[X:[a-z0-9]+]]: !torch.vtensor<[4],f32>
+func.func @casts(%i: !torch.vtensor<[4],si32>, %x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f64> {
+  %int1 = torch.constant.int 1
+  // CHECK: %[[A:.*]] = torch.aten.to.dtype %[[I]]
+  // CHECK: %[[B:.*]] = torch.aten.to.dtype %[[X]]
+  // CHECK: torch.aten.add.Tensor %[[A]], %[[B]], %{{.*}} : !torch.vtensor<[4],f64>, !torch.vtensor<[4],f64>, !torch.int -> !torch.vtensor<[4],f64>
+  // CHECK-NOT: tierup.promotion
+  %0 = torch.aten.add.Tensor %i, %x, %int1 {tierup.promotion = "numpy"} : !torch.vtensor<[4],si32>, !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[4],f64>
+  return %0 : !torch.vtensor<[4],f64>
+}
+
+// -----
+// An integer by zero is 0 in NumPy.
+// CHECK-LABEL: func.func @division_by_zero
+func.func @division_by_zero(%i: !torch.vtensor<[4],si32>, %j: !torch.vtensor<[4],si32>) -> !torch.vtensor<[4],si32> {
+  // CHECK: %[[Z:.*]] = torch.aten.eq.Scalar %[[J:[a-z0-9]+]]
+  // CHECK: %[[S:.*]] = torch.aten.where.ScalarSelf %[[Z]], %{{.*}}, %[[J]]
+  // CHECK: %[[Q:.*]] = torch.aten.floor_divide %{{.*}}, %[[S]]
+  // CHECK: torch.aten.where.ScalarSelf %[[Z]], %{{.*}}, %[[Q]]
+  %0 = torch.aten.floor_divide %i, %j {tierup.promotion = "numpy"} : !torch.vtensor<[4],si32>, !torch.vtensor<[4],si32> -> !torch.vtensor<[4],si32>
+  return %0 : !torch.vtensor<[4],si32>
+}
+
+// -----
+// A power of integers may be negative, which is an error in NumPy: left to tier 0. So is what has no known dtype.
+// CHECK-LABEL: func.func @stays
+func.func @stays(%i: !torch.vtensor<[4],si32>, %x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor) {
+  // CHECK-NEXT: torch.aten.pow.Tensor_Tensor {{.*}} {tierup.promotion = "numpy"}
+  // CHECK-NEXT: torch.aten.exp {{.*}} {tierup.promotion = "numpy"}
+  // CHECK-NEXT: return
+  %0 = torch.aten.pow.Tensor_Tensor %i, %i {tierup.promotion = "numpy"} : !torch.vtensor<[4],si32>, !torch.vtensor<[4],si32> -> !torch.vtensor
+  %1 = torch.aten.exp %x {tierup.promotion = "numpy"} : !torch.vtensor -> !torch.vtensor
+  return %0, %1 : !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// One kernel serves both rules: only the attribute goes. Symbols stay symbols.
+// CHECK-LABEL: func.func @symbols
+func.func @symbols(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[?],f64> {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],si64>
+  // CHECK: torch.aten.to.dtype {{.*}} -> !torch.vtensor<[?],f64>
+  // CHECK: torch.aten.sigmoid {{.*}} : !torch.vtensor<[?],f64> -> !torch.vtensor<[?],f64>
+  %0 = torch.aten.exp %x {tierup.promotion = "numpy"} : !torch.vtensor<[?],si64> -> !torch.vtensor<[?],f64>
+  %1 = torch.aten.sigmoid %0 {tierup.promotion = "numpy"} : !torch.vtensor<[?],f64> -> !torch.vtensor<[?],f64>
+  return %1 : !torch.vtensor<[?],f64>
+}
