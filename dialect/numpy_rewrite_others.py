@@ -100,7 +100,7 @@ def dot(site: Site) -> list[ir.Value]:
         raise Keep(f"NumPy's product of {site.dtype}")
     ranks = len(site.shape_of(a)), len(site.shape_of(b))
     if 0 in ranks:
-        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), site.integer(0), site.integer(1))]  # BLAS adds to 0.0: no -0.0
+        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), site.integer(0), site.integer(1))]  # BLAS adds to 0.0
     if ranks == (1, 1):
         return [site.one("aten.dot", a, b)]
     if ranks[1] > 2:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tierup.dialect import symbols, torch_types
 from tierup.dialect.contracts import walk
 from tierup.dialect.dims import Expr, Symbol, symbol
-from tierup.dialect.infer import Inference, InferenceError, infer_function, refine
+from tierup.dialect.infer import Inference, infer_function, refine
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes import functions as functions_of

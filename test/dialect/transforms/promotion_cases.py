@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from single_op import Operands, difference, flat
+
 from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk

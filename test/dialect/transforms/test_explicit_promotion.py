@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pointwise_samples import OPS, dtype_pairs, full_range
 from promotion_cases import Case, described, differences, runs
+
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable.core import Kind

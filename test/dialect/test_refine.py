@@ -1,0 +1,100 @@
+"""refine.specialise: arguments of known value, loops that run once, optionals, wrong types."""
+
+from __future__ import annotations
+
+import pytest
+
+from tierup.dialect import dtypes
+from tierup.dialect.dims import symbol
+from tierup.dialect.infer import InferenceError
+from tierup.dialect.ir_text import parse_module, verify_module
+from tierup.dialect.refine import specialise
+from tierup.dialect.values import Bool, Int, NoneValue, Tensor, Value
+
+
+def specialised(text: str, *arguments: Value) -> tuple[str, list]:
+    module = parse_module(text)
+    with module.context:
+        ties = specialise(module.body.operations[0].operation, arguments)
+    verify_module(module)
+    return str(module), ties
+
+
+def test_symbols_are_bound_and_ties_returned() -> None:
+    text, ties = specialised(
+        """func.func @f(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
+             %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+             return %0 : !torch.vtensor
+           }""",
+        Tensor(dtypes.f32, (symbol("s0"), 4)),
+        Tensor(dtypes.f64, (symbol("s1"), 1)),
+    )
+    assert "-> !torch.vtensor<[?,4],f64>" in text
+    assert text.count("torch.bind_symbolic_shape") == 2
+    assert [(str(t.left), str(t.right)) for t in ties] == [("s0", "s1")]
+
+
+def test_a_number_of_known_value_is_a_constant_and_decides_branches() -> None:
+    text, _ = specialised(
+        """func.func @f(%x: !torch.vtensor, %c: !torch.bool, %n: !torch.int) -> !torch.vtensor {
+             %0 = torch.prim.If %c -> (!torch.vtensor) {
+               torch.prim.If.yield %x : !torch.vtensor
+             } else {
+               %1 = torch.aten.mul.Scalar %x, %n : !torch.vtensor, !torch.int -> !torch.vtensor
+               torch.prim.If.yield %1 : !torch.vtensor
+             }
+             return %0 : !torch.vtensor
+           }""",
+        Tensor(dtypes.f32, (4,)),
+        Bool(False),
+        Int(7),
+    )
+    assert "torch.prim.If" not in text
+    assert "torch.aten.mul.Scalar %arg0, %int7" in text
+
+
+def test_a_loop_that_runs_once_keeps_what_is_known_inside_and_after_it() -> None:
+    text, _ = specialised(
+        """func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
+             %true = torch.constant.bool true
+             %one = torch.constant.int 1
+             %zero = torch.constant.int 0
+             %0 = torch.prim.Loop %one, %true, init(%x) {
+             ^bb0(%i: !torch.int, %a: !torch.vtensor):
+               %t = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+               %l = torch.prim.ListConstruct %t, %x : (!torch.vtensor, !torch.vtensor) -> !torch.list<vtensor>
+               %1 = torch.aten.cat %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+               torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor)
+             } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+             return %0 : !torch.vtensor
+           }""",
+        Tensor(dtypes.f32, (3, 2)),
+    )
+    assert "^bb0(%arg1: !torch.int, %arg2: !torch.vtensor<[?,2],f32>)" in text
+    assert "-> !torch.vtensor<[3,2],f32>" in text  # the tanh inside
+    assert "return %{} : !torch.vtensor<[6,2],f32>".format(text.split("return %")[1].split(" ")[0]) in text
+
+
+def test_an_optional_that_is_none_takes_its_branch() -> None:
+    text, _ = specialised(
+        """func.func @f(%x: !torch.vtensor, %o: !torch.optional<vtensor>) -> !torch.vtensor {
+             %none = torch.constant.none
+             %c = torch.aten.__is__ %o, %none : !torch.optional<vtensor>, !torch.none -> !torch.bool
+             %0 = torch.prim.If %c -> (!torch.vtensor) {
+               torch.prim.If.yield %x : !torch.vtensor
+             } else {
+               %1 = torch.prim.unchecked_cast %o : !torch.optional<vtensor> -> !torch.vtensor
+               torch.prim.If.yield %1 : !torch.vtensor
+             }
+             return %0 : !torch.vtensor
+           }""",
+        Tensor(dtypes.f32, (4,)),
+        NoneValue(),
+    )
+    assert "torch.prim.If" not in text
+    assert "return %arg0 : !torch.vtensor<[4],f32>" in text
+
+
+def test_an_argument_that_contradicts_its_type_is_refused() -> None:
+    with pytest.raises(InferenceError, match="where its type says"):
+        specialised("func.func @f(%x: !torch.vtensor<[4],f32>) { return }", Tensor(dtypes.f32, (5,)))
