@@ -115,7 +115,7 @@ def describe(event: tierup.events.Event) -> str:
     if event.guard and event.expected:
         return f"{event.kind.value}: {event.guard} expected {event.expected}, got {event.actual}"
     took = f" ({event.milliseconds:.0f} ms)" if event.milliseconds else ""
-    return f"{event.kind.value}: {event.reason.sentence if event.reason else event.action}{took}"
+    return (f"{event.kind.value}: {event.reason.sentence}" if event.reason else event.action) + took
 
 
 def train_epoch(step: Callable, p: Parameters, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
