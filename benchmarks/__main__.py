@@ -46,7 +46,8 @@ def main() -> None:
         mark = "pass" if case.passes(row.speedup) else "FAIL"
         note = "" if row.native else "  (not every call was native)"
         quartiles = f"{row.low:.2f} - {row.high:.2f}"
-        print(f"{case.title:36} {span(row.numpy):>10} {span(row.ours):>10} {row.speedup:8.2f}x {quartiles:>13} {bar:>8}  {mark}{note}", flush=True)
+        figures = f"{span(row.numpy):>10} {span(row.ours):>10} {row.speedup:8.2f}x {quartiles:>13}"
+        print(f"{case.title:36} {figures} {bar:>8}  {mark}{note}", flush=True)
 
     if any(name in wanted for name in STARTUP):
         measured = startup.measure(arguments.processes)
