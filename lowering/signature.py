@@ -15,6 +15,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.errors import Unsupported
 from tierup.lowering.origins import Origin, origin
+from tierup.lowering.own_memory import ensure_own
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
 
@@ -201,13 +202,16 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         return ResultSpec(ResultKind.ALIAS, argument=roots[value].argument)
     try:
         view = view_of(value, roots, inference)
+        own = view is None and (not stated.startswith("may_view:") or ensure_own(value, roots, inference))
     except Unknown as e:
         raise _at(value, f"a result is a view of an argument, but {e}") from e
     if view is None:
         if stated.startswith("view:"):
             raise _at(value, f"a result is a {stated}, but no chain of views leads there")
+        if not own:
+            raise _at(value, "a result is an argument, or another one, on some of the paths through the program")
         return _fresh(value, inference, known)
-    if stated and int(stated.partition(":")[2]) != view.argument:
+    if stated.startswith("view:") and int(stated.partition(":")[2]) != view.argument:
         raise _at(value, f"a result is a {stated}, but its chain of views leads to argument {view.argument}")
     return _check(value, ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides), known)
 
