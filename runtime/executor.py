@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tierup.runtime.direct import DirectTable
 
 _EVENTS_KEPT = 64
+_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT)  # the others happen before their call is answered
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,9 @@ class Executor:
 
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
         if self.versions:
+            self._count("misses")
             self._note_miss(flat, signature, reason)
-            return self._run_tier0(flat, "misses")
+            return self._tier0_results(flat)
         if reason is Reason.PROFILING:
             start = time.perf_counter()
             result = self._run_tier0(flat, "profiled_runs")
@@ -197,9 +199,12 @@ class Executor:
         return self._run_tier0(flat, "interpreted")
 
     def _run_tier0(self, flat: tuple[Any, ...], counter: str) -> tuple[Any, ...]:
+        self._count(counter)
+        return self._tier0_results(flat)
+
+    def _count(self, counter: str) -> None:
         with self._lock:
             self._counts[counter] += 1
-        return self._tier0_results(flat)
 
     def _tier0_results(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         result = self.program.tier0.call(*flat)
@@ -307,9 +312,9 @@ class Executor:
         return Stats(hits=hits, bailouts=failures, versions=len(self.versions), **self._counts)
 
     def _emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
-        stats = self.stats()
+        counted = kind in _AFTER_COUNTING
         details.setdefault("line", self.program.place)
-        event = Event(kind, self.program.name, max(stats.calls, 1), reason, **details)
+        event = Event(kind, self.program.name, self.stats().calls + (not counted), reason, **details)
         self.events.append(event)
         events.emit(event)
 

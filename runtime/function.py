@@ -81,13 +81,11 @@ class Function:
         self._overrides = dict(overrides)
         self._variants: dict[CallShape, list[Variant]] = {}
         self._tables: dict[object, DirectTable] = {}
-        self._direct: Callable[..., Any] | None = None
-        self._fast: Callable[..., Any] | None = None
+        self._direct_class: type[Function] | None = None
         _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fast = self._fast
-        return self._slow(*args, **kwargs) if fast is None else fast(*args, **kwargs)
+        return self._slow(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -146,9 +144,10 @@ class Function:
 
         table = DirectTable(made_for, slow, output, _finish)
         self._tables[made_for.key] = table
-        self._direct = table.table.callable()
+        # A class of its own whose __call__ is the table: CPython then finds the dispatcher without running a line of Python.
+        self._direct_class = type("Function", (Function,), {"__call__": staticmethod(table.table.callable()), "__doc__": Function.__doc__})
         if not _bypassed:
-            self._fast = self._direct
+            self.__class__ = self._direct_class
         return table
 
     # --- what happened ----------------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ class Function:
             executor.reset()
         self._variants.clear()
         self._tables.clear()
-        self._direct = self._fast = None
+        self.__class__, self._direct_class = Function, None
 
     @property
     def graph(self) -> str:
@@ -230,7 +229,7 @@ def bypass(start: bool) -> None:
     global _bypassed
     _bypassed += 1 if start else -1
     for function in list(_functions):
-        function._fast = None if _bypassed else function._direct
+        function.__class__ = Function if _bypassed or function._direct_class is None else function._direct_class
 
 
 options_module.on_bypass(bypass)
