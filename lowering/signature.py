@@ -196,6 +196,8 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         raise _at(value, f"a result of type {type_} has no native form")
     if stated.startswith("argument:"):
         return ResultSpec(ResultKind.ALIAS, argument=int(stated.partition(":")[2]))
+    if stated.startswith("result:"):
+        raise _at(value, "two results share memory")
     if stated == "fresh":
         return _fresh(value, inference, known)
     if value in roots:

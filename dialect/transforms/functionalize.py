@@ -8,7 +8,7 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.writebacks = array<i64: ARG, ...>`: the written arguments, one per extra result; left out when there is none.
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
-  decide).
+  decide), "result:J" (it shares memory with the earlier result J).
 
     func.func @f(%x: !torch.tensor, %i: !torch.int) {
       %row = torch.aten.select.int %x, %zero, %i : ...
@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import defined_functions, function_names, walk
-from tierup.dialect.functional_memory import Entry, Ref, holds_tensors, value_type
+from tierup.dialect.functional_memory import Entry, Ref, Storage, holds_tensors, value_type
 from tierup.dialect.functional_views import attributes_of, identity
 from tierup.dialect.functional_walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
@@ -104,8 +104,19 @@ class _Function:
             written = [(i, w.memory.current[s], s.type) for i, s, value in arguments if s is not None and w.memory.current[s] != value]
             results += [w.cast(value, type_, terminator) for _, value, type_ in written]
             ir.Operation.create("func.return", [], results, loc=terminator.location, ip=w.ip)
-        self._describe(new, inputs, results, [self._alias(e) for e in entries], [i for i, _, _ in written])
+        self._describe(new, inputs, results, self._aliases(entries), [i for i, _, _ in written])
         func.erase()
+
+    def _aliases(self, entries: list[Entry]) -> list[str]:
+        first: dict[Storage, int] = {}  # the result that shows a storage first
+        aliases = []
+        for i, entry in enumerate(entries):
+            alias = self._alias(entry)
+            if isinstance(entry, Ref) and entry.storage.argument is None:
+                earlier = first.setdefault(entry.storage, i)
+                alias = alias if earlier == i else f"result:{earlier}"
+            aliases.append(alias)
+        return aliases
 
     def _alias(self, entry: Entry) -> str:
         """What a result is to the arguments."""
