@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
-from tierup.frontend.python.build import build
+from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.runtime.executor import Program
 from tierup.runtime.function import Built, Function
 from tierup.runtime.interpreter.translate import translate
@@ -39,7 +39,7 @@ def jit(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     def make(shape: CallShape, arguments: Mapping[str, object]) -> Built:
         return built(build(function, shape, arguments), function.__name__, place)
 
-    return Function(function.__name__, inspect.signature(function), make, options, function)
+    return Function(function.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function)
 
 
 def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:
@@ -48,10 +48,14 @@ def load(path: str | Path, entry: str | None = None, **options: Any) -> Function
     `entry` may be left out when the module has one public function, or one called main or forward. Raises ProgramError with
     file, line and column for what does not parse or verify.
     """
-    graph = load_graph(path, entry)
-    made = built(graph, graph.entry, str(path))
+    return from_graph(load_graph(path, entry), str(path), **options)
+
+
+def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
+    """A graph from MLIR as a function. `place` says in events where it came from."""
+    made = built(graph, graph.entry, place)
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
-    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, options)
+    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, lambda: made, options)
 
 
 def _identifier(name: str) -> str:

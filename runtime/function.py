@@ -68,8 +68,15 @@ class Function:
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     def __init__(
-        self, name: str, signature: inspect.Signature, build: Build, overrides: Mapping[str, Any], wrapped: Callable[..., Any] | None = None
+        self,
+        name: str,
+        signature: inspect.Signature,
+        build: Build,
+        uncalled: Callable[[], Built],
+        overrides: Mapping[str, Any],
+        wrapped: Callable[..., Any] | None = None,
     ) -> None:
+        """`build` makes the graph for a call's structure, `uncalled` the one to show before there was a call."""
         options_module.check_names(overrides)
         current(overrides)  # an option of a wrong type is an error here, not at the first call
         if wrapped is not None:
@@ -78,6 +85,7 @@ class Function:
         self.__name__ = name
         self._signature = signature
         self._build = build
+        self._uncalled = uncalled
         self._overrides = dict(overrides)
         self._variants: dict[CallShape, list[Variant]] = {}
         self._tables: dict[object, DirectTable] = {}
@@ -191,8 +199,8 @@ class Function:
 
         Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
         """
-        if stage not in _STAGES:
-            raise ValueError(f"no stage {stage!r}: choose from {', '.join(_STAGES)}")
+        if stage not in STAGES:
+            raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
         if not self.versions:
             raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
         newest = max(self.versions, key=lambda v: v.call).compiled
@@ -203,17 +211,14 @@ class Function:
         return compile_version.stages(newest.request, (stage,))[stage]
 
     def _newest(self) -> Built:
-        executors = [v.built for variants in self._variants.values() for v in variants]
-        return executors[-1] if executors else self._build_from_annotations()
-
-    def _build_from_annotations(self) -> Built:
-        raise RuntimeError(f"{self.__name__} was not called yet: its graph depends on the kinds of its arguments")
+        graphs = [v.built for variants in self._variants.values() for v in variants]
+        return graphs[-1] if graphs else self._uncalled()
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 
 
-_STAGES = ("specialized", "linalg", "buffers", "loops", "llvm", "asm")
+STAGES = ("specialized", "linalg", "buffers", "loops", "llvm", "asm")
 _NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -1,47 +1,87 @@
-"""tierup-run: run a program in MLIR on arrays given on the command line."""
+"""tierup-run: run a program in MLIR on arrays given on the command line, as often as wanted, and show what happened."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir_text import InvalidIR, parse_file, parse_module
+from tierup.frontend.errors import ProgramError
+from tierup.frontend.jit import from_graph
+from tierup.frontend.mlir_file import load, load_text
 from tierup.runtime.errors import UnsupportedOp
-from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.function import STAGES, Function
+from tierup.runtime.options import table
+from tierup.runtime.stats import Stats
 from tierup.tools.run_arguments import FORMS, BadArgument, read_arguments
+
+_NEVER_RUN = ("source", "graph")  # stages that are there before any call
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0, or 1 after a message on stderr."""
     options = _parser().parse_args(argv)
     try:
-        program = load(options.program, options.entry)
-        if options.emit == "source":
-            sys.stdout.write(program.source)
+        graph = load_text(sys.stdin.read(), options.entry) if options.program == "-" else load(options.program, options.entry)
+        program = from_graph(graph, options.program, **_options(options.option))
+        if options.emit in _NEVER_RUN:
+            sys.stdout.write(program.source() if options.emit == "source" else program.graph)
             return 0
-        leaves = read_arguments(options.arg, [p.name for p in program.parameters], options.seed)
-    except (InvalidIR, BadArgument, UnsupportedOp, OSError) as e:
+        leaves = read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed)
+    except (ProgramError, BadArgument, UnsupportedOp, OSError, TypeError, ValueError) as e:
         return _fail(str(e))
-    except KeyError as e:  # the entry: KeyError would quote its message
-        return _fail(str(e.args[0]))
     try:
-        result = program.call(*leaves)
+        result = _run(program, leaves, options.repeat, sys.stderr if options.repeat > 1 else None)
+        if options.emit:
+            print(program.plan(options.emit))
+        else:
+            show(result, sys.stdout)
     except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
         return _fail(f"{type(e).__name__}: {e}")
-    show(result, sys.stdout)
+    if options.explain:
+        print(program.explain())
     return 0
 
 
-def load(path: str, entry: str | None) -> Tier0:
-    """Tier 0 of a file's program; "-" is stdin. Raises InvalidIR, UnsupportedOp, KeyError for an unknown entry, OSError."""
-    module = parse_module(sys.stdin.read()) if path == "-" else parse_file(path)
-    return translate(module, entry)
+def _run(program: Function, leaves: Sequence[object], times: int, table_to: TextIO | None) -> Any:
+    """Call the program; a table of calls, the tier that answered and the time goes to `table_to`."""
+    result = None
+    for call in range(1, times + 1):
+        before = program.stats()
+        start = time.perf_counter()
+        result = program(*leaves)
+        elapsed = (time.perf_counter() - start) * 1e3
+        if table_to is not None:
+            if call == 1:
+                print(f"{'call':>5}  {'tier':<8} {'ms':>9}", file=table_to)
+            print(f"{call:>5}  {_tier(before, program.stats()):<8} {elapsed:>9.3f}", file=table_to)
+    return result
+
+
+def _tier(before: Stats, after: Stats) -> str:
+    if after.bailouts > before.bailouts:
+        return "bailout"
+    return "native" if after.hits > before.hits else "tier 0"
+
+
+def _options(texts: Sequence[str]) -> dict[str, object]:
+    """`name=value` as options; the value is Python's (`max_versions=4`), or a word. Raises BadArgument."""
+    options: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadArgument(f"--option {text}: expected NAME=VALUE")
+        try:
+            options[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            options[name] = value
+    return options
 
 
 def show(result: Any, out: TextIO) -> None:
@@ -61,6 +101,12 @@ def _fail(message: str) -> int:
     return 1
 
 
+def _count(text: str) -> int:
+    if not text.isdigit() or text == "0":
+        raise argparse.ArgumentTypeError(f"expected a whole number of calls from 1, got {text!r}")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tierup-run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"forms of --arg:\n{FORMS}"
@@ -69,7 +115,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--entry", help="the function to run; may be left out when only one is public")
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
     parser.add_argument("--seed", type=int, default=0, help="for arrays given by type and shape (default 0)")
-    parser.add_argument("--emit", choices=["source"], help="print this stage and do not run: source is tier 0's Python")
+    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
+    parser.add_argument("--explain", action="store_true", help="say at the end what happened and why")
+    parser.add_argument(
+        "--emit",
+        choices=[*_NEVER_RUN, *STAGES],
+        help="print this stage instead of the results: source is tier 0's Python, graph the program; the others are the newest version's "
+        "and want --repeat 2 at least",
+    )
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="set an option: " + ", ".join(name for name, _, _ in table())
+    )
     return parser
 
 

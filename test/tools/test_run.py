@@ -53,8 +53,9 @@ def test_source_is_emitted_without_arguments(file: str, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--entry=main"], "takes 2 arguments (x, n): missing x, n"),
     (["--entry=main", "--arg=1", "--arg=1", "--arg=1"], "takes 2 arguments (x, n): 1 too many"),
-    (["--entry=none"], "no function @none; the program has @main, @row"),
-    ([], "which function? The program has @main, @row"),
+    (["--entry=none"], "has no function @none; it has @main, @row"),
+    (["--entry=main", "--option=max_version=2", "--arg=1"], "did you mean 'max_versions'"),
+    (["--entry=main", "--arg=f32[2]", "--arg=1", "--emit=llvm"], "no compiled version yet"),
     (["--entry=main", "--arg=oops", "--arg=1"], "cannot read the argument oops"),
     (["--entry=main", "--arg=q8[2]", "--arg=1"], "q8 is no element type"),
     (["--entry=main", "--arg=gone.npy", "--arg=1"], "gone.npy"),
@@ -68,6 +69,19 @@ def test_what_cannot_be_run_is_one_message_and_exit_code_1(
     captured = capsys.readouterr()
     assert captured.err.startswith("tierup-run: error: ") and message in captured.err
     assert captured.out == ""
+
+
+def test_repeated_calls_are_listed_with_the_tier_that_answered(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([file, "--entry=main", "--arg=f32[2]=iota", "--arg=2", "--repeat=3", "--explain"]) == 0
+    captured = capsys.readouterr()
+    assert [line.split()[1:-1] for line in captured.err.splitlines()[1:]] == [["tier", "0"], ["native"], ["native"]]
+    assert "result 0: f32[2]" in captured.out
+    assert "3 calls = 2 hits" in captured.out
+
+
+def test_a_stage_of_the_compiled_version_is_emitted(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([file, "--entry=main", "--arg=f32[2]=iota", "--arg=2", "--repeat=2", "--emit=linalg"]) == 0
+    assert "linalg.generic" in capsys.readouterr().out
 
 
 def test_users_line_is_in_the_message(file: str, capsys: pytest.CaptureFixture[str]) -> None:
