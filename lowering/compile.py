@@ -141,7 +141,9 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     """What is decided on the torch dialect: sizes, kinds of results, checks."""
     origins.tag(b.walk(function))
     signature.refuse(function)
-    signature.bake(function, request.arguments)
+    if any(spec.value is not None for spec in request.arguments):
+        signature.bake(function, request.arguments)
+        _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
     inference = signature.infer(function, request.arguments)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)

@@ -143,11 +143,9 @@ def _raise(op: ir.Operation) -> None:
 
 def _select(op: ir.Operation) -> None:
     """One position of an axis, negative ones from the end."""
-    x, position = op.operands[0], op.operands[2]
-    if op.name.endswith("select_scatter"):
-        position = op.operands[3]
-    slot = list(op.operands).index(position)
-    axis = t.known_int(op.operands[1 if slot == 2 else 2])
+    slot = 3 if op.name.endswith("select_scatter") else 2
+    x, position = op.operands[0], op.operands[slot]
+    axis = t.known_int(op.operands[slot - 1])
     known = t.sizes_of(x)
     if known is None or axis is None or not known[0]:
         return

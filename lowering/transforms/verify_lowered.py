@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
@@ -36,5 +37,7 @@ class VerifyLowered(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and (not op.results or any(len(list(r.uses)) for r in op.results)):
+                if PROMOTION in op.attributes:
+                    raise NotLowered(op, "follows NumPy's rules here, which no torch op gives, so it has no lowering")
                 shown = ", ".join(str(v.type) for v in op.operands)
                 raise NotLowered(op, f"has no lowering for operands ({shown})")
