@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from tierup.dialect.mlir import ir
 
@@ -61,7 +62,7 @@ class Items:
     type: ir.Type
 
 
-Entry = Ref | Items | ir.Value
+Entry: TypeAlias = "Ref | Items | ir.Value"
 
 
 @cache
