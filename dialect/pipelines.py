@@ -23,7 +23,7 @@ VERSIONED = NamedPipeline(
         "tierup-insert-checks",
         "tierup-clear-specializations",
         "tierup-outline-fallbacks",
-        "tierup-explicit-promotion",
+        "tierup-explicit-promotion{groups-only=true}",
     ),
 )
 

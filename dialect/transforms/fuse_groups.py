@@ -69,7 +69,7 @@ class FuseGroups(Pass):
                     op.move_before(terminator)
         for members in found.groups if found is not None else []:
             group = _build(block, members, inference)
-            _drop_unused(block)
+            _drop_unused(block, inference)
             _check_alone(group)
         for view in list(block.operations):
             if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
@@ -86,7 +86,9 @@ def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -
     group = fusion_group(inputs, [v.type for v in outputs], loc=members[0].location, ip=ir.InsertionPoint.after(last))
     body = group.regions[0].blocks[0]
     for result, value in zip(group.results, outputs, strict=True):
-        value.replace_all_uses_with(result)
+        inference.values[result] = inference[value]  # an input of later groups, perhaps
+        for use in [use for use in value.uses if regions.top_level(use.owner.operation, block) not in inside]:
+            use.owner.operation.operands[use.operand_number] = result
     for op in members:
         body.append(op)
     yield_(outputs, loc=last.location, ip=ir.InsertionPoint(body))
@@ -174,11 +176,13 @@ def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
     return next(n for i in range(len(names) + len(taken) + 1) if (n := f"g{i}") not in taken and n not in names.values())
 
 
-def _drop_unused(block: ir.Block) -> None:
+def _drop_unused(block: ir.Block, inference: Inference) -> None:
     """Constants and lists that only groups used."""
     for view in reversed(list(block.operations)):
         op = view.operation
         if is_copied(op) and not any(True for r in op.results for _ in r.uses):
+            for result in op.results:
+                inference.values.pop(result, None)  # a value made later may take its address
             op.erase()
 
 

@@ -57,8 +57,6 @@ class InsertChecks(Pass):
         callees = function_names(module)
         for func in functions(module.operation):
             groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
-            if not groups:
-                continue
             try:
                 _tie_arguments(func, callees)
                 for group in groups:
