@@ -60,7 +60,7 @@ def k_means_step(points, centres):
 @program(lambda r, n: (f32(r, n, 4), bools(r, n, 4)))
 def masked_mean(x, mask):
     kept = np.where(mask, x, 0).sum(axis=1)
-    return kept / np.maximum(mask.sum(axis=1), 1)
+    return kept / np.maximum(mask.sum(axis=1), 1).astype(x.dtype)
 
 
 @program(lambda r, n: (f64(r, n), f64(r, n)), tolerance=64)

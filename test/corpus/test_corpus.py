@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 import corpus_modes
 import programs_control
 import programs_dtypes
@@ -16,6 +19,8 @@ import programs_writes
 import pytest
 from corpus import PROGRAMS, Program
 
+from tierup.runtime import compile_version
+
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (
     programs_control,
@@ -29,6 +34,16 @@ MODULES = (
     programs_structure,
     programs_writes,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def modes_share_machine_code() -> Iterator[None]:
+    """Compiling is a pure function of the request, and modes ask for the same code: made once. Compiling is most of this test's time."""
+    lowering = compile_version.lowering
+    original = lowering.compile
+    lowering.compile = functools.cache(original)
+    yield
+    lowering.compile = original
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
