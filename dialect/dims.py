@@ -10,8 +10,9 @@ broadcasting treats them differently.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Callable, Mapping, Union
+from typing import Union
 
 Dim = Union[int, "Expr"]
 

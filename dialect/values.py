@@ -74,15 +74,15 @@ class Opaque:
 class List:
     """!torch.list: its items in order, or None when the length is not known; `element` then says what each is at least."""
 
-    items: tuple["Value", ...] | None
-    element: "Value | None" = None
+    items: tuple[Value, ...] | None
+    element: Value | None = None
 
 
 @dataclass(frozen=True)
 class Tuple:
     """!torch.tuple."""
 
-    items: tuple["Value", ...]
+    items: tuple[Value, ...]
 
 
 Value = Union[Tensor, Int, Float, Bool, Number, Str, NoneValue, Opaque, List, Tuple]

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+
 from tierup.runtime.options import Options, current, options, table
 
 

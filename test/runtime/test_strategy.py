@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tierup.dialect.reasons import Reason
 from tierup.runtime.options import Options
 from tierup.runtime.signature import signature_of

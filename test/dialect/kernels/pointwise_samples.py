@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from tierup.dialect import kernels
 from tierup.dialect.kernels.erf import erf64, erfc64
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pointwise_samples import values
+
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.values import Bool, Float, Int, NoneValue, Str, Tensor

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.dialect import dtypes  # noqa: E402
 from torch_oracle import Sample, array, check, strided  # noqa: E402
+
+from tierup.dialect import dtypes  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

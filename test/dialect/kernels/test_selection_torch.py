@@ -10,9 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pointwise_samples import OPS, values  # noqa: E402
+from torch_oracle import Sample, array, check, kernel, strided  # noqa: E402
+
 from tierup.dialect import dtypes, optable  # noqa: E402
 from tierup.dialect.optable import comparison, pointwise  # noqa: E402
-from torch_oracle import Sample, array, check, kernel, strided  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch.set_num_threads(1)  # tiny arrays: threads only wait for each other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import pytest
+
 from tierup.dialect import kernels
 from tierup.dialect.mlir import ir, register_torch_dialect
 from tierup.dialect.optable import casts, comparison, factories, pointwise, scalars

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.dims import evaluate, symbol
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
