@@ -9,11 +9,13 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tierup.dialect import registry, symbols
+from tierup.dialect import diagnostics, registry, symbols
+from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
+from tierup.lowering import builders as b
 from tierup.lowering import compile as lowering
 from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
@@ -21,8 +23,10 @@ from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.load import NativeCode, load
 from tierup.runtime.options import Options
 
-VALUES = registry.parse("builtin.module(inline,tierup-functionalize)")
-TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types),canonicalize,cse)")
+# The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
+VALUES = registry.parse("builtin.module(inline{default-pipeline=},tierup-functionalize)")
+TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))")
+CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
 
 class NotCompiled(Exception):
@@ -65,9 +69,21 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
         refine_arguments(registry_function(module, entry), arguments)
     try:
         TYPES.run(module)
+        _refuse_numpys(module)
+        CLEAN.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), _place(e)) from e
     return _text(module)
+
+
+def _refuse_numpys(module: ir.Module) -> None:
+    """Raise NotCompiled for an op that still follows NumPy's rules: the canonicaliser knows torch's only."""
+    for op in b.walk(module.operation):
+        if PROMOTION in op.attributes:
+            place = diagnostics.place_of(op.location)
+            raise NotCompiled(
+                Reason.NO_LOWERING, f"{op.name.removeprefix('torch.')} follows NumPy's rules here, which no torch op gives", str(place) if place.line else ""
+            )
 
 
 def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled:

@@ -307,3 +307,15 @@ def test_a_dropped_function_is_freed():
     del f
     gc.collect()
     assert gone() is None
+
+
+def signs(x):
+    return np.sign(x)
+
+
+def test_numpys_rules_survive_every_pass():
+    f = tierup.jit(signs)  # NaN for NaN, where torch has 0
+    x = np.array([np.nan, -2, 0, 3], np.float32)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), np.sign(x))
+    assert f.stats().hits == 2
