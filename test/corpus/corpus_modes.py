@@ -13,6 +13,7 @@ from corpus_compare import arrays, assert_same, assert_same_exception, sharing
 
 from tierup.frontend.jit import jit, load
 from tierup.runtime.function import Function
+from tierup.runtime.options import options
 from tierup.runtime.stats import Stats
 
 
@@ -142,7 +143,9 @@ def _cast(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def _spread(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same values, every other element of a longer array along each axis."""
+    """The same values, every other element of a longer array along each axis. Rank 0 stays as it is."""
+    if not a.ndim:
+        return a
     memory = np.zeros([2 * s for s in a.shape], a.dtype)
     view = memory[(slice(None, None, 2),) * a.ndim]
     view[...] = a
@@ -159,8 +162,14 @@ def _read_only(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def run(program: Program, mode: Mode) -> None:
     """Raise AssertionError, naming the call, unless the program does in this mode what the undecorated function does."""
-    options = dict(mode.options)
-    function = load(HERE / program.mlir, **options) if program.mlir else jit(program.function, **options)
+    if program.mlir:  # options by the context manager: `load` has a parameter `entry` of its own
+        with options(**mode.options):
+            _run(program, mode, load(HERE / program.mlir))
+    else:
+        _run(program, mode, jit(program.function, **mode.options))
+
+
+def _run(program: Program, mode: Mode, function: Function) -> None:
     for number, step in enumerate(mode.steps(program), 1):
         where = f"{program.name}, {mode.name}, call {number} ({step.what}, n={step.n})"
         before = function.stats()

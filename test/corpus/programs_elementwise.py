@@ -22,7 +22,7 @@ def long_chain(x):
     return np.floor(y * 8) / 8 + np.square(x)
 
 
-@program(lambda r, n: (f32(r, n, 1), f32(r, 7), f32(r)))
+@program(lambda r, n: (f32(r, n, 1), f32(r, 7), np.array(r.normal(), np.float32)))
 def broadcast_three_ways(column, row, point):
     return (column - row) * point + column / 3
 
