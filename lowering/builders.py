@@ -95,11 +95,12 @@ def loops(
     iterators: Sequence[str],
     body: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]],
 ) -> list[ir.Value]:
-    """linalg.generic: `body` is given the elements of inputs and of outs and returns the new elements of outs."""
+    """linalg.generic: `body` is given the elements of inputs and of outs and returns the new elements of outs. On tensors the new
+    outs are returned; on buffers there is nothing to return."""
     made = op(
         "linalg.generic",
         [*inputs, *outs],
-        [out.type for out in outs],
+        [out.type for out in outs if isinstance(out.type, ir.RankedTensorType)],
         regions=1,
         indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
         iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),

@@ -34,7 +34,7 @@ TENSORS = NamedPipeline(
     "lower-tensors",
     "fuse and simplify linalg on tensors",
     (
-        "func.func(tierup-materialize-boundary)",
+        "func.func(tierup-materialize-boundary,tierup-fold-transposes)",
         "linalg-fuse-elementwise-ops",
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
@@ -51,6 +51,7 @@ BUFFERS = NamedPipeline(
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",
         "cse",
+        "tierup-products-to-blas",
         "func.func(tierup-asserts-to-status)",
         "buffer-deallocation-pipeline",
         "convert-bufferization-to-memref",

@@ -1,7 +1,7 @@
 """Matrix products: dialect/kernels/products.py as linalg's contractions.
 
-Products of f32 and f64 are linalg.matmul, batch_matmul, matvec and dot, which a later pass may give to BLAS. The halves are summed
-in f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.
+Products of f32 and f64 are linalg.matmul and batch_matmul, which products_to_blas turns into calls or loops. The halves are summed in
+f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 _NAMED = (dtypes.f32, dtypes.f64)
+OVERWRITES = "tierup.overwrites"  # on a linalg product: the result is the product alone; what its buffer held is not read
 
 
 def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
@@ -29,19 +30,24 @@ def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
     return Tensor(tensors.filled(known, [v for v in lengths if not isinstance(v, int)], constant(0, dtype)), dtype, known)
 
 
+def _undefined(lengths: Sequence[Size], dtype: DType) -> Tensor:
+    known = tuple(v if isinstance(v, int) else None for v in lengths)
+    return Tensor(tensors.empty(known, [v for v in lengths if not isinstance(v, int)], dtype), dtype, known)
+
+
 def multiply(x: Tensor, y: Tensor) -> Tensor:
     """(m, k) x (k, n) or (b, m, k) x (b, k, n), summed in the widened dtype, which the result has."""
     dtype = widened(x.dtype)
     batch = x.rank == 3
     lengths = [*([_either(x, 0, y, 0)] if batch else []), x.length(x.rank - 2), y.length(y.rank - 1)]
-    out = _zeros(lengths, dtype)
+    out = _undefined(lengths, dtype) if x.dtype in _NAMED else _zeros(lengths, dtype)
     rank = 4 if batch else 3
     lead = [0] if batch else []
     m, n, k = (len(lead), len(lead) + 1, len(lead) + 2)
     if x.dtype in _NAMED:
         maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
-        made = _named("linalg.batch_matmul" if batch else "linalg.matmul", x, y, out, indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps]))
-        return Tensor(made, dtype, out.sizes)
+        attributes = {"indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps]), OVERWRITES: ir.UnitAttr.get()}
+        return Tensor(_named("linalg.batch_matmul" if batch else "linalg.matmul", x, y, out, attributes), dtype, out.sizes)
     order = [*lead, m, m + 1, m + 2]  # loops: batch, m, k, n
     m, k, n = order[len(lead) :]
     maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
@@ -59,9 +65,9 @@ def _either(x: Tensor, i: int, y: Tensor, j: int) -> Size:
     return x.length(i) if x.sizes[i] is not None else y.length(j)
 
 
-def _named(name: str, x: Tensor, y: Tensor, out: Tensor, **attributes: ir.Attribute) -> ir.Value:
+def _named(name: str, x: Tensor, y: Tensor, out: Tensor, attributes: dict[str, ir.Attribute]) -> ir.Value:
     segments = ir.DenseI32ArrayAttr.get([2, 1])
-    made = b.op(name, [x.value, y.value, out.value], [out.value.type], regions=1, operandSegmentSizes=segments, **attributes)
+    made = b.op(name, [x.value, y.value, out.value], [out.value.type], regions=1, **(attributes | {"operandSegmentSizes": segments}))
     elements = [ir.ShapedType(v.value.type).element_type for v in (x, y, out)]
     block = made.regions[0].blocks.append(*elements, arg_locs=[ir.Location.unknown()] * 3)
     with ir.InsertionPoint(block):

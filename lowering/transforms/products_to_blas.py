@@ -1,0 +1,206 @@
+"""tierup-products-to-blas: matrix products on buffers become calls to BLAS, small ones loops.
+
+    linalg.matmul {tierup.overwrites} ins(%a, %b : memref<?x256xf32>, memref<256x512xf32>) outs(%c)
+becomes
+    call @scipy_cblas_sgemm(row major, no transpose, ..., beta = 0, %c, ld)
+
+`tierup.overwrites` says that the result is the product alone, whatever its buffer held: beta is 0, nothing is filled before. A
+matrix that does not lie in rows or columns without gaps is copied first. Products of at most `loops-up-to` multiplications,
+known when compiling, are loops: a call costs more than they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.blas import PREFIX
+from tierup.lowering.loops import nest
+from tierup.lowering.products import OVERWRITES
+
+_ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
+_INT_MAX = (1 << 31) - 1
+
+
+@register
+@dataclass(frozen=True)
+class ProductsToBlas(Pass):
+    """Call BLAS for matrix products of f32 and f64 buffers."""
+
+    name = "tierup-products-to-blas"
+    loops_up_to: int = 4096
+
+    def run(self, module: ir.Module) -> None:
+        for view in list(module.body.operations):
+            function = view.operation
+            for op in list(b.walk(function)):
+                if op.name in ("linalg.matmul", "linalg.batch_matmul") and OVERWRITES in op.attributes:
+                    with op.location, ir.InsertionPoint(op):
+                        _convert(op, module, self.loops_up_to)
+                    op.erase()
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """A matrix in memory: `pointer` to its first element, the distance of its lines, and whether those are its columns."""
+
+    pointer: ir.Value
+    distance: ir.Value
+    transposed: bool
+
+
+def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
+    operands = list(op.operands)
+    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    flips = [_flipped(m, i, len(maps[2].results)) for i, m in enumerate(maps[:2])]
+    x, y, out = operands
+    sizes = [_length(out, -2), _length(out, -1), _length(x, -2 if flips[0] else -1)]
+    if all(isinstance(s, int) for s in sizes) and _work(sizes) <= loops_up_to:
+        _loops(op, operands, maps)
+        return
+    if op.name == "linalg.matmul":
+        _gemm(module, [x, y, out], flips)
+        return
+
+    def one(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        _gemm(module, [_page(v, positions[0]) for v in (x, y, out)], flips)
+        return carried
+
+    nest([b.dim(out, 0)], [], one)
+
+
+def _work(sizes: Sequence[int | None]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size or 0
+    return total
+
+
+def _flipped(map_: ir.AffineMap, operand: int, out_rank: int) -> bool:
+    """Whether an operand's last two axes are swapped: the left one is (k, m), the right one (n, k)."""
+    m = out_rank - 2
+    k = out_rank
+    first = ir.AffineDimExpr(list(map_.results)[-2]).position
+    return first == k if operand == 0 else first == m + 1
+
+
+def _length(memref: ir.Value, axis: int) -> int | None:
+    shaped = ir.ShapedType(memref.type)
+    axis += shaped.rank
+    return None if shaped.is_dynamic_dim(axis) else shaped.get_dim_size(axis)
+
+
+def _page(memref: ir.Value, number: ir.Value) -> ir.Value:
+    """One matrix of a batch."""
+    shaped = ir.MemRefType(memref.type)
+    dynamic = ir.ShapedType.get_dynamic_size()
+    static = [1, *(dynamic if shaped.is_dynamic_dim(i) else shaped.get_dim_size(i) for i in (1, 2))]
+    strides, _ = shaped.get_strides_and_offset()
+    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_stride_or_offset(), strides[1:])
+    type_ = ir.MemRefType.get(static[1:], shaped.element_type, layout=layout)
+    sizes = [b.dim(memref, i) for i in (1, 2) if shaped.is_dynamic_dim(i)]
+    return b.value(
+        "memref.subview", [memref, number, *sizes], type_,
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(sizes), 0]),
+        static_offsets=ir.DenseI64ArrayAttr.get([dynamic, 0, 0]),
+        static_sizes=ir.DenseI64ArrayAttr.get(static),
+        static_strides=ir.DenseI64ArrayAttr.get([1, 1, 1]),
+    )  # fmt: skip
+
+
+def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap]) -> None:
+    """Zeros, then a loop nest in the order (batch,) m, k, n: along n all three lie in lines. Multiplications may fuse with
+    additions: it is one op of the program."""
+    zero = b.value("arith.constant", [], _element(operands[0]), value=ir.FloatAttr.get(_element(operands[0]), 0.0))
+    rank = ir.ShapedType(operands[2].type).rank
+    b.loops([], [ir.AffineMap.get_identity(rank)], [operands[2]], ["parallel"] * rank, lambda _, __: [zero])
+    free = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
+
+    def body(elements: list[ir.Value], total: list[ir.Value]) -> list[ir.Value]:
+        made = b.value("arith.mulf", elements, zero.type, fastmath=free)
+        return [b.value("arith.addf", [total[0], made], zero.type, fastmath=free)]
+
+    order = [*range(rank - 2), rank - 2, rank, rank - 1]  # where loop i of the product goes
+    place = [order.index(i) for i in range(rank + 1)]
+    moved = [ir.AffineMap.get(rank + 1, 0, [ir.AffineDimExpr.get(place[ir.AffineDimExpr(e).position]) for e in m.results]) for m in maps]
+    iterators = ["reduction" if i == rank else "parallel" for i in order]
+    b.loops(operands[:2], moved, operands[2:], iterators, body)
+
+
+def _element(memref: ir.Value) -> ir.Type:
+    return ir.ShapedType(memref.type).element_type
+
+
+def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> None:
+    x, y, out = operands
+    left, right = (_matrix(v, flip) for v, flip in zip((x, y), flips, strict=True))
+    result = _matrix(out, False)
+    m, n, k = b.dim(out, 0), b.dim(out, 1), b.dim(x, 0 if flips[0] else 1)
+    single = str(_element(x)) == "f32"
+    numbers = [_int(v) for v in (m, n, k)]
+    one, zero = (b.value("arith.constant", [], _element(x), value=ir.FloatAttr.get(_element(x), f)) for f in (1.0, 0.0))
+    flags = [b.integer(_ROW_MAJOR, 32), *(b.integer(_TRANSPOSED if p.transposed else _PLAIN, 32) for p in (left, right))]
+    arguments = [
+        *flags, *numbers, one, left.pointer, _int(left.distance), right.pointer, _int(right.distance), zero, result.pointer, _int(result.distance),
+    ]  # fmt: skip
+    _call(module, f"{PREFIX}{'s' if single else 'd'}gemm", arguments)
+
+
+def _int(size: ir.Value) -> ir.Value:
+    """A size for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
+    owner = size.owner
+    if not (isinstance(owner, ir.Operation) and owner.name == "arith.constant"):
+        at_most = ir.IntegerAttr.get(b.integer_type(64), 3)
+        fits = b.value("arith.cmpi", [size, b.index(_INT_MAX)], b.integer_type(1), predicate=at_most)
+        b.op("cf.assert", [fits], msg=ir.StringAttr.get("a size beyond 32 bits in a matrix product"))
+        size = b.value("arith.minsi", [size, b.index(_INT_MAX)], b.index_type())
+    return b.value("arith.index_cast", [size], b.integer_type(32))
+
+
+def _call(module: ir.Module, name: str, arguments: list[ir.Value]) -> None:
+    declared = {ir.StringAttr(v.operation.attributes["sym_name"]).value for v in module.body.operations if "sym_name" in v.operation.attributes}
+    if name not in declared:
+        type_ = ir.FunctionType.get([v.type for v in arguments], [])
+        with ir.InsertionPoint.at_block_begin(module.body):
+            b.op(
+                "func.func", regions=1, sym_name=ir.StringAttr.get(name), function_type=ir.TypeAttr.get(type_),
+                sym_visibility=ir.StringAttr.get("private"),
+            )  # fmt: skip
+    b.op("func.call", arguments, callee=ir.FlatSymbolRefAttr.get(name))
+
+
+def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
+    """Where a matrix lies. `flipped`: its axes stand the other way round than the product wants them."""
+    strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
+    if strides[1] != 1 and strides[0] != 1:
+        memref = _copied(memref)
+        strides = [0, 1]
+    lines_are_rows = strides[1] == 1
+    shaped = ir.ShapedType(memref.type)
+    base = ir.MemRefType.get([], shaped.element_type)
+    types = [base, *[b.index_type()] * 5]
+    made = b.op("memref.extract_strided_metadata", [memref], types)
+    offset, distance = made.results[1], made.results[4 if lines_are_rows else 5]
+    address = b.value("memref.extract_aligned_pointer_as_index", [memref], b.index_type())
+    width = 4 if str(shaped.element_type) == "f32" else 8
+    at = b.value("arith.addi", [address, b.value("arith.muli", [offset, b.index(width)], b.index_type())], b.index_type())
+    pointer = b.value("llvm.inttoptr", [b.index_to_i64(at)], ir.Type.parse("!llvm.ptr"))
+    # a matrix of one line, or of none, may have any distance; BLAS wants one that its lines fit in
+    longest = b.dim(memref, 1 if lines_are_rows else 0)
+    enough = b.value("arith.maxsi", [b.value("arith.maxsi", [distance, longest], b.index_type()), b.index(1)], b.index_type())
+    return _Matrix(pointer, enough, lines_are_rows == flipped)
+
+
+def _copied(memref: ir.Value) -> ir.Value:
+    """A matrix without gaps, freed where this block ends (by the deallocation passes)."""
+    shaped = ir.MemRefType(memref.type)
+    dynamic = ir.ShapedType.get_dynamic_size()
+    sizes = [dynamic if shaped.is_dynamic_dim(i) else shaped.get_dim_size(i) for i in range(2)]
+    lengths = [b.dim(memref, i) for i in range(2) if shaped.is_dynamic_dim(i)]
+    type_ = ir.MemRefType.get(sizes, shaped.element_type)
+    made = b.value("memref.alloc", lengths, type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(lengths), 0]))
+    b.op("memref.copy", [memref, made])
+    return made
