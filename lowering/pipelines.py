@@ -39,7 +39,6 @@ TENSORS = NamedPipeline(
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
         "cse",
-        "func.func(tierup-prepare-products)",
     ),
 )
 
@@ -58,7 +57,6 @@ BUFFERS = NamedPipeline(
         "canonicalize",
         "cse",
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",
-        "tierup-call-products",
         "canonicalize",
     ),
 )
