@@ -3,6 +3,8 @@
 import numpy as np
 from corpus import bools, f32, f64, ints, program
 
+from tierup.dialect.reasons import Reason
+
 
 @program(lambda r, n: (f32(r, n), f32(r, n), f32(r, n)), sizes=(4, 8, 33))
 def multiply_add(a, b, c):
@@ -56,7 +58,12 @@ def compare_and_count(a, b):
 @program(lambda r, n: (f32(r, n, 3),), tolerance=64)
 def powers_and_roots(x):
     y = np.abs(x) + 0.5
-    return x**2, y**1.5, y**-0.5, np.sqrt(y) * y**3
+    return x**2, y**1.5, np.sqrt(y) * y**3
+
+
+@program(lambda r, n: (f32(r, n),), native=(), reason=Reason.NO_LOWERING)  # torch's differs at -inf and -0.0
+def power_of_minus_half(x):
+    return np.abs(x) ** -0.5
 
 
 @program(lambda r, n: (f64(r, n), f64(r, n)))
@@ -77,7 +84,7 @@ def rounding(x):
     return np.round(y), np.floor(y), np.ceil(y), np.trunc(y), np.rint(y)
 
 
-@program(lambda r, n: (ints(r, n), ints(r, n, low=1)))
+@program(lambda r, n: (ints(r, n), ints(r, n, low=1)), native=("static",))  # by zero is 0 in NumPy, an error in torch
 def integer_division(a, b):
     return a // b, a % b, -a // b, a / b, np.abs(a) * b - a
 
@@ -99,4 +106,9 @@ def mixed_promotion(x, i):
 
 @program(lambda r, n: (f32(r, n), 3, 0.25, True), also=(lambda r, n: (f32(r, n), 2.5, 1, False),))
 def scalar_arguments(x, n, rate, flag):
-    return x * n + rate - flag, n * 2 + 1, n * rate, not flag
+    return x * n + rate, n * 2 + 1, n * rate, not flag
+
+
+@program(lambda r, n: (f32(r, n), True), native=(), reason=Reason.NO_LOWERING)  # a fill with a bool that the run knows
+def bool_argument_in_arithmetic(x, flag):
+    return x - flag, x * flag

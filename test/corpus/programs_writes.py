@@ -3,6 +3,8 @@
 import numpy as np
 from corpus import bools, f32, ints, program
 
+from tierup.dialect.reasons import Reason
+
 TOTALS = np.zeros(3, np.float32)
 
 
@@ -37,7 +39,7 @@ def write_rows_and_columns(x):
     return x.sum()
 
 
-@program(lambda r, n: (f32(r, n), bools(r, n)))
+@program(lambda r, n: (f32(r, n), bools(r, n)), native=(), reason=Reason.NO_LOWERING)  # a write where a mask holds
 def masked_write(x, mask):
     x[mask] = 0
     return x * 2
@@ -101,7 +103,7 @@ def prefix_sum_in_place(x):
         x[i] += x[i - 1]
 
 
-@program(lambda r, n: (ints(r, n, dtype=np.int32),))
+@program(lambda r, n: (ints(r, n, dtype=np.int32),), native=(), reason=Reason.NO_LOWERING)  # as above
 def integer_write(x):
     x += 1
     x //= 2
