@@ -121,7 +121,7 @@ def _grow(graph: _Graph, native: Nativeness, refused: set[int]) -> list[list[int
     above: list[int] = []  # node -> the nodes it depends on, itself included
     groups: dict[int, list[int]] = {}
     for i, op in enumerate(graph.ops):
-        direct = _nodes(node_of, graph.before[i])
+        direct = _nodes(node_of, (j for j in _through_copies(graph, i) if not is_copied(graph.ops[j])))
         upstream = 0
         for node in direct:
             upstream |= above[node]
@@ -209,6 +209,8 @@ def _schedule(graph: _Graph, groups: list[list[int]]) -> list[ir.Operation | lis
             node_of[i] = group[0]
     waits: dict[int, set[int]] = {node: set() for node in node_of}
     for i, before in enumerate(graph.before):
+        if node_of[i] in members:  # what it copies may stand anywhere, and may even copy what it makes
+            before = {j for j in _through_copies(graph, i) if not is_copied(graph.ops[j])}
         waits[node_of[i]] |= _nodes(node_of, before) - {node_of[i]}
     users: dict[int, list[int]] = {}
     for node, others in waits.items():

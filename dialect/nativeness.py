@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from tierup.dialect import dtypes, optable, torch_types
@@ -34,10 +34,11 @@ def _only_reads(user: ir.Operation) -> bool:
 
 
 class Nativeness:
-    """Answers for the ops of one function, of which `inference` knows the values."""
+    """Answers for the ops of one function, of which `inference` knows the values. `refused`: ops that are to be taken for not native."""
 
-    def __init__(self, inference: Inference) -> None:
+    def __init__(self, inference: Inference, refused: Collection[ir.Operation] = ()) -> None:
         self.inference = inference
+        self.refused = refused
         self._native: dict[ir.Operation, bool] = {}
 
     @staticmethod
@@ -52,7 +53,7 @@ class Nativeness:
         return self._native[op]
 
     def _is_native(self, op: ir.Operation) -> bool:
-        if not all(self._is_typed(v) for v in (*op.operands, *op.results)):
+        if op in self.refused or not all(self._is_typed(v) for v in (*op.operands, *op.results)):
             return False
         if op.name == "torch.prim.If":
             condition = self.inference.values.get(op.operands[0])

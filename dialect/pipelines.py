@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tierup.dialect.registry import NamedPipeline
 
+# No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell.
 PROFILE = NamedPipeline(
     "profile",
     "the graph as values, instrumented: what the first runs execute",
-    ("tierup-functionalize", "tierup-insert-profiling"),
+    ("inline{default-pipeline=}", "tierup-functionalize", "tierup-insert-profiling"),
 )
 
 # Until the fallbacks are taken nothing may go that only the recorded types make dead or redundant: a fallback serves every

@@ -9,7 +9,7 @@ from tierup.dialect import symbols, torch_types
 from tierup.dialect.contracts import follows, walk
 from tierup.dialect.infer import Inference, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import cast, is_called, match_edges, set_signature
+from tierup.dialect.refine import is_called, match_edges, set_signature
 from tierup.dialect.values import Tensor
 
 _TENSOR = re.compile(r"\b(v?tensor)<[^<>]*>")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tierup.dialect import torch_types
-from tierup.dialect.dims import Dim, Expr, Symbol, symbol
+from tierup.dialect.dims import Expr, Symbol, symbol
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.values import Shape, Tensor, Value

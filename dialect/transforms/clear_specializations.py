@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from tierup.dialect import regions
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import cast, match_edges, set_signature
+from tierup.dialect.refine import cast, match_edges
 from tierup.dialect.registry import Pass, functions, register
 
 
@@ -39,13 +39,20 @@ class ClearSpecializations(Pass):
 
     def run(self, module: ir.Module) -> None:
         found = list(functions(module.operation))
+        for func in found:  # first of all the signatures, which returns and calls must fit
+            _clear_signature(func)
         for func in found:
             block = func.regions[0].blocks[0]
             regions.forget_types(block, {})
             returned = list(block.operations)[-1].operation
             for i, value in enumerate(list(returned.operands)):
                 returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
-            set_signature(func, block)
         names = function_names(module)
-        for func in found:  # now that all signatures are plain: a call's operand may be a group's result
+        for func in found:  # a call's operand may be a group's result
             match_edges([op for op in walk(func) if op.name == "func.call"], names)
+
+
+def _clear_signature(func: ir.Operation) -> None:
+    old = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    new = ir.FunctionType.get([regions.plain_type(t) for t in old.inputs], [regions.plain_type(t) for t in old.results])
+    func.attributes["function_type"] = ir.TypeAttr.get(new)

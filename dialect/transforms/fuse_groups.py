@@ -54,13 +54,21 @@ class FuseGroups(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            try:
-                inference = infer_function(func, symbols.argument_values(func), callees)
-            except InferenceError as e:
-                raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
-            self._block(func.regions[0].blocks[0], inference, Nativeness(inference))
+            refused: set[ir.Operation] = set()
+            while self._group(func, callees, refused):
+                pass
 
-    def _block(self, block: ir.Block, inference: Inference, native: Nativeness) -> None:
+    def _group(self, func: ir.Operation, callees: dict[str, ir.Operation], refused: set[ir.Operation]) -> bool:
+        """Group a function's ops. Whether groups had to be undone: their ops are then in `refused`, for another try."""
+        try:
+            inference = infer_function(func, symbols.argument_values(func), callees)
+        except InferenceError as e:
+            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+        before = len(refused)
+        self._block(func.regions[0].blocks[0], inference, Nativeness(inference, frozenset(refused)), refused)
+        return len(refused) > before
+
+    def _block(self, block: ir.Block, inference: Inference, native: Nativeness, refused: set[ir.Operation]) -> None:
         found = plan(block, inference, native, self.min_group_size)
         if found is not None:
             terminator = list(block.operations)[-1].operation
@@ -70,11 +78,14 @@ class FuseGroups(Pass):
         for members in found.groups if found is not None else []:
             group = _build(block, members, inference)
             _drop_unused(block, inference)
-            _check_alone(group)
+            if not _is_typed_alone(group):
+                diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
+                regions.inline(group)
+                refused.update(members)
         for view in list(block.operations):
             if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
                 for region in view.operation.regions:
-                    self._block(region.blocks[0], inference, native)
+                    self._block(region.blocks[0], inference, native, refused)
 
 
 def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -> ir.Operation:
@@ -186,13 +197,10 @@ def _drop_unused(block: ir.Block, inference: Inference) -> None:
             op.erase()
 
 
-def _check_alone(group: ir.Operation) -> None:
-    """Undo a group that is not typed by its inputs alone: some size in it follows from a number that is computed outside."""
+def _is_typed_alone(group: ir.Operation) -> bool:
+    """Whether a group's inputs type all that is in it. Not so when a size follows from a number that is computed outside."""
     try:
         inference = infer_function(group, symbols.argument_values(group))
-        known = all(v.dtype is not None and v.shape is not None for v in inference.values.values() if isinstance(v, Tensor))
     except InferenceError:
-        known = False
-    if not known:
-        diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
-        regions.inline(group)
+        return False
+    return all(v.dtype is not None and v.shape is not None for v in inference.values.values() if isinstance(v, Tensor))

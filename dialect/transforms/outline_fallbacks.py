@@ -74,7 +74,8 @@ def _outline(func: ir.Operation, op: ir.Operation, name: str, module: ir.Module)
     ir.Operation.create("func.return", operands=list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
     callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
-    call = ir.Operation.create("func.call", results=types.results, operands=list(op.operands), attributes=callee, loc=op.location, ip=ir.InsertionPoint(op))
+    ip = ir.InsertionPoint(op)
+    call = ir.Operation.create("func.call", results=types.results, operands=list(op.operands), attributes=callee, loc=op.location, ip=ip)
     for result, new in zip(op.results, call.results, strict=True):
         result.replace_all_uses_with(new)
     op.erase()

@@ -1,0 +1,126 @@
+// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-verify-specialized --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-fuse-groups --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @whole_function
+// CHECK-NEXT: [[G:%.+]] = "tierup.fusion_group"(%arg1, %arg0) ({
+// CHECK-NEXT: ^bb0([[N:%.+]]: !torch.int, [[X:%.+]]: !torch.vtensor<[4],f32>):
+// CHECK: torch.prim.Loop [[N]]
+// CHECK: "tierup.yield"
+// CHECK: return [[G]]
+func.func @whole_function(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %true = torch.constant.bool true
+  %0 = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    %1 = torch.aten.tanh %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// An op without native code that raises for no array: the ops on both sides of it are one group, which takes a copy of the constant.
+// CHECK-LABEL: func.func @around_an_op
+// CHECK: torch.aten.nonzero
+// CHECK: "tierup.fusion_group"(%arg0, %arg1)
+// CHECK: torch.aten.tanh
+// CHECK: torch.constant.int 1
+// CHECK: torch.aten.add.Tensor
+// CHECK-NOT: tierup.fusion_group
+// CHECK: return
+func.func @around_an_op(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor) {
+  %one = torch.constant.int 1
+  %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %n = torch.aten.nonzero %y : !torch.vtensor<[4],f32> -> !torch.vtensor
+  %1 = torch.aten.add.Tensor %0, %y, %one : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[4],f32>
+  return %1, %n : !torch.vtensor<[4],f32>, !torch.vtensor
+}
+
+// -----
+// A path through an op outside: two groups.
+// CHECK-LABEL: func.func @dependence
+// CHECK: "tierup.fusion_group"
+// CHECK: "tierup.yield"
+// CHECK: torch.aten.sort
+// CHECK: "tierup.fusion_group"
+// CHECK: "tierup.yield"
+func.func @dependence(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %zero = torch.constant.int 0
+  %false = torch.constant.bool false
+  %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.exp %0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %2, %3 = torch.aten.sort %1, %zero, %false : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>
+  %4 = torch.aten.tanh %2 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %5 = torch.aten.mul.Tensor %4, %1 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %5 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// Which of the ops that may raise does so first stays: none of them passes the one outside.
+// CHECK-LABEL: func.func @errors_keep_their_order
+// CHECK: "tierup.fusion_group"(%arg1, %arg2)
+// CHECK: torch.aten.mm
+// CHECK: "tierup.yield"
+// CHECK: torch.aten.bucketize.Tensor
+// CHECK: "tierup.fusion_group"
+// CHECK: torch.aten.mm
+func.func @errors_keep_their_order(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2,3],f32>, %z: !torch.vtensor<[3,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[3,3],f32>) {
+  %false = torch.constant.bool false
+  %0 = torch.aten.tanh %y : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %1 = torch.aten.mm %0, %z : !torch.vtensor<[2,3],f32>, !torch.vtensor<[3,2],f32> -> !torch.vtensor<[2,2],f32>
+  %2 = torch.aten.bucketize.Tensor %x, %x, %false, %false : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  %3 = torch.aten.mm %z, %y : !torch.vtensor<[3,2],f32>, !torch.vtensor<[2,3],f32> -> !torch.vtensor<[3,3],f32>
+  %4 = torch.aten.tanh %3 : !torch.vtensor<[3,3],f32> -> !torch.vtensor<[3,3],f32>
+  return %1, %2, %4 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[3,3],f32>
+}
+
+// -----
+// A loop that is not native as a whole is searched inside.
+// CHECK-LABEL: func.func @inside_a_loop
+// CHECK-NOT: tierup.fusion_group
+// CHECK: torch.prim.Loop
+// CHECK: torch.aten.sort
+// CHECK: "tierup.fusion_group"
+// CHECK: torch.prim.Loop.condition
+func.func @inside_a_loop(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %0 = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    %1, %2 = torch.aten.sort %a, %zero, %true : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>
+    %3 = torch.aten.tanh %1 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    %4 = torch.aten.exp %3 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%4 : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// Sizes that only the run knows have symbols in the group; lists are made again in it.
+// CHECK-LABEL: func.func @symbols_and_lists
+// CHECK: "tierup.fusion_group"
+// CHECK: torch.symbolic_int "s0"
+// CHECK: torch.bind_symbolic_shape
+// CHECK: torch.aten.size.int
+// CHECK: torch.prim.ListConstruct
+// CHECK: torch.aten.view
+// CHECK: "tierup.yield"
+func.func @symbols_and_lists(%x: !torch.vtensor<[?,4],f32>) -> (!torch.vtensor<[4,?],f32>, !torch.vtensor) {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !torch.vtensor<[?,4],f32>
+  %zero = torch.constant.int 0
+  %four = torch.constant.int 4
+  %n = torch.aten.size.int %x, %zero : !torch.vtensor<[?,4],f32>, !torch.int -> !torch.int
+  %l = torch.prim.ListConstruct %four, %n : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.tanh %x : !torch.vtensor<[?,4],f32> -> !torch.vtensor<[?,4],f32>
+  %1 = torch.aten.view %0, %l : !torch.vtensor<[?,4],f32>, !torch.list<int> -> !torch.vtensor<[4,?],f32>
+  %2 = torch.aten.exp %1 : !torch.vtensor<[4,?],f32> -> !torch.vtensor<[4,?],f32>
+  %3 = torch.aten.nonzero %2 : !torch.vtensor<[4,?],f32> -> !torch.vtensor
+  return %2, %3 : !torch.vtensor<[4,?],f32>, !torch.vtensor
+}
+
+// -----
+func.func @cannot_run(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  // expected-error@below {{cannot run on operands of these types}}
+  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+  return %0 : !torch.vtensor
+}

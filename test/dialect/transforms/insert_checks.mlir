@@ -1,0 +1,89 @@
+// RUN: tierup-opt %s --split-input-file --tierup-insert-checks --tierup-verify-guarded --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-insert-checks --tierup-insert-checks --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @group_or_fallback
+// CHECK-NEXT: [[C:%.+]]:2 = "tierup.check"(%arg0) {expected = [#tierup.profiled<f32[4]>]}
+// CHECK-NEXT: [[R:%.+]] = torch.prim.If [[C]]#1 -> (!torch.vtensor) {
+// CHECK-NEXT: [[G:%.+]] = "tierup.fusion_group"([[C]]#0, %arg1) ({
+// CHECK: torch.aten.add.Scalar {{.*}} !torch.vtensor<[4],f32>
+// CHECK: [[P:%.+]] = torch.tensor_static_info_cast [[G]] : !torch.vtensor<[4],f32> to !torch.vtensor
+// CHECK-NEXT: torch.prim.If.yield [[P]] : !torch.vtensor
+// CHECK: } else {
+// CHECK: [[A:%.+]] = torch.tensor_static_info_cast %arg0
+// CHECK-NEXT: [[F:%.+]] = "tierup.fallback"([[A]], %arg1) ({
+// CHECK: torch.aten.add.Scalar {{.*}} : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor
+// CHECK: torch.prim.If.yield [[F]] : !torch.vtensor
+// CHECK: return [[R]]
+func.func @group_or_fallback(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %0 = "tierup.fusion_group"(%x, %n) ({
+  ^bb0(%a: !torch.vtensor<[4],f32>, %b: !torch.int):
+    %1 = torch.aten.add.Scalar %a, %b, %b : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor<[4],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[4],f32>) -> ()
+  }, {}) : (!torch.vtensor<[4],f32>, !torch.int) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @nothing_to_check
+// CHECK-NOT: tierup.check
+// CHECK: return
+func.func @nothing_to_check(%n: !torch.int) -> !torch.int {
+  %0 = "tierup.fusion_group"(%n) ({
+  ^bb0(%b: !torch.int):
+    "tierup.yield"(%b) : (!torch.int) -> ()
+  }, {}) : (!torch.int) -> !torch.int
+  return %0 : !torch.int
+}
+
+// -----
+// A cast only claims: what it is of is checked, and what followed from it alone is forgotten.
+// CHECK-LABEL: func.func @bet_in_mid_program
+// CHECK: [[Y:%.+]] = torch.aten.nonzero %arg0
+// CHECK: "tierup.check"([[Y]]) {expected = [#tierup.profiled<i64[s0,1]>]}
+// CHECK: "tierup.fallback"([[Y]])
+// CHECK: torch.aten.tanh {{%.+}} : !torch.vtensor<*,si64> -> !torch.vtensor<*,f32>
+func.func @bet_in_mid_program(%x: !torch.vtensor) -> (!torch.vtensor<[?,1],si64>, !torch.vtensor<[?,1],f32>) {
+  %y = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+  %0 = torch.tensor_static_info_cast %y : !torch.vtensor to !torch.vtensor<[?,1],si64>
+  %1 = "tierup.fusion_group"(%0) ({
+  ^bb0(%a: !torch.vtensor<[?,1],si64>):
+    %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    torch.bind_symbolic_shape %a, [%s0], affine_map<()[s0] -> (s0, 1)> : !torch.vtensor<[?,1],si64>
+    %2 = torch.aten.neg %a : !torch.vtensor<[?,1],si64> -> !torch.vtensor<[?,1],si64>
+    "tierup.yield"(%2) : (!torch.vtensor<[?,1],si64>) -> ()
+  }, {}) : (!torch.vtensor<[?,1],si64>) -> !torch.vtensor<[?,1],si64>
+  %3 = torch.aten.tanh %0 : !torch.vtensor<[?,1],si64> -> !torch.vtensor<[?,1],f32>
+  return %1, %3 : !torch.vtensor<[?,1],si64>, !torch.vtensor<[?,1],f32>
+}
+
+// -----
+// Sizes that the group needs equal become one symbol, of arguments too.
+// CHECK-LABEL: func.func @ties
+// CHECK: "tierup.check"(%arg0, %arg1) {expected = [#tierup.profiled<f32[[[S:s[01]]]]>, #tierup.profiled<f32[[[S]]]>]}
+func.func @ties(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  torch.bind_symbolic_shape %y, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %0 = "tierup.fusion_group"(%x, %y) ({
+  ^bb0(%a: !torch.vtensor<[?],f32>, %b: !torch.vtensor<[?],f32>):
+    %t0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    %t1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    torch.bind_symbolic_shape %a, [%t0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+    torch.bind_symbolic_shape %b, [%t1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+    %1 = torch.aten.mul.Tensor %a, %b : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[?],f32>) -> ()
+  }, {}) : (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
+  return %0 : !torch.vtensor<[?],f32>
+}
+
+// -----
+func.func @group_that_cannot_run(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  %0 = "tierup.fusion_group"(%x, %y) ({
+  ^bb0(%a: !torch.vtensor<[3],f32>, %b: !torch.vtensor<[4],f32>):
+    // expected-error@below {{cannot run on operands of these types}}
+    %1 = torch.aten.mul.Tensor %a, %b : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+    "tierup.yield"(%1) : (!torch.vtensor) -> ()
+  }, {}) : (!torch.vtensor<[3],f32>, !torch.vtensor<[4],f32>) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
