@@ -105,6 +105,11 @@ def broadcast_product(a, b):
     return a @ b
 
 
+@program(lambda r, n: (f32(r, 2, n, 4), f32(r, 4, 3)), tolerance=32)
+def one_matrix_for_a_batch(a, b):
+    return a @ b
+
+
 @program(lambda r, n: (ints(r, n, 3), ints(r, 3, 4)))
 def integer_product(a, b):
     return a @ b
