@@ -66,8 +66,8 @@ class Nativeness:
         if op.name == "torch.prim.ListUnpack":
             return True
         if op.name == "torch.tensor_static_info_cast":
-            known = self.inference[op.operands[0]]
-            return isinstance(known, Tensor) and follows(op.results[0].type, known)
+            source = self.inference[op.operands[0]]
+            return isinstance(source, Tensor) and follows(op.results[0].type, source)
         row = optable.lookup(op.name)
         if row is None or not self._has_code(row, [self.inference[v] for v in op.operands]):
             return False

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from tierup.dialect import diagnostics, regions, symbols
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.dims import Dim, Expr, symbol
+from tierup.dialect.dims import symbols as dim_symbols
 from tierup.dialect.grouping import external_operands, is_boundary, plan
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
@@ -167,17 +168,13 @@ def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
 def _bind_sizes(body: ir.Block, inputs: list[ir.Value], inference: Inference) -> None:
     """Symbols for the sizes of inputs that only the run knows. Equal sizes have one symbol; one that is no plain symbol gets a new name."""
     names: dict[Dim, str] = {}
-    taken = {s.name for v in inputs if isinstance(known := inference[v], Tensor) for d in known.shape or () for s in _symbols(d)}
+    taken = {s.name for v in inputs if isinstance(known := inference[v], Tensor) for d in known.shape or () for s in dim_symbols(d)}
     shapes: dict[ir.Value, list[int | str]] = {}
     for value, argument in zip(inputs, body.arguments, strict=True):
         known = inference[value]
         if isinstance(known, Tensor) and known.shape is not None:
             shapes[argument] = [d if isinstance(d, int) else names.setdefault(d, _name(d, names, taken)) for d in known.shape]
     symbols.bind(body, shapes)
-
-
-def _symbols(dim: Dim):  # noqa: ANN202 - a frozenset of Symbol
-    return dim.symbols() if isinstance(dim, Expr) else frozenset()
 
 
 def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
