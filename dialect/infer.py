@@ -107,7 +107,12 @@ class _Walker:
             raise InferenceError(op, str(e)) from e
         if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
             return (results,)  # type: ignore[return-value]  # one result: the value itself
-        return tuple(results) if isinstance(results, tuple) else (results,)
+        found = tuple(results) if isinstance(results, tuple) else (results,)
+        if len(found) == len(op.results):
+            return found
+        # unpacked from a list of unknown length: each is what the list's elements are
+        element = operands[0].element if operands and isinstance(operands[0], List) else None
+        return tuple(torch_types.value_of(r.type) if element is None else element for r in op.results)
 
     def join_at(self, site: ir.Value, a: Value, b: Value) -> Value:
         """join, where sizes that differ become one run-time size per (value, dim), the same in every round."""

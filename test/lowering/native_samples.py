@@ -1,0 +1,317 @@
+"""Operands for one call of every op that has native code; several where an op has several ways to go.
+
+`SAMPLES`: (op, operands, results). Results: how many tensors, "list:N" for a list of N, "int", "float" or "bool" for a number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+
+Sample = tuple[str, tuple[Any, ...], "int | str"]
+_random = np.random.default_rng(0)
+
+SAMPLES: list[Sample] = []
+
+
+def add(op: str, *operands: Any, results: int | str = 1) -> None:
+    SAMPLES.append((op, operands, results))
+
+
+def f32(*shape: int) -> np.ndarray:
+    return np.asarray(_random.standard_normal(shape)).astype(np.float32)
+
+
+def positive(*shape: int) -> np.ndarray:
+    return np.asarray(_random.random(shape) * 0.9 + 0.05).astype(np.float32)
+
+
+def ints(*shape: int, low: int = -7, high: int = 8, dtype: Any = np.int64) -> np.ndarray:
+    return np.asarray(_random.integers(low, high, shape)).astype(dtype)
+
+
+def bools(*shape: int) -> np.ndarray:
+    return np.asarray(_random.integers(0, 2, shape)).astype(np.bool_)
+
+
+x, y = f32(3, 4), f32(3, 4)
+
+# --- pointwise
+
+for name in (
+    "tanh exp exp2 expm1 sin cos tan sigmoid relu neg abs sign floor ceil round trunc square erf silu atan asinh sinh cosh relu6 hardswish "
+    "hardsigmoid mish sgn isnan isinf isfinite isposinf isneginf signbit log_sigmoid selu frac deg2rad rad2deg fix absolute"
+).split():
+    add(f"aten.{name}", x)
+for name in "log log2 log10 log1p sqrt rsqrt reciprocal asin acos atanh".split():
+    add(f"aten.{name}", positive(3, 4))
+add("aten.acosh", positive(3, 4) + 1)
+add("aten.special_expm1", x)
+add("aten.logit", positive(3, 4), None)
+add("aten.logit", positive(3, 4), 0.2)
+add("aten.round.decimals", x, 1)
+add("aten.gelu", x, "none")
+add("aten.gelu", x, "tanh")
+add("aten.leaky_relu", x, 0.1)
+add("aten.elu", x, 1.0, 1.0, 1.0)
+add("aten.celu", x, 1.5)
+add("aten.softplus", x, 1.0, 20.0)
+add("aten.hardtanh", x, -0.5, 0.5)
+add("aten.hardshrink", x, 0.5)
+add("aten.softshrink", x, 0.5)
+add("aten.threshold", x, 0.1, 2.0)
+add("aten.prelu", x, f32(4))
+for name in ("add", "sub"):
+    add(f"aten.{name}.Tensor", x, y, 1)
+    add(f"aten.{name}.Tensor", ints(3, 4), ints(4), 3)
+    add(f"aten.{name}.Scalar", x, 2.5, 2)
+add("aten.rsub.Scalar", x, 2.0, 1)
+add("aten.mul.Tensor", x, y)
+add("aten.mul.Scalar", x, 2.0)
+add("aten.div.Tensor", x, y)
+add("aten.div.Tensor", ints(3, 4), ints(3, 4, low=1))
+add("aten.div.Scalar", x, 2.0)
+for mode in ("floor", "trunc"):
+    add("aten.div.Tensor_mode", x, y, mode)
+    add("aten.div.Tensor_mode", ints(3, 4), ints(3, 4, low=1), mode)
+    add("aten.div.Scalar_mode", x, 2.0, mode)
+for a, c in ((x, y), (ints(3, 4), ints(3, 4, low=1))):
+    add("aten.floor_divide", a, c)
+    add("aten.remainder.Tensor", a, c)
+    add("aten.fmod.Tensor", a, c)
+add("aten.floor_divide.Scalar", x, 2.0)
+add("aten.remainder.Scalar", x, 0.7)
+add("aten.fmod.Scalar", ints(3, 4), -3)
+add("aten.pow.Tensor_Tensor", positive(3, 4), y)
+add("aten.pow.Tensor_Tensor", ints(3, 4), ints(3, 4, low=-2, high=4))
+for exponent in (2, 3.0, 0.5, 1.7):
+    add("aten.pow.Tensor_Scalar", positive(3, 4), exponent)
+add("aten.pow.Tensor_Scalar", ints(3, 4), 5)
+add("aten.pow.Scalar", 2.0, x)
+for name in ("maximum", "minimum", "fmax", "fmin", "atan2", "logaddexp", "logaddexp2"):
+    add(f"aten.{name}", x, y)
+add("aten.copysign.Tensor", x, y)
+add("aten.heaviside", ints(3, 4), ints(3, 4))
+add("aten.xlogy.Tensor", positive(3, 4), positive(3, 4))
+add("aten.clamp", x, -0.5, 0.5)
+add("aten.clamp", x, None, 0.5)
+add("aten.clamp.Tensor", x, f32(3, 4) - 1, f32(4) + 1)
+add("aten.clamp_min", x, 0.0)
+add("aten.clamp_min.Tensor", x, y)
+add("aten.clamp_max", x, 0.0)
+add("aten.clamp_max.Tensor", x, y)
+add("aten.lerp.Scalar", x, y, 0.25)
+add("aten.lerp.Tensor", x, y, positive(3, 4))
+add("aten.addcmul", x, y, f32(4), 0.5)
+add("aten.addcdiv", x, y, positive(4), 0.5)
+add("aten.where.self", bools(3, 4), x, y)
+add("aten.where.ScalarOther", bools(3, 4), x, 1.0)
+add("aten.where.ScalarSelf", bools(3, 4), 1.0, x)
+add("aten.where.Scalar", bools(3, 4), 1.0, 2.0)
+add("aten.masked_fill.Scalar", x, bools(3, 4), 1.5)
+add("aten.masked_fill.Tensor", x, bools(3, 4), np.array(2, np.float32))
+add("aten.fill.Scalar", x, 2.5)
+add("aten.fill.Tensor", x, np.array(2, np.int32))
+add("aten.nan_to_num", np.array([np.nan, np.inf, -np.inf, 1], np.float32), 0.5, None, 2.0)
+for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    add(f"aten.{name}.Tensor", ints(3, 4, low=0, high=3), ints(3, 4, low=0, high=3))
+    add(f"aten.{name}.Scalar", x, 0.1)
+for name in ("logical_and", "logical_or", "logical_xor"):
+    add(f"aten.{name}", x, ints(3, 4, low=0, high=2))
+add("aten.logical_not", x)
+add("aten.isclose", x, x + np.float32(1e-6), 1e-5, 1e-8, False)
+for name in ("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "__and__.Tensor", "__or__.Tensor"):
+    add(f"aten.{name}", ints(3, 4), ints(3, 4))
+    add(f"aten.{name}", bools(3, 4), bools(3, 4))
+for name in ("bitwise_and.Scalar", "__and__.Scalar"):
+    add(f"aten.{name}", ints(3, 4), 5)
+add("aten.bitwise_not", ints(3, 4))
+add("aten.bitwise_not", bools(3, 4))
+for name in ("left", "right"):
+    add(f"aten.bitwise_{name}_shift.Tensor", ints(3, 4), ints(3, 4, low=-1, high=66))
+    add(f"aten.__{name[0]}shift__.Scalar", ints(3, 4), 2)
+
+# --- conversions and factories
+
+for dtype in dtypes.ALL:
+    add("aten.to.dtype", x * 3, dtype.code, False, False, None)
+    add("aten.to.dtype", np.abs(x * 30).astype(np.uint8), dtype.code, False, False, None)
+add("aten.type_as", x, ints(2))
+add("aten.to.other", x, ints(2), False, False, None)
+add("aten.clone", x, None)
+add("aten._to_copy", x, 7, None, None, None, False, None)
+add("prims.convert_element_type", x, 7)
+for name in ("zeros", "ones", "empty.memory_format"):
+    add(f"aten.{name}", [2, 3], 6, None, None, None, *([None] if name.startswith("empty") else []))
+add("aten.full", [2, 3], 1.5, None, None, None, None)
+for name in ("zeros_like", "ones_like", "empty_like"):
+    add(f"aten.{name}", x, None, None, None, None, None)
+add("aten.full_like", x, 2.0, None, None, None, None, None)
+for name in ("new_zeros", "new_ones"):
+    add(f"aten.{name}", x, [2], None, None, None, None)
+add("aten.new_empty", x, [2], None, None, None, None)
+add("aten.new_full", x, [2], 3.0, None, None, None, None)
+add("aten.arange", 5, None, None, None, None)
+add("aten.arange.start", 2, 7, None, None, None, None)
+add("aten.arange.start_step", 0.0, 1.0, 0.3, None, None, None, None)
+add("aten.arange.start_step", 9, 2, -3, None, None, None, None)
+add("aten.linspace", 0.0, 1.0, 5, None, None, None, None)
+add("aten.eye", 3, None, None, None, None)
+add("aten.eye.m", 3, 4, None, None, None, None)
+add("aten.scalar_tensor", 1.5, None, None, None, None)
+
+# --- reductions and normalisations
+
+for name in ("sum", "prod", "mean"):
+    add(f"aten.{name}", x, None)
+for name in ("any", "all", "max", "min", "trace"):
+    add(f"aten.{name}", x)
+for name in ("var", "std"):
+    add(f"aten.{name}", x, True)
+for name in ("argmax", "argmin"):
+    add(f"aten.{name}", x, None, False)
+add("aten.sum", ints(3, 4, dtype=np.int32), None)
+add("aten.sum", bools(3, 4), None)
+for keep in (False, True):
+    add("aten.sum.dim_IntList", f32(2, 3, 4), [0, 2], keep, None)
+    add("aten.mean.dim", x, [-1], keep, None)
+    add("aten.amax", f32(2, 3, 4), [0, 2], keep)
+    add("aten.amin", x, [0], keep)
+    add("aten.prod.dim_int", x, 1, keep, None)
+    add("aten.max.dim", x, 1, keep, results=2)
+    add("aten.min.dim", x, 0, keep, results=2)
+    add("aten.aminmax", x, 1, keep, results=2)
+    add("aten.argmax", x, 1, keep)
+    add("aten.argmin", x, 0, keep)
+    add("aten.any.dim", bools(3, 4), 1, keep)
+    add("aten.all.dim", bools(3, 4), 1, keep)
+    add("aten.any.dims", bools(3, 4), [0, 1], keep)
+    add("aten.var.dim", x, [1], True, keep)
+    add("aten.var.correction", x, [1], 0, keep)
+    add("aten.std.dim", x, [1], True, keep)
+    add("aten.std.correction", x, [0], 1, keep)
+    add("aten.var_mean.dim", x, [1], True, keep, results=2)
+    add("aten.var_mean.correction", x, [1], 1, keep, results=2)
+    add("aten.logsumexp", x, [1], keep)
+    for order in (2, 1, 0, math.inf, -math.inf, 3.0):
+        add("aten.linalg_vector_norm", x, order, [1], keep, None)
+    add("aten.norm.ScalarOpt_dim", x, 2, [1], keep)
+    add("aten.frobenius_norm.dim", x, [0, 1], keep)
+add("aten.var_mean", x, True, results=2)
+add("aten.norm.Scalar", x, 2)
+add("aten.cumsum", x, 1, None)
+add("aten.cumprod", x, 0, None)
+add("aten.count_nonzero", x, None)
+add("aten.count_nonzero.dim_IntList", x, [1])
+add("aten.softmax.int", x, -1, None)
+add("aten._softmax", x, 0, False)
+add("aten.log_softmax.int", x, 1, None)
+add("aten._log_softmax", x, 0, False)
+add("aten.layer_norm", x, [4], f32(4), f32(4), 1e-5, False)
+add("aten.native_layer_norm", f32(2, 3, 4), [3, 4], f32(3, 4), None, 1e-5, results=3)
+add("aten.rms_norm", x, [4], f32(4), None)
+images, channels = f32(2, 4, 3, 3), f32(4)
+add("aten.batch_norm", images, channels, channels, channels, positive(4), False, 0.1, 1e-5, False)
+add("aten.batch_norm", images, channels, channels, None, None, True, 0.1, 1e-5, False)
+add("aten.native_batch_norm", images, channels, None, None, None, True, 0.1, 1e-5, results=3)
+add("aten.group_norm", images, 2, channels, channels, 1e-5, False)
+add("aten.native_group_norm", images, channels, channels, 2, 4, 9, 2, 1e-5, results=3)
+
+# --- products
+
+add("aten.mm", f32(3, 4), f32(4, 5))
+add("aten.mm", f32(30, 20), f32(20, 40))
+add("aten.mm", ints(3, 4), ints(4, 5))
+add("aten.mm", f32(3, 4).astype(np.float16), f32(4, 5).astype(np.float16))
+add("aten.bmm", f32(2, 3, 4), f32(2, 4, 5))
+for a, c in (((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((6, 2, 3, 4), (2, 4, 5)), ((2, 30, 20), (2, 20, 30))):
+    add("aten.matmul", f32(*a), f32(*c))
+add("aten.addmm", f32(5), f32(3, 4), f32(4, 5), 0.5, 2.0)
+add("aten.addmm", f32(3, 5), f32(3, 4), f32(4, 5), 0, 1)
+add("aten.baddbmm", f32(2, 3, 5), f32(2, 3, 4), f32(2, 4, 5), 1, 1)
+add("aten.linear", f32(3, 4), f32(5, 4), f32(5))
+add("aten.linear", f32(2, 30, 40), f32(20, 40), None)
+add("aten.mv", f32(3, 4), f32(4))
+add("aten.dot", f32(4), f32(4))
+add("aten.outer", f32(3), f32(4))
+
+# --- movement and views: of an argument, so that the result is a view where it is one
+
+add("aten.cat", [f32(2, 3), f32(4, 3)], 0)
+add("aten.cat", [f32(2, 3), ints(2, 4)], -1)
+add("aten.stack", [f32(2, 3), f32(2, 3)], 1)
+add("aten.hstack", [f32(2, 3), f32(2, 4)])
+add("aten.column_stack", [f32(2), f32(2, 4)])
+add("aten.repeat", x, [2, 1])
+add("aten.tile", x, [2])
+add("aten.repeat_interleave.self_int", x, 2, 0, None)
+add("aten.roll", x, [1, -2], [0, 1])
+add("aten.flip", x, [0, 1])
+add("aten.constant_pad_nd", x, [1, 2], 0.5)
+add("aten.pad", x, [1, 1, 0, 2], "constant", 0.0)
+add("aten.tril", x, 0)
+add("aten.triu", x, 1)
+add("aten.diag_embed", f32(4), 1, -2, -1)
+add("aten.slice_scatter", x, f32(1, 4), 0, 1, 2, 1)
+add("aten.select_scatter", x, f32(4), 0, 1)
+for name, rest in (
+    ("view", ([4, 3],)), ("reshape", ([-1, 2],)), ("_unsafe_view", ([12],)), ("flatten.using_ints", (0, -1)), ("unflatten.int", (1, [2, 2])),
+    ("transpose.int", (0, 1)), ("t", ()), ("numpy_T", ()), ("permute", ([1, 0],)), ("movedim.int", (0, 1)), ("expand", ([2, 3, 4], False)),
+    ("broadcast_to", ([2, 3, 4],)), ("unsqueeze", (1,)), ("select.int", (0, -1)), ("slice.Tensor", (1, 1, None, 2)), ("slice.Tensor", (0, -2, 9, 1)),
+    ("narrow", (0, 1, 2)), ("diagonal", (1, 0, 1)), ("detach", ()), ("alias", ()),
+    ("view_copy", ([4, 3],)), ("expand_copy", ([2, 3, 4], False)), ("permute_copy", ([1, 0],)), ("transpose_copy.int", (0, 1)), ("t_copy", ()),
+    ("select_copy.int", (0, -1)), ("slice_copy.Tensor", (1, 1, None, 2)), ("unsqueeze_copy", (1,)), ("diagonal_copy", (0, 0, 1)),
+):  # fmt: skip
+    add(f"aten.{name}", x, *rest)
+add("aten.expand_as", f32(1, 4), x)
+add("aten.reshape_as", x, f32(4, 3))
+for name in ("squeeze", "squeeze.dim", "squeeze_copy", "squeeze_copy.dim"):
+    add(f"aten.{name}", f32(3, 1, 4), *([1] if name.endswith("dim") else []))
+add("aten.unbind.int", x, 0, results="list:3")
+add("aten.split.Tensor", x, 2, 0, results="list:2")
+add("aten.split_with_sizes", x, [1, 3], 1, results="list:2")
+add("aten.chunk", x, 2, 1, results="list:2")
+
+# --- indexing
+
+add("aten.index_select", x, 1, ints(5, low=0, high=4))
+add("aten.gather", x, 1, ints(3, 2, low=0, high=4), False)
+add("aten.embedding", f32(6, 4), ints(2, 3, low=0, high=6, dtype=np.int32), -1, False, False)
+add("aten.scatter.src", x, 1, np.array([[0, 2], [1, 3], [3, 0]]), f32(3, 2))
+add("aten.scatter.value", x, 1, np.array([[0, 2], [1, 3], [3, 0]]), 1.5)
+add("aten.scatter_add", x, 1, ints(3, 2, low=0, high=4), f32(3, 2))
+add("aten.index.Tensor", x, [ints(5, low=-3, high=3)])
+add("aten.index.Tensor", x, [None, ints(5, low=-4, high=4)])
+add("aten.index.Tensor", f32(3, 4, 5), [ints(2, 1, low=-3, high=3), None, ints(6, low=-5, high=5)])
+add("aten.index_put", x, [np.array([0, 2])], f32(2, 4), False)
+add("aten.index_put", x, [np.array([0, 2, 0])], f32(3, 4), True)
+
+# --- numbers
+
+add("aten.Int.Tensor", np.array(3), results="int")
+add("aten.Float.Tensor", np.array(3.5), results="float")
+add("aten.Bool.Tensor", np.array(True), results="bool")
+add("aten.item", np.array(3.5), results="float")
+add("aten.size.int", x, 0, results="int")
+add("aten.dim", x, results="int")
+add("aten.numel", x, results="int")
+add("aten.len.Tensor", x, results="int")
+for name, a, c, kind in (
+    ("add.int", 3, 4, "int"), ("sub.int", 3, 4, "int"), ("mul.int", 1 << 62, 4, "int"), ("floordiv.int", -7, 2, "int"), ("remainder.int", -7, 2, "int"),
+    ("div.int", 7, 2, "float"), ("add.float", 0.5, 4.0, "float"), ("mul.float", 0.5, 4.0, "float"), ("div.float", 1.0, 0.0, "float"),
+    ("lt.int", 3, 4, "bool"), ("lt.float", 3.0, 4.0, "bool"), ("ge.float_int", 3.0, 4, "bool"), ("eq.int", 4, 4, "bool"), ("ne.int", 4, 4, "bool"),
+    ("pow.int_float", 2, 0.5, "float"),
+):  # fmt: skip
+    add(f"aten.{name}", a, c, results=kind)
+add("prim.max.int", 3, 4, results="int")
+add("prim.min.int", 3, 4, results="int")
+for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),
+                          ("log.int", 9, "float"), ("Int.bool", True, "int"), ("__not__", True, "bool"), ("neg.float", 2.0, "float")):  # fmt: skip
+    add(f"aten.{name}", value, results=kind)
+add("aten.__range_length", 2, 11, 3, results="int")
+add("aten.__range_length", 11, 2, -3, results="int")
+add("aten.__derive_index", 2, 5, 3, results="int")

@@ -1,0 +1,63 @@
+"""Every op with native code, one at a time: what its kernel computes is what tier 0 computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from native_samples import SAMPLES
+from single_op import difference, flat, native, tier0
+from tierup.dialect import optable
+from tierup.dialect.optable.core import Kind
+
+# no sample can make one call of these: they are structure, or have no results, or their operands have no literal form
+_NOT_SINGLE = {
+    "prim.ListConstruct", "prim.ListUnpack", "prim.TupleConstruct", "prim.TupleUnpack", "prim.TupleIndex", "prim.NumToTensor.Scalar",
+    "prim.RaiseException", "runtime.assert", "vtensor.literal", "aten.size", "aten.len.t", "aten.__getitem__.t",
+}  # fmt: skip
+_STATIC_ONLY = {"aten.group_norm", "aten.native_group_norm"}  # how many channels a group has must be known
+
+
+def _tag(sample: tuple) -> str:
+    op, operands, _ = sample
+    return f"{op}-{'-'.join(str(v.dtype) + str(list(v.shape)) if isinstance(v, np.ndarray) else repr(v)[:16] for v in operands[:3])}"
+
+
+def _per_element(op: str) -> float:
+    """Sums may be added in any order; the rows of normalised values are bounded by their largest."""
+    row = optable.lookup(op)
+    return row.tolerance.per_element or (1.0 if row.kind is Kind.NORMALISATION else 0.0)
+
+
+def _with_sizes() -> list[tuple]:
+    """The first sample of each op that has sizes which can be symbols, and that allows it."""
+    first: dict[str, tuple] = {}
+    for op, operands, results in SAMPLES:
+        if op not in _STATIC_ONLY and any(isinstance(v, np.ndarray) and v.ndim for v in (*operands, *(operands[0] if isinstance(operands[0], list) else ()))):
+            first.setdefault(op, (op, operands, results))
+    return list(first.values())
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=_tag)
+def test_native_code_computes_what_tier_0_computes(sample: tuple) -> None:
+    _compare(sample, symbolic=False)
+
+
+@pytest.mark.parametrize("sample", _with_sizes(), ids=_tag)
+def test_native_code_for_symbolic_sizes_computes_what_tier_0_computes(sample: tuple) -> None:
+    _compare(sample, symbolic=True)
+
+
+def test_every_op_with_native_code_has_a_sample() -> None:
+    sampled = {op for op, _, _ in SAMPLES} | _NOT_SINGLE
+    missing = [name for name, row in optable.table().items() if row.native and not row.writes and name not in sampled]
+    assert missing == []
+
+
+def _compare(sample: tuple, *, symbolic: bool) -> None:
+    op, operands, results = sample
+    actual = native(op, operands, results, symbolic=symbolic)
+    expected = flat(tier0(op, operands))
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected, strict=True):
+        assert difference(a, e, optable.lookup(op).tolerance.ulp, _per_element(op), 100) == ""
