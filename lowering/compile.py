@@ -145,6 +145,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
         signature.bake(function, request.arguments)
         _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
     inference = signature.infer(function, request.arguments)
+    signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
     _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
@@ -10,7 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
 from tierup.lowering.call import Call
-from tierup.lowering.pointwise.context import NotHandled
+from tierup.lowering.pointwise.context import NotHandled, parameter
 from tierup.lowering.pointwise.formula import Parameter
 from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
@@ -111,6 +112,28 @@ def _eye(c: Call) -> Tensor:
     return tensors.made(known, [v for v in values if v is not None], target, body)
 
 
+def _from_list(c: Call) -> Tensor:
+    """A number, or a (nested) list of numbers."""
+    target, known = c.dtype(), c.sizes()
+    elements = [v.cast(target) if isinstance(v, Scalar) else constant(v, target) for v in _numbers(c.op.operands[0])]
+    if None in known or math.prod(s or 0 for s in known) != len(elements):
+        raise NotHandled
+    if not elements:
+        return Tensor(tensors.empty(known, [], target), target, known)
+    made = b.value("tensor.from_elements", [e.value for e in elements], tensors.empty(known, [], target).type)
+    return Tensor(made, target, known)
+
+
+def _numbers(value: ir.Value) -> list[Parameter]:
+    owner = value.owner
+    if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.prim.ListConstruct":
+        return [number for item in owner.operation.operands for number in _numbers(item)]
+    found = parameter(value)
+    if found is None or isinstance(found, str):
+        raise NotHandled
+    return [found]
+
+
 def _from_number(c: Call) -> Tensor:
     return _filled(c, c.parameter(0), [])
 
@@ -121,6 +144,7 @@ LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.empty.memory_format": _of_sizes(0, None),
     "aten.full": _of_sizes(0, 1),
     "aten.zeros_like": _like(None),
+    "aten.zero": _like(None),
     "aten.ones_like": _like(None, 1),
     "aten.empty_like": _like(None),
     "aten.full_like": _like(1),
@@ -135,6 +159,7 @@ LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.eye": _eye,
     "aten.eye.m": _eye,
     **{f"aten.tensor.{kind}": _from_number for kind in ("int", "float", "bool")},
+    "aten.tensor": _from_list,
     "aten.scalar_tensor": _from_number,
     "prim.NumToTensor.Scalar": _from_number,
 }

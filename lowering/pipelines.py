@@ -39,6 +39,7 @@ TENSORS = NamedPipeline(
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
         "cse",
+        "func.func(tierup-overwrite-products)",
     ),
 )
 

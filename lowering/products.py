@@ -22,7 +22,8 @@ from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 _NAMED = (dtypes.f32, dtypes.f64)
-OVERWRITES = "tierup.overwrites"  # on a linalg product: the result is the product alone; what its buffer held is not read
+NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
+OVERWRITES = "tierup.overwrites"  # put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
 
 
 def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
@@ -30,23 +31,18 @@ def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
     return Tensor(tensors.filled(known, [v for v in lengths if not isinstance(v, int)], constant(0, dtype)), dtype, known)
 
 
-def _undefined(lengths: Sequence[Size], dtype: DType) -> Tensor:
-    known = tuple(v if isinstance(v, int) else None for v in lengths)
-    return Tensor(tensors.empty(known, [v for v in lengths if not isinstance(v, int)], dtype), dtype, known)
-
-
 def multiply(x: Tensor, y: Tensor) -> Tensor:
     """(m, k) x (k, n) or (b, m, k) x (b, k, n), summed in the widened dtype, which the result has."""
     dtype = widened(x.dtype)
     batch = x.rank == 3
     lengths = [*([_either(x, 0, y, 0)] if batch else []), x.length(x.rank - 2), y.length(y.rank - 1)]
-    out = _undefined(lengths, dtype) if x.dtype in _NAMED else _zeros(lengths, dtype)
+    out = _zeros(lengths, dtype)
     rank = 4 if batch else 3
     lead = [0] if batch else []
     m, n, k = (len(lead), len(lead) + 1, len(lead) + 2)
     if x.dtype in _NAMED:
         maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
-        attributes = {"indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps]), OVERWRITES: ir.UnitAttr.get()}
+        attributes = {"indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])}
         return Tensor(_named("linalg.batch_matmul" if batch else "linalg.matmul", x, y, out, attributes), dtype, out.sizes)
     order = [*lead, m, m + 1, m + 2]  # loops: batch, m, k, n
     m, k, n = order[len(lead) :]

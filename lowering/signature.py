@@ -143,6 +143,37 @@ def _terminator(function: ir.Operation) -> ir.Operation:
     return list(function.regions[0].blocks[0].operations)[-1].operation
 
 
+def fold(function: ir.Operation, inference: Inference) -> None:
+    """Replace numbers that inference knows by constants: dtypes, ranks, comparisons of lists and of strings, ..."""
+    with ir.Location.unknown(function.context):
+        for op in list(b.walk(function)):
+            if not op.name.startswith(_PURE) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
+                continue
+            row = optable.lookup(op.name)
+            found = inference.values.get(op.results[0])
+            if (row is not None and row.raises) or not isinstance(found, (Int, Float, Bool)):
+                continue
+            with ir.InsertionPoint(op):
+                made = _constant(found, op.results[0].type)
+            if made is not None:
+                op.results[0].replace_all_uses_with(made)
+                inference.values[made] = found
+
+
+def _constant(found: Int | Float | Bool, type_: ir.Type) -> ir.Value | None:
+    kind = str(type_)
+    if kind == "!torch.int" and isinstance(found, Int) and type(found.value) is int and found.value in _INT64:
+        return b.value("torch.constant.int", [], type_, value=ir.IntegerAttr.get(b.integer_type(64), found.value))
+    if kind == "!torch.bool" and isinstance(found, Bool) and found.value is not None:
+        return b.value("torch.constant.bool", [], type_, value=ir.BoolAttr.get(found.value))
+    if kind == "!torch.float" and isinstance(found, Float) and found.value is not None:
+        return b.value("torch.constant.float", [], type_, value=ir.FloatAttr.get(ir.F64Type.get(), found.value))
+    return None
+
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
 def sweep(function: ir.Operation) -> None:
     """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
     for op in reversed(list(b.walk(function))):

@@ -9,7 +9,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
 from tierup.lowering.call import Call, Lowering
-from tierup.lowering.movement.views import axis_of
+from tierup.lowering.movement.views import axis_of, diagonal
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
@@ -101,11 +101,15 @@ def _triangle(lower_part: bool) -> Lowering:
 
 
 def _diag_embed(c: Call) -> Tensor:
-    x, offset = c.tensor(0), c.known(1)
-    known = c.sizes()
-    first, second = axis_of(c, 2, len(known)), axis_of(c, 3, len(known))
+    offset, rank = c.known(1), len(c.sizes())
     if type(offset) is not int:
         raise NotHandled
+    return _embedded(c, offset, axis_of(c, 2, rank), axis_of(c, 3, rank))
+
+
+def _embedded(c: Call, offset: int, first: int, second: int) -> Tensor:
+    """The operand's last axis along a diagonal of two new axes, zeros elsewhere."""
+    x, known = c.tensor(0), c.sizes()
     side = sizes.add(x.length(x.rank - 1), abs(offset))
     kept = [i for i in range(len(known)) if i not in (first, second)]
     lengths: list[Size] = [side] * len(known)
@@ -124,6 +128,14 @@ def _diag_embed(c: Call) -> Tensor:
         return select(on, tensors.element(x, [*(at[i] for i in kept), inside]), constant(0, x.dtype))
 
     return tensors.made(known, values, x.dtype, body)
+
+
+def _diag(c: Call) -> Tensor:
+    """A vector's matrix, a matrix's diagonal."""
+    x, offset = c.tensor(0), c.known(1)
+    if type(offset) is not int:
+        raise NotHandled
+    return _embedded(c, offset, 0, 1) if x.rank == 1 else diagonal(c, x, offset, 0, 1)
 
 
 def _prelu(c: Call) -> Tensor:
@@ -149,5 +161,6 @@ LOWERINGS: dict[str, Lowering] = {
     "aten.tril": _triangle(True),
     "aten.triu": _triangle(False),
     "aten.diag_embed": _diag_embed,
+    "aten.diag": _diag,
     "aten.prelu": _prelu,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tierup.dialect.mlir import ir
 from tierup.lowering import sizes, tensors
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
@@ -203,16 +204,25 @@ def _narrow(c: Call) -> Tensor:
 
 def _diagonal(c: Call) -> Tensor:
     x, offset = c.tensor(0), c.known(1)
-    first, second = axis_of(c, 2, x.rank), axis_of(c, 3, x.rank)
     if type(offset) is not int:
         raise NotHandled
+    return diagonal(c, x, offset, axis_of(c, 2, x.rank), axis_of(c, 3, x.rank))
+
+
+def diagonal(c: Call, x: Tensor, offset: int, first: int, second: int) -> Tensor:
+    """The elements whose positions along two axes differ by `offset`, along a new last axis."""
     rows, columns = x.length(first), x.length(second)
     room = sizes.sub(columns, offset) if offset >= 0 else columns
     height = rows if offset >= 0 else sizes.add(rows, offset)
     length = sizes.greatest(sizes.least(height, room), 0)
     kept = [i for i in range(x.rank) if i not in (first, second)]
+    known = c.sizes()
+    lengths = _fitted(c, [*(x.length(i) for i in kept), length])
+    if 0 in known:
+        dynamic = [sizes.value(v) for v, k in zip(lengths, known, strict=True) if k is None]
+        return Tensor(tensors.empty(known, dynamic, x.dtype), x.dtype, known)
 
-    def body(at: list) -> Scalar:
+    def body(at: list[ir.Value]) -> Scalar:
         positions: list[Size] = [0] * x.rank
         for position, axis in zip(at, kept, strict=False):
             positions[axis] = position
@@ -220,14 +230,23 @@ def _diagonal(c: Call) -> Tensor:
         positions[second] = sizes.add(at[-1], max(offset, 0))
         return tensors.element(x, positions)
 
-    known = c.sizes()
-    if 0 in known:
-        return Tensor(tensors.empty(known, [sizes.value(x.length(a)) for a, k in zip(kept, known, strict=False) if k is None], x.dtype), x.dtype, known)
-    return tensors.made(known, _fitted(c, [*(x.length(i) for i in kept), length]), x.dtype, body)
+    return tensors.made(known, lengths, x.dtype, body)
+
+
+def _at_least(rank: int) -> Lowering:
+    """Axes of size 1 in front until there are `rank`."""
+
+    def lower(c: Call) -> Tensor:
+        x = c.tensor(0)
+        missing = max(rank - x.rank, 0)
+        return shape.reshaped(x, (*[1] * missing, *x.sizes), [*[1] * missing, *x.lengths]) if missing else x
+
+    return lower
 
 
 LOWERINGS: dict[str, Lowering] = {
-    **{name: _identity for name in ("aten.alias", "aten.detach", "aten.contiguous", "tensor_static_info_cast", "aten.lift_fresh_copy", "aten.lift_fresh")},
+    **{name: _identity for name in ("aten.alias", "aten.detach", "aten.contiguous", "tensor_static_info_cast", "aten.lift_fresh_copy",
+                                    "aten.lift_fresh", "prims.view_of")},
     **{name: _permute(_swapped) for name in ("aten.transpose.int", "aten.swapaxes", "aten.swapdims")},
     **{name: _permute(lambda c, rank: list(range(rank))[::-1]) for name in ("aten.t", "aten.numpy_T")},
     "aten.permute": _permute(_listed),
@@ -244,6 +263,8 @@ LOWERINGS: dict[str, Lowering] = {
     "aten.slice.Tensor": _slice,
     "aten.narrow": _narrow,
     "aten.diagonal": _diagonal,
+    "aten.atleast_1d": _at_least(1),
+    "aten.atleast_2d": _at_least(2),
 }
 
 # The functional twins that copy: the same values.

@@ -10,7 +10,7 @@ import numpy as np
 from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.movement.shape import reshaped
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar
+from tierup.lowering.pointwise.scalar import Scalar, select
 from tierup.lowering.reductions.extremes import extreme
 from tierup.lowering.reductions.sums import mean, shaped, total
 from tierup.lowering.tensors import Operand, Tensor, empty, kept_axes, pointwise, widened
@@ -39,6 +39,18 @@ def _softmax(logarithm: bool) -> Lowering:
         return [pointwise(wide, [_all(powers), (summed, kept)], target, lambda e, s: e / s)]
 
     return lower
+
+
+def _safe_softmax(c: Call) -> list[Tensor]:
+    """softmax, but zeros for a row whose every element is -inf."""
+    x = c.tensor(0)
+    (made,) = _softmax(False)(c)
+    if any(size == 0 for size in x.sizes):
+        return [made]
+    axes = axes_of(c.ints(1), x.rank)
+    largest = extreme(x, axes, True)
+    operands: list[Operand] = [_all(made), (largest, kept_axes(x.rank, axes))]
+    return [pointwise(made, operands, made.dtype, lambda v, m: select(m.equals(-math.inf), 0.0, v))]
 
 
 def _standardised(x: Tensor, axes: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -156,6 +168,7 @@ def _affine(weighted: bool, biased: bool) -> Callable[..., Scalar]:
 LOWERINGS: dict[str, Lowering] = {
     "aten.softmax.int": _softmax(False),
     "aten._softmax": _softmax(False),
+    "aten._safe_softmax": _safe_softmax,
     "aten.log_softmax.int": _softmax(True),
     "aten._log_softmax": _softmax(True),
     "aten.layer_norm": _layer_norm,

@@ -118,6 +118,16 @@ def _chunk(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
     return _every(op, _ints("floordiv", raised, t.integer(chunks)), number)
 
 
+def _sections(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
+    """Pieces whose lengths differ by one at most, the longer ones first."""
+    count, axis, known = t.known_int(op.operands[1]), t.known_int(op.operands[2]), t.sizes_of(op.operands[0])
+    size = None if axis is None or known is None else known[0][axis]
+    if count is None or size is None:
+        return None
+    starts = [i * (size // count) + min(i, size % count) for i in (number, number + 1)]
+    return t.integer(starts[0]), t.integer(starts[1])
+
+
 def _with_sizes(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
     listed = op.operands[1].owner
     if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct":
@@ -132,6 +142,7 @@ def _with_sizes(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | No
 _PIECES: dict[str, Piece] = {
     "aten.split.Tensor": _split,
     "aten.chunk": _chunk,
+    "aten.tensor_split.sections": _sections,
     "aten.split_with_sizes": _with_sizes,
     "aten.split.sizes": _with_sizes,
 }

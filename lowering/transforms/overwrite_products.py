@@ -1,0 +1,56 @@
+"""tierup-overwrite-products: a matrix product that starts from zeros overwrites its buffer instead.
+
+    %f = linalg.fill ins(%zero) outs(%d)
+    %p = linalg.matmul ins(%x, %w) outs(%f)
+becomes
+    %p = linalg.matmul ins(%x, %w) outs(%d) {tierup.overwrites}
+
+Here, on tensors, and last: once there are buffers, CSE shares fills, and a product that must start from zero would start from
+what another one left; and before this no pass may rewrite a product that is not the sum of its operand and the products (folding
+unit dims makes a linalg.generic of it, without the attribute). What is not folded here stays right: it adds to zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
+
+
+@register
+@dataclass(frozen=True)
+class OverwriteProducts(Pass):
+    """Matrix products that start from zeros overwrite their buffer."""
+
+    name = "tierup-overwrite-products"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for product in [op for op in b.walk(function) if op.name in NAMED_PRODUCTS]:
+            fill = product.operands[2].owner
+            if isinstance(fill, ir.Block) or not _fills_with_zero(fill):
+                continue
+            product.operands[2] = list(fill.operands)[-1]
+            product.attributes[OVERWRITES] = ir.UnitAttr.get()
+            if not len(list(fill.results[0].uses)):
+                fill.erase()
+
+
+def _fills_with_zero(op: ir.Operation) -> bool:
+    """linalg.fill, or a linalg.generic without inputs that yields a number from outside."""
+    if op.name == "linalg.fill":
+        return _is_zero(op.operands[0])
+    if op.name != "linalg.generic" or len(op.operands) != 1:
+        return False
+    body = list(op.regions[0].blocks[0].operations)
+    return len(body) == 1 and _is_zero(body[0].operation.operands[0])
+
+
+def _is_zero(value: ir.Value) -> bool:
+    constant = value.owner
+    if isinstance(constant, ir.Block) or constant.name != "arith.constant":
+        return False
+    number = constant.attributes["value"]
+    return isinstance(number, ir.FloatAttr) and number.value == 0.0
