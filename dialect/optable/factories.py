@@ -228,9 +228,11 @@ def _literal(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _row(name: str, function: str, infer: InferRule, numpy: str | None = None, exact: bool = True, note: str = "") -> Op:
+def _row(
+    name: str, function: str, infer: InferRule, numpy: str | None = None, exact: bool = True, note: str = "", native: bool = True
+) -> Op:
     tolerance = EXACT if exact else Tolerance()
-    return Op(name, Kind.FACTORY, f"factories.{function}", infer, numpy=numpy, tolerance=tolerance, note=note)
+    return Op(name, Kind.FACTORY, f"factories.{function}", infer, numpy=numpy, tolerance=tolerance, note=note, native=native)
 
 
 def _numpy(name: str, function: str, infer: InferRule, **fields: object) -> Op:
@@ -263,5 +265,5 @@ ROWS = [
     _numpy("aten.scalar_tensor", "scalar_tensor", _scalar_tensor, note="float32 even for an int, unless told"),
     _row("prim.NumToTensor.Scalar", "number_to_tensor", _number_to_tensor),
     _row("vtensor.literal", "literal", _literal),
-    _row("tensor.literal", "literal", _literal),
+    _row("tensor.literal", "literal", _literal, native=False),
 ]

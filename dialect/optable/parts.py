@@ -161,7 +161,9 @@ def _unbound(x: Value, dim: Value) -> tuple[Dim, Shape]:
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _row(name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, raises: bool = False, note: str = "") -> Op:
+def _row(
+    name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, raises: bool = False, note: str = "", native: bool = True
+) -> Op:
     flavour = None if numpy is None else f"numpy_views.{numpy}"
     return Op(
         f"aten.{name}",
@@ -172,6 +174,7 @@ def _row(name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, 
         numpy=flavour,
         tolerance=EXACT,
         raises=raises,
+        native=native,
         note=note,
     )
 
@@ -182,7 +185,7 @@ ROWS = (
         "slice.Tensor", "slice_", read.of_first(_slice), numpy="slice_", note="the step is positive; under NumPy's rules it may be negative"
     ),
     _row("narrow", "narrow", read.of_first(_narrow)),
-    _row("narrow.Tensor", "narrow_tensor", read.of_first(_narrow), raises=True),
+    _row("narrow.Tensor", "narrow_tensor", read.of_first(_narrow), raises=True, native=False),
     _row("split.Tensor", "split", _parts("split", 1, _split)),
     _row("split.sizes", "split_sizes", _parts("split_with_sizes", 1, _split_sizes)),
     _row("split_with_sizes", "split_sizes", _parts("split_with_sizes", 1, _split_sizes)),

@@ -172,9 +172,12 @@ def _broadcast_tensors(ctx: Infer, operands: Sequence[Value]) -> List:
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _row(name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, aliasing: Aliasing = Aliasing.VIEW, note: str = "") -> Op:
+def _row(
+    name: str, kernel: str, infer: InferRule, *, numpy: str | None = None, aliasing: Aliasing = Aliasing.VIEW, note: str = "",
+    native: bool = True,
+) -> Op:  # fmt: skip
     flavour = None if numpy is None else f"numpy_views.{numpy}"
-    return Op(f"aten.{name}", Kind.VIEW, f"views.{kernel}", infer, aliasing=aliasing, numpy=flavour, tolerance=EXACT, note=note)
+    return Op(f"aten.{name}", Kind.VIEW, f"views.{kernel}", infer, aliasing=aliasing, numpy=flavour, tolerance=EXACT, note=note, native=native)
 
 
 MAY_VIEW = Aliasing.MAY_VIEW
@@ -209,8 +212,8 @@ ROWS = (
     _row(
         "broadcast_to", "broadcast_to", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"
     ),
-    _row("broadcast_tensors", "broadcast_tensors", _broadcast_tensors),
-    _row("meshgrid", "meshgrid", _meshgrid),
-    _row("meshgrid.indexing", "meshgrid", _meshgrid),
+    _row("broadcast_tensors", "broadcast_tensors", _broadcast_tensors, native=False),
+    _row("meshgrid", "meshgrid", _meshgrid, native=False),
+    _row("meshgrid.indexing", "meshgrid", _meshgrid, native=False),
     *parts.ROWS,
 )

@@ -66,7 +66,7 @@ def builtin_type(known: Known) -> ir.Type:
 def parameter(value: ir.Value) -> Parameter:
     """The Python value of a constant; a Scalar for a number that the program computes. Raises NotHandled for anything else."""
     type_ = str(value.type)
-    if type_ == "!torch.none":
+    if type_ in ("!torch.none", "!torch.Device"):  # there is one device
         return None
     made = value.owner
     if isinstance(made, (ir.Operation, ir.OpView)):

@@ -41,6 +41,10 @@ class UnpackLists(Pass):
                 _sizes(op)
             elif op.name == "torch.aten.len.t":
                 _length(op)
+            elif op.name in _LISTS:
+                _spelled_out(op)
+            elif op.name in ("torch.prim.max.self_int", "torch.prim.min.self_int"):
+                _extreme(op)
 
 
 def _sizes(op: ir.Operation) -> None:
@@ -51,6 +55,61 @@ def _sizes(op: ir.Operation) -> None:
     with op.location, ir.InsertionPoint(op):
         items = [t.size(op.operands[0], axis) for axis in range(len(known[0]))]
         op.results[0].replace_all_uses_with(b.value("torch.prim.ListConstruct", items, op.results[0].type))
+    op.erase()
+
+
+def _items(value: ir.Value) -> list[ir.Value] | None:
+    """The items of a list that is spelled out, else None."""
+    made = value.owner
+    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
+        return None
+    return list(made.operation.operands)
+
+
+def _sliced(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+    bounds = [t.known_int(v) if str(v.type) == "!torch.int" else None for v in list(op.operands)[1:]]
+    unknown = [v for v, found in zip(list(op.operands)[1:], bounds, strict=True) if found is None and str(v.type) == "!torch.int"]
+    return None if unknown else items[slice(*bounds)]
+
+
+def _repeated(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+    count = t.known_int(op.operands[1])
+    return None if count is None else items * count
+
+
+def _joined(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+    more = _items(op.operands[1])
+    return None if more is None else items + more
+
+
+_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value]], "list[ir.Value] | None"]] = {
+    "torch.aten.add.t": _joined,
+    "torch.aten.mul.left_t": _repeated,
+    "torch.aten.slice.t": _sliced,
+    "torch.aten.list.t": lambda op, items: items,
+}
+
+
+def _spelled_out(op: ir.Operation) -> None:
+    items = _items(op.operands[0])
+    made = None if items is None else _LISTS[op.name](op, items)
+    if made is None:
+        return
+    with op.location, ir.InsertionPoint(op):
+        op.results[0].replace_all_uses_with(b.value("torch.prim.ListConstruct", made, op.results[0].type))
+    op.erase()
+
+
+def _extreme(op: ir.Operation) -> None:
+    items = _items(op.operands[0])
+    if not items:
+        return
+    name = "torch.prim.max.int" if "max" in op.name else "torch.prim.min.int"
+    with op.location, ir.InsertionPoint(op):
+        best = items[0]
+        for item in items[1:]:
+            best = b.value(name, [best, item], t.int_type())
+        op.results[0].replace_all_uses_with(best)
     op.erase()
 
 

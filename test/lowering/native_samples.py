@@ -315,3 +315,54 @@ for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("I
 add("aten.__range_length", 2, 11, 3, results="int")
 add("aten.__range_length", 11, 2, -3, results="int")
 add("aten.__derive_index", 2, 5, 3, results="int")
+
+# --- what is known when compiling, and the rarer ones
+
+add("prim.dtype", x, results="int")
+add("aten.is_floating_point", x, results="bool")
+for name, a, c in (("eq.str", "mean", "sum"), ("ne.str", "mean", "sum"), ("eq.int_list", [1, 2], [1, 2]), ("ne.int_list", [1], [2])):
+    add(f"aten.{name}", a, c, results="bool")
+add("aten.__is__", None, None, results="bool")
+add("aten.__isnot__", 3, None, results="bool")
+add("aten.len.str", "mean", results="int")
+add("aten.__contains__.int_list", [1, 2], 2, results="bool")
+add("aten.__contains__.str_list", ["mean", "sum"], "max", results="bool")
+add("aten.any.bool", [False, True], results="bool")
+add("aten.all.bool", [False, True], results="bool")
+add("aten.len.t", [1, 2, 3], results="int")
+add("prims.view_of", x)
+add("aten.zero", x)
+add("aten.copy", x, ints(4), False)
+add("aten.lift_fresh_copy", x)
+add("aten.contiguous", x, 0)
+add("aten.to.dtype_layout", x, 7, None, None, None, False, False, None)
+add("aten._reshape_alias", x, [4, 3], [3, 1])
+add("aten.atleast_1d", np.array(2.5, np.float32))
+add("aten.atleast_2d", f32(3))
+add("aten.diag", f32(3), 1)
+add("aten.diag", x, 0)
+add("aten._safe_softmax", np.array([[-np.inf, -np.inf], [0, 1]], np.float32), 1, None)
+add("aten.tensor_split.sections", f32(5, 2), 3, 0, results="list:3")
+add("aten.split.sizes", x, [1, 3], 1, results="list:2")
+add("aten.index.Tensor_hacked_twin", x, [ints(5, low=-3, high=3)])
+for name in ("index_put.hacked_twin", "_unsafe_index_put.hacked_twin"):
+    add(f"aten.{name}", x, [np.array([0, 2])], f32(2, 4), False)
+add("aten.tensor", [1.5, 2.5], None, None, False)
+add("aten.tensor.int", 3, None, None, False)
+add("aten.tensor.float", 3.5, None, None, False)
+add("aten.tensor.bool", True, None, None, False)
+for name, kind in (("IntImplicit", "int"), ("FloatImplicit", "float"), ("ScalarImplicit", "int")):
+    add(f"aten.{name}", np.array(3), results=kind)
+for name, a, c, kind in (
+    ("add", 1, 2.5, "float"), ("sub", 3, 2, "int"), ("mul", 3, 2, "int"), ("div", 3, 2, "float"), ("add.float_int", 0.5, 2, "float"),
+    ("sub.float", 0.5, 2.0, "float"), ("mul.int_float", 3, 0.5, "float"), ("mul.float_int", 0.5, 3, "float"), ("eq.float", 0.5, 0.5, "bool"),
+    ("eq.bool", True, False, "bool"), ("ne.bool", True, False, "bool"), ("ne.float_int", 0.5, 1, "bool"), ("lt.float_int", 0.5, 1, "bool"),
+    ("le.int", 3, 3, "bool"), ("gt.int", 3, 3, "bool"), ("gt.float", 3.0, 2.0, "bool"), ("gt.float_int", 3.0, 2, "bool"), ("ge.int", 3, 3, "bool"),
+    ("ge.float", 3.0, 3.0, "bool"), ("__and__.bool", True, False, "bool"), ("__or__.bool", True, False, "bool"),
+):  # fmt: skip
+    add(f"aten.{name}", a, c, results=kind)
+for name, value, kind in (("Int.Scalar", 2.5, "int"), ("Float.Scalar", 2, "float"), ("Bool.float", 0.5, "bool"), ("ceil.Scalar", 2.5, "int")):
+    add(f"aten.{name}", value, results=kind)
+add("prim.abs.Scalar", -3, results="int")
+add("prim.max.self_int", [3, 5, 4], results="int")
+add("prim.min.self_int", [3, 5, 4], results="int")

@@ -13,9 +13,11 @@ from tierup.dialect.optable.core import Kind
 # no sample can make one call of these: they are structure, or have no results, or their operands have no literal form
 _NOT_SINGLE = {
     "prim.ListConstruct", "prim.ListUnpack", "prim.TupleConstruct", "prim.TupleUnpack", "prim.TupleIndex", "prim.NumToTensor.Scalar",
-    "prim.RaiseException", "runtime.assert", "vtensor.literal", "aten.size", "aten.len.t", "aten.__getitem__.t",
+    "prim.RaiseException", "runtime.assert", "vtensor.literal", "aten.size", "aten.__getitem__.t", "aten.add.t", "aten.mul.left_t",
+    "aten.slice.t", "aten.list.t", "aten.to.device", "aten.to.prim_Device",
 }  # fmt: skip
-_STATIC_ONLY = {"aten.group_norm", "aten.native_group_norm"}  # how many channels a group has must be known
+# how many channels a group has must be known, and how many pieces there are
+_STATIC_ONLY = {"aten.group_norm", "aten.native_group_norm", "aten.split.Tensor", "aten.chunk", "aten.tensor_split.sections"}
 
 
 def _tag(sample: tuple) -> str:
