@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from native_samples import SAMPLES
 from single_op import difference, flat, native, tier0
+
 from tierup.dialect import optable
 from tierup.dialect.optable.core import Kind
 
