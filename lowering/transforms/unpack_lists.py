@@ -82,7 +82,7 @@ def _joined(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
     return None if more is None else items + more
 
 
-_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value]], "list[ir.Value] | None"]] = {
+_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value]], list[ir.Value] | None]] = {
     "torch.aten.add.t": _joined,
     "torch.aten.mul.left_t": _repeated,
     "torch.aten.slice.t": _sliced,
