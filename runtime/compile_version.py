@@ -30,13 +30,15 @@ CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
 
 class NotCompiled(Exception):
-    """A bet that has no native code. `reason` is from the list; `detail` names the op; `line` the user's place."""
+    """A bet that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
+    that has none (`aten.sort`), where it is one op."""
 
-    def __init__(self, reason: Reason, detail: str, line: str = "") -> None:
+    def __init__(self, reason: Reason, detail: str, line: str = "", op: str = "") -> None:
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
         self.line = line
+        self.op = op
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def to_values(graph: str) -> str:
     try:
         VALUES.run(module)
     except PassFailure as e:
-        raise NotCompiled(Reason.MUTATION, str(e), _place(e)) from e
+        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
     return _text(module)
 
 
@@ -72,7 +74,7 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
         _refuse_numpys(module)
         CLEAN.run(module)
     except PassFailure as e:
-        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), _place(e)) from e
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)
 
 
@@ -80,10 +82,9 @@ def _refuse_numpys(module: ir.Module) -> None:
     """Raise NotCompiled for an op that still follows NumPy's rules: the canonicaliser knows torch's only."""
     for op in b.walk(module.operation):
         if PROMOTION in op.attributes:
-            place = diagnostics.place_of(op.location)
-            raise NotCompiled(
-                Reason.NO_LOWERING, f"{op.name.removeprefix('torch.')} follows NumPy's rules here, which no torch op gives", str(place) if place.line else ""
-            )
+            place, name = diagnostics.place_of(op.location), op.name.removeprefix("torch.")
+            detail = f"{name} follows NumPy's rules here, which no torch op gives"
+            raise NotCompiled(Reason.NO_LOWERING, detail, str(place) if place.line else "", name)
 
 
 def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
@@ -93,7 +94,7 @@ def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec,
     try:
         code = load(lowering.compile(request))
     except Unsupported as e:
-        raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location) from e
+        raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
     except CompileError as e:
         raise NotCompiled(Reason.COMPILE_FAILED, str(e)) from e
     return Compiled(code, request, (time.perf_counter() - start) * 1e3)
@@ -119,7 +120,8 @@ def refine_arguments(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]
     symbols.bind(block, {a: sizes for a, sizes in shapes.items() if any(isinstance(d, str) for d in sizes)})
 
 
-def _place(failure: PassFailure) -> str:
+def place_of_failure(failure: PassFailure) -> str:
+    """The user's line that a pass failed at, "" when it is not known."""
     return next((str(d.place) for d in failure.diagnostics if d.place.line), "")
 
 

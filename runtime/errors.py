@@ -16,6 +16,10 @@ class UnsupportedOp(NotImplementedError):
     """The program has an op that no part of tierup can run. The message names the op and the user's line."""
 
 
+class NotOptimized(RuntimeError):
+    """A call that may run in native code only (`options(strict=True)`, `assert_optimized()`) has none. The message names the ops."""
+
+
 class GuardFailed(Exception):
     """A `tierup.guard` met a value that does not fit: the program must be left for its unspecialised twin."""
 

@@ -1,7 +1,7 @@
 """One program and its versions: who answers a call, and when a new version is compiled.
 
 An executor takes flat arguments (arrays and Python scalars) and gives flat results. Its dispatch table answers the calls
-that a version's guards fit; all others arrive in `_miss`, which profiles, bets, compiles or interprets.
+that a version's guards fit; all others arrive in `_miss`, which profiles, bets, compiles, splits or interprets.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,22 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
 from tierup.runtime import events, guards
 from tierup.runtime.dispatch import DispatchTable, make_table
+from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options, current
+from tierup.runtime.regions import Regions, Split
 from tierup.runtime.signature import Signature, Unsupported, describe_specs, signature_of
 from tierup.runtime.stats import Stats
 from tierup.runtime.strategy import Bet, SpeculationLog
 
 if TYPE_CHECKING:
-    from tierup.runtime.compile_version import Compiled
+    from tierup.runtime.compile_regions import RegionCode
+    from tierup.runtime.compile_version import Compiled, NotCompiled
     from tierup.runtime.direct import DirectTable
 
 _EVENTS_KEPT = 64
+_SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
 _AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT)  # the others happen before their call is answered
 
 
@@ -62,12 +66,17 @@ class Version:
 
 
 class Executor:
-    """The versions of one program. Thread-safe: the lock covers bookkeeping only, never a compile or a run."""
+    """The versions of one program. Thread-safe: the lock covers bookkeeping only, never a compile or a run.
 
-    def __init__(self, program: Program, overrides: Mapping[str, Any], direct: DirectTable | None = None) -> None:
+    `is_region`: the program is a region of another's, which was profiled: its first call is compiled for at once, and it is not
+    split further.
+    """
+
+    def __init__(self, program: Program, overrides: Mapping[str, Any], direct: DirectTable | None = None, *, is_region: bool = False) -> None:
         self.program = program
         self._overrides = overrides
         self._direct = direct
+        self._is_region = is_region
         self._lock = threading.RLock()
         self._local = threading.local()
         self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
@@ -77,11 +86,13 @@ class Executor:
         self._log = SpeculationLog()
         self.versions: list[Version] = []
         self._tables: dict[str, DispatchTable] = {}
-        self._retired_direct_hits = self._direct_failures = 0
+        self._cutting: set[object] = set()
+        self._retired_direct_hits = self._direct_failures = self._split_failures = 0
         self._counts = dict.fromkeys(("misses", "profiled_runs", "interpreted", "compiles"), 0)
         self._compiling: set[tuple[ArgumentSpec, ...]] = set()
+        self._regions = Regions()
         self.last_reason: Reason | None = None
-        self.refusals: dict[tuple[Reason, str, str], None] = {}  # why bets have no code, in order, without repeats
+        self.refusals: dict[tuple[Reason, str, str], str] = {}  # why bets have no code, in order, without repeats; and the op
 
     def reset(self) -> None:
         """Forget all versions and all that was recorded; counters start again."""
@@ -127,16 +138,21 @@ class Executor:
             signature = signature_of(flat)
         except Unsupported as e:
             return self._interpret(flat, e.reason)
+        if not options.strict and (split := self._regions.splits.get(signature.classes)) is not None:
+            return self._run_split(split, flat)
         if not options.profile:
             return self._interpret(flat, Reason.PROFILE_OFF)
+        if not options.strict and self._regions.recording(signature.classes) is not None:
+            return self._split(signature, flat, options)
         with self._lock:
             proposal = self._propose(signature, options)
             if isinstance(proposal, Reason):
                 self._log.record(signature)
         if isinstance(proposal, Reason):
             return self._answer_miss(flat, signature, proposal)
-        if not self._compile(proposal, flat, options):
-            return self._interpret(flat, Reason.NO_LOWERING)
+        refusal = self._compile(proposal, flat, options)
+        if refusal is not None:
+            return self._answer_refused(flat, signature, refusal, options)
         self._local.retrying = True
         try:
             result: tuple[Any, ...] = self._table(options.entry)(*flat)
@@ -145,6 +161,8 @@ class Executor:
         return result
 
     def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
+        if self._is_region and not self._log.bets:
+            options = replace(options, num_profiled_runs=0)  # its program's profile was its own
         if not self.versions and self._counts["profiled_runs"] < options.num_profiled_runs:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
@@ -194,6 +212,93 @@ class Executor:
 
         return max(self.versions, key=agreement)
 
+    # --- programs that are not native as a whole ----------------------------------------------------------------------
+
+    def _answer_refused(self, flat: tuple[Any, ...], signature: Signature, refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
+        """The bet on a call has no native code."""
+        if options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
+            raise self._not_optimized()
+        splittable = refusal.reason in _SPLITTABLE and not self._is_region and len(self._regions.splits) < options.max_versions
+        if not splittable:
+            return self._interpret(flat, refusal.reason)
+        try:
+            self._regions.start(self.program.graph, self.program.entry, signature.classes, refusal.op)
+        except type(refusal) as e:
+            self._gave_up(e, "the program", "stays in tier 0")
+            return self._interpret(flat, e.reason)
+        return self._split(signature, flat, options)
+
+    def _split(self, signature: Signature, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        """Record a run, or cut the program when enough have been."""
+        classes = signature.classes
+        recording = self._regions.recording(classes)
+        if recording is None or not recording.publish.fits(flat) or classes in self._cutting:
+            return self._interpret(flat, Reason.NO_LOWERING)
+        if recording.runs < max(options.num_profiled_runs, 1):
+            try:
+                results = self._regions.record(recording, flat)
+            except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
+                return self._interpret(flat, Reason.PROFILING)
+            self._count("profiled_runs")
+            self._emit(EventKind.PROFILED, Reason.PROFILING, action="recorded values in mid-program, to split it into native regions")
+            return results
+        from tierup.runtime.compile_version import NotCompiled  # here: loads MLIR and LLVM
+
+        guards = ", ".join(f"{n}: {c}" for n, c in zip(self.program.names, classes, strict=True))
+        with self._lock:
+            self._cutting.add(classes)
+        try:
+            split = self._regions.cut(recording, self, classes, guards)
+        except NotCompiled as e:
+            self._regions.stop(classes)
+            self._gave_up(e, guards, "stays in tier 0")
+            return self._interpret(flat, e.reason)
+        finally:
+            with self._lock:
+                self._cutting.discard(classes)
+        left = ", ".join(f"{op} at {line}" if line else op for op, line in split.code.left)
+        self._emit(
+            EventKind.SPLIT,
+            Reason.NO_LOWERING,
+            guard=guards,
+            action=f"cut into {len(split.regions)} native regions; in tier 0: {left or 'views and scalars'}",
+            milliseconds=split.milliseconds,
+        )
+        return self._run_split(split, flat)
+
+    def _run_split(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not split.publish.fits(flat):
+            return self._interpret(flat, Reason.OVERLAP)
+        with self._lock:
+            split.hits += 1
+        try:
+            results = split.run(flat)
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            with self._lock:
+                self._split_failures += 1
+            return self.failed(None, 0, flat)
+        if split.hits == 1 and (ops := self._regions.excluded_by(split)):
+            self._regions.exclude(split.classes, ops)
+        return results
+
+    def region(self, code: RegionCode, number: int) -> Executor:
+        """The executor of a region of this program."""
+        name = f"{self.program.name}, region {number}"
+        return Executor(Program(name, code.graph, code.name, code.names, code.tier0, code.place), self._overrides, is_region=True)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        return tuple(self._regions.splits.values())
+
+    @property
+    def refused_ops(self) -> tuple[str, ...]:
+        """The ops that a compile was refused for."""
+        return tuple(op for op in self.refusals.values() if op)
+
+    def _not_optimized(self) -> NotOptimized:
+        found = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in self.refusals)
+        return NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
+
     def _interpret(self, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
         self.last_reason = reason
         return self._run_tier0(flat, "interpreted")
@@ -223,7 +328,8 @@ class Executor:
 
     # --- compiling --------------------------------------------------------------------------------------------------
 
-    def _compile(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
+    def _compile(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
+        """Add a version. Why there is none, else None."""
         from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
 
         description = describe_specs(bet.specs, self.program.names)
@@ -238,10 +344,8 @@ class Executor:
                     raise
                 compiled = self._compiled(specs, options)  # a size or a branch may hang on an int: bet on its value too
         except compiler.NotCompiled as e:
-            with self._lock:
-                self.refusals[e.reason, e.detail, e.line] = None
-            self._emit(EventKind.GAVE_UP, e.reason, guard=description, line=e.line, action=f"stays in tier 0: {e.detail}")
-            return False
+            self._gave_up(e, description, f"not compiled: {e.detail}")
+            return e
         finally:
             with self._lock:
                 self._compiling.discard(bet.specs)
@@ -267,7 +371,12 @@ class Executor:
             action=f"compiled a {bet.kind} version for {version.guards}",
             milliseconds=(time.perf_counter() - start) * 1e3,
         )
-        return True
+        return None
+
+    def _gave_up(self, why: NotCompiled, guards: str, action: str) -> None:
+        with self._lock:
+            self.refusals[why.reason, why.detail, why.line] = why.op.removeprefix("torch.")
+        self._emit(EventKind.GAVE_UP, why.reason, guard=guards, line=why.line, action=action)
 
     def _compiled(self, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
         from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
@@ -309,7 +418,14 @@ class Executor:
         if self._direct is not None:
             hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
             failures += self._direct_failures
-        return Stats(hits=hits, bailouts=failures, versions=len(self.versions), **self._counts)
+        regions = [region.stats() for split in self.splits for region in split.regions]
+        return Stats(
+            hits=hits + sum(split.hits for split in self.splits),
+            bailouts=failures + self._split_failures,
+            fallbacks=sum(r.misses + r.interpreted + r.profiled_runs for r in regions),
+            versions=len(self.versions) + len(self.splits),
+            **{**self._counts, "compiles": self._counts["compiles"] + sum(r.compiles for r in regions)},
+        )
 
     def _emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
         counted = kind in _AFTER_COUNTING

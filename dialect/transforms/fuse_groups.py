@@ -51,11 +51,12 @@ class FuseGroups(Pass):
 
     name = "tierup-fuse-groups"
     min_group_size: int = 2
+    excluded: tuple[str, ...] = ()  # ops that are to be taken for not native, as aten.sort
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            refused: set[ir.Operation] = set()
+            refused = {op for op in walk(func) if op.name.removeprefix("torch.") in self.excluded}
             while self._group(func, callees, refused):
                 pass
 

@@ -20,10 +20,11 @@ _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  
 
 
 class Reader:
-    """Reads the functions that an entry reaches. `record`: keep profile ops as statements."""
+    """Reads the functions that an entry reaches. `record`: keep profile ops as statements. `sites`: what stands for functions."""
 
-    def __init__(self, functions: Mapping[str, ir.Operation], *, record: bool) -> None:
+    def __init__(self, functions: Mapping[str, ir.Operation], *, record: bool, sites: Mapping[str, object]) -> None:
         self.record = record
+        self.sites = sites
         self.functions: dict[str, Function] = {}  # those read, in the order they were met
         self.constants: dict[str, object] = {}
         self.env: dict[ir.Value, Piece] = {}

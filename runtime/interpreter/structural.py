@@ -147,6 +147,9 @@ def call_function(reader: Reader, op: ir.Operation, name: str, operands: list[Pi
 
 def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if name in reader.sites:
+        reader.let(op, call(reader.constant(name, reader.sites[name]), operands), shares=operands)
+        return
     node = reader.let(op, call_function(reader, op, name, operands))
     node.callee, node.arguments = name, operands
 

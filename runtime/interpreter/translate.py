@@ -19,11 +19,14 @@ _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool",
 _PYTHON_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str"}
 
 
-def translate(program: ir.Module | ir.Operation | ir.OpView, entry: str | None = None, *, record: bool = False) -> Tier0:
+def translate(
+    program: ir.Module | ir.Operation | ir.OpView, entry: str | None = None, *, record: bool = False, sites: Mapping[str, object] | None = None
+) -> Tier0:
     """Tier 0 of the function `entry` of a module, or of a `func.func` (callees are then looked up in its module).
 
     `entry` may be left out for a function, and for a module with one public function. With `record`, `tierup.profile` ops call
-    the recorder that each call is given; without, they vanish. The same program gives the same source every time.
+    the recorder that each call is given; without, they vanish. `sites`: what is called in place of the module's functions of these
+    names; tier 0 is then not picklable unless they are. The same program gives the same source every time.
     Raises UnsupportedOp for an op that cannot be run and KeyError for an entry that is not there.
     """
     operation = program.operation
@@ -36,11 +39,11 @@ def translate(program: ir.Module | ir.Operation | ir.OpView, entry: str | None =
     name = entry if entry is not None else _only_entry(functions)
     if name not in functions:
         raise KeyError(f"no function @{name}; the program has {', '.join('@' + n for n in functions) or 'none'}")
-    return _translate(functions, name, record)
+    return _translate(functions, name, record, sites or {})
 
 
-def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool) -> Tier0:
-    reader = Reader(declared, record=record)
+def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, sites: Mapping[str, object]) -> Tier0:
+    reader = Reader(declared, record=record, sites=sites)
     functions = reader.program(entry)
     memory = Memory(functions, entry)
     func = declared[entry]

@@ -1,0 +1,171 @@
+"""From a program that cannot be compiled whole to one with native regions: record a run, cut, leave a call per region.
+
+Loads MLIR: the runtime imports this module when a program is to be split, not before. The work is done by the passes of the
+pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage's text is kept for `plan()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from tierup.dialect import diagnostics, profiled, registry
+from tierup.dialect.attributes import profiled_attr
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.grouping import weight
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import VERSIONED
+from tierup.dialect.profiled import Fact
+from tierup.dialect.reasons import Reason
+from tierup.dialect.registry import PassFailure
+from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.runtime.compile_version import NotCompiled, place_of_failure
+from tierup.runtime.interpreter.reader import argument_names
+from tierup.runtime.interpreter.tier0 import Record, Tier0
+from tierup.runtime.interpreter.translate import translate
+
+Facts = dict[int, Fact | None]
+
+_PROFILE = registry.pipeline("profile")
+_DISPATCH = registry.parse("builtin.module(tierup-dispatch-regions)")
+_PARTIAL_WRITES = ("torch.aten.slice_scatter", "torch.aten.select_scatter", "torch.aten.diagonal_scatter", "torch.aten.index_put")
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """The graph as values, with profile ops, and what runs it. `writebacks`, `aliases`: see `tierup-functionalize`."""
+
+    text: str
+    recorder: Tier0
+    n_results: int  # the user's; the new contents of written arguments follow
+    writebacks: tuple[int, ...]
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RegionCode:
+    """A region of a split program: its unspecialised twin as a program of its own. `place`: the user's line of its first op."""
+
+    name: str
+    graph: str
+    names: tuple[str, ...]
+    tier0: Tier0
+    place: str
+
+
+@dataclass(frozen=True)
+class SplitCode:
+    """A program cut into regions: `graph` calls them by name, tier 0 runs all else; `left` are the ops it runs, with their lines."""
+
+    guarded: str
+    graph: str
+    regions: tuple[RegionCode, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def instrument(graph: str, entry: str) -> Instrumented:
+    """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
+    module = parse_module(graph)
+    try:
+        _PROFILE.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
+    func = function_names(module)[entry]
+    attributes = func.attributes
+    writebacks = tuple(ir.DenseI64ArrayAttr(attributes["tierup.writebacks"])) if "tierup.writebacks" in attributes else ()
+    aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
+    n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
+    return Instrumented(_text(module), translate(module, entry, record=True), n_results, writebacks, aliases)
+
+
+def recorder_of(facts: Facts) -> Record:
+    """A `record(slot, value)` that joins what it is given into `facts`, by slot."""
+
+    def record(slot: int, value: object) -> object:
+        seen = profiled.observe(value)
+        if slot >= 0 and seen is not None:
+            before = facts.get(slot, seen)
+            facts[slot] = None if before is None else profiled.join(before, seen)
+        return value
+
+    return record
+
+
+def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None]) -> str:
+    """The instrumented graph with what was recorded in its profile ops: the stage `profiled`."""
+    module = parse_module(text)
+    with module.context:
+        for op in walk(function_names(module)[entry]):
+            if op.name == "tierup.profile":
+                fact = facts.get(ir.IntegerAttr(op.attributes["slot"]).value)
+                if fact is not None:
+                    op.attributes["profiled"] = profiled_attr(fact, module.context)
+    return _text(module)
+
+
+def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
+    """The stage `guarded`: checks, regions and their fallbacks. `refused`: ops that are not to stand in regions. Raises NotCompiled."""
+    module = parse_module(profiled_text)
+    steps = list(VERSIONED.steps)
+    if refused:
+        steps = [s if s != "tierup-fuse-groups" else f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" for s in steps]
+    try:
+        registry.parse(f"builtin.module({','.join(steps)})").run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    return _text(module)
+
+
+def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> SplitCode:
+    """Cut a profiled program. Raises NotCompiled when no region is worth it."""
+    text = guarded(profiled_text, refused)
+    module = parse_module(text)
+    _DISPATCH.run(module)
+    by_name = function_names(module)
+    main = by_name[entry]
+    if REGIONS not in main.attributes:
+        raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
+    written = next((op for op in walk(main) if op.name.startswith(_PARTIAL_WRITES) and _in_loop(op)), None)
+    if written is not None:
+        place = str(diagnostics.place_of(written.location))
+        raise NotCompiled(Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value would be copied each time", place)
+    sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
+    return SplitCode(text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main))))
+
+
+def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier0:
+    """Tier 0 of a split program, calling `sites[name]` for each region."""
+    return translate(parse_module(code.graph), entry, sites=sites)
+
+
+def _region(func: ir.Operation, name: str) -> RegionCode:
+    with func.context, func.location:
+        alone = ir.Module.create()
+        made = func.clone(ir.InsertionPoint(alone.body)).operation
+    del made.attributes["sym_visibility"]
+    first = next((op for op in walk(func) if weight(op)), func)
+    place = diagnostics.place_of(first.location)
+    return RegionCode(name, _text(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
+
+
+def _left(main: ir.Operation) -> list[tuple[str, str]]:
+    """The ops that tier 0 computes with, and their lines."""
+    found = []
+    for op in walk(main):
+        if weight(op) and not len(op.regions):
+            place = diagnostics.place_of(op.location)
+            found.append((op.name.removeprefix("torch."), str(place) if place.line else ""))
+    return found
+
+
+def _in_loop(op: ir.Operation) -> bool:
+    while op.parent is not None and op.parent.operation.name != "func.func":
+        op = op.parent.operation
+        if op.name == "torch.prim.Loop":
+            return True
+    return False
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

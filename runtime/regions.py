@@ -1,0 +1,182 @@
+"""A program that has no native code as a whole: tier 0 with native regions in it.
+
+When a compile of the whole is refused, the next call of that kind runs the instrumented graph and records; the one after that
+cuts the program (`compile_regions.split`). What tier 0 still runs is Python with one call per region. A region is an executor of
+its own: its first version is compiled for what the program's profile saw, and whatever fits no version runs in the region's
+unspecialised twin, which adds versions beside the first, never below it.
+
+A split program writes to no argument before it is through, so an exception in it is no loss: the pristine graph runs the call
+again, raises what the user should see, and has written what it would have written.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tierup.dialect.reasons import Reason
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.signature import ArgumentClass
+
+if TYPE_CHECKING:
+    from tierup.runtime.compile_regions import Facts, Instrumented, SplitCode
+    from tierup.runtime.executor import Executor
+
+Classes = tuple[ArgumentClass, ...]
+MAX_CUTS = 4  # a region whose code is refused after all names the op that was at fault, and the program is cut again without it
+
+
+@dataclass(eq=False)
+class Split:
+    """A program cut into regions, for arguments of some dtypes, ranks and layouts; any sizes."""
+
+    classes: Classes
+    guards: str
+    code: SplitCode
+    publish: Publication
+    tier0: Tier0
+    regions: tuple[Executor, ...]
+    call: int
+    milliseconds: float
+    hits: int = 0
+
+    def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The flat results of a call. Whatever it raises, no argument has been written."""
+        return self.publish.results(flat, self.tier0.call(*flat))
+
+
+@dataclass
+class Recording:
+    """A program on its way to a split: what its instrumented runs have seen. `excluded`: ops that no region may hold."""
+
+    instrumented: Instrumented
+    publish: Publication
+    excluded: frozenset[str]
+    facts: Facts = field(default_factory=dict)
+    runs: int = 0
+
+
+@dataclass(frozen=True)
+class Publication:
+    """How the results of a graph of values become the user's: `writebacks` and `aliases` as `tierup-functionalize` says them."""
+
+    n_results: int
+    writebacks: tuple[int, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def refusal(self) -> str:
+        """Why the results cannot be published from values; "" when they can."""
+        for alias in self.aliases:
+            kind, _, argument = alias.partition(":")
+            if kind in ("view", "may_view") and int(argument) in self.writebacks:
+                return "a result is a view of an argument that the program writes"
+        return ""
+
+    def fits(self, flat: tuple[Any, ...]) -> bool:
+        """Whether the written arguments can be written after the run: writable, and apart from all others in memory."""
+        for i in self.writebacks:
+            if not flat[i].flags.writeable:
+                return False
+            if any(j != i and isinstance(other, np.ndarray) and np.may_share_memory(flat[i], other) for j, other in enumerate(flat)):
+                return False
+        return True
+
+    def results(self, flat: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+        """Write the arguments that the program writes; the user's results."""
+        values = given if isinstance(given, tuple) else () if given is None else (given,)
+        if not self.writebacks:
+            return values
+        written = [flat[i] for i in self.writebacks]
+
+        def apart(value: Any) -> Any:
+            return value.copy() if isinstance(value, np.ndarray) and any(np.may_share_memory(value, w) for w in written) else value
+
+        user = [self._user(alias, value, flat, apart) for alias, value in zip(self.aliases, values, strict=False)]
+        new = [apart(value) for value in values[self.n_results :]]
+        for array, contents in zip(written, new, strict=True):
+            np.copyto(array, contents)
+        return tuple(user)
+
+    def _user(self, alias: str, value: Any, flat: tuple[Any, ...], apart: Any) -> Any:
+        kind, _, argument = alias.partition(":")
+        if kind == "argument":
+            return flat[int(argument)]
+        return apart(value) if kind == "fresh" else value
+
+
+class Regions:
+    """The splits of one executor's program, by the classes of the arguments that they were made for."""
+
+    def __init__(self) -> None:
+        self.splits: dict[Classes, Split] = {}
+        self._recordings: dict[Classes, Recording] = {}
+
+    def start(self, graph: str, entry: str, classes: Classes, op: str) -> None:
+        """Record calls with arguments of these classes from now on. `op`: the op that the whole program was refused for.
+        Raises NotCompiled when the program cannot be told as values."""
+        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+
+        instrumented = compiler.instrument(graph, entry)
+        publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
+        if publish.refusal():
+            raise compiler.NotCompiled(Reason.VIEW_RESULT, publish.refusal())
+        self._recordings[classes] = Recording(instrumented, publish, frozenset((op,) if op else ()))
+
+    def recording(self, classes: Classes) -> Recording | None:
+        return self._recordings.get(classes)
+
+    def stop(self, classes: Classes) -> None:
+        """No split for arguments of these classes."""
+        self._recordings.pop(classes, None)
+        self.splits.pop(classes, None)
+
+    def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A run that records. Whatever it raises, no argument has been written."""
+        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+
+        given = recording.instrumented.recorder.call(*flat, record=compiler.recorder_of(recording.facts))
+        results = recording.publish.results(flat, given)
+        recording.runs += 1
+        return results
+
+    def cut(self, recording: Recording, executor: Executor, classes: Classes, guards: str) -> Split:
+        """The split that the recordings suggest. Raises NotCompiled when no region is worth it."""
+        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+
+        start = time.perf_counter()
+        program = executor.program
+        text = compiler.with_facts(recording.instrumented.text, program.entry, recording.facts)
+        code = compiler.split(text, program.entry, recording.excluded)
+        regions = tuple(executor.region(region, i) for i, region in enumerate(code.regions))
+        sites = {region.name: Site(e) for region, e in zip(code.regions, regions, strict=True)}
+        tier0 = compiler.main_tier0(code, program.entry, sites)
+        milliseconds = (time.perf_counter() - start) * 1e3
+        split = Split(classes, guards, code, recording.publish, tier0, regions, executor.stats().calls + 1, milliseconds)
+        self.splits[classes] = split
+        return split
+
+    def excluded_by(self, split: Split) -> frozenset[str]:
+        """Ops that stand in regions of the split whose code was refused for them."""
+        recording = self._recordings[split.classes]
+        refused = {op for region in split.regions for op in region.refused_ops}
+        return frozenset() if len(recording.excluded) >= MAX_CUTS else frozenset(refused) - recording.excluded
+
+    def exclude(self, classes: Classes, ops: frozenset[str]) -> None:
+        """Cut again at the next call, without these ops."""
+        self._recordings[classes].excluded |= ops
+        del self.splits[classes]
+
+
+class Site:
+    """What a split program's source calls for a region."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def __call__(self, *values: Any) -> Any:
+        results = self._executor.call(values)
+        return results[0] if len(results) == 1 else results
+
