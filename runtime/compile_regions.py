@@ -6,20 +6,21 @@ pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics, profiled, registry
+from tierup.dialect import diagnostics, dtypes, profiled, registry
 from tierup.dialect.attributes import profiled_attr
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.grouping import weight
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import VERSIONED
-from tierup.dialect.profiled import Fact
+from tierup.dialect.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.compile_version import NotCompiled, place_of_failure
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
@@ -58,6 +59,7 @@ class RegionCode:
 class SplitCode:
     """A program cut into regions: `graph` calls them by name, tier 0 runs all else; `left` are the ops it runs, with their lines."""
 
+    profiled: str
     guarded: str
     graph: str
     regions: tuple[RegionCode, ...]
@@ -121,17 +123,34 @@ def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> Spli
     """Cut a profiled program. Raises NotCompiled when no region is worth it."""
     text = guarded(profiled_text, refused)
     module = parse_module(text)
+    _refuse_copies_in_loops(function_names(module)[entry])
     _DISPATCH.run(module)
     by_name = function_names(module)
     main = by_name[entry]
     if REGIONS not in main.attributes:
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
-    written = next((op for op in walk(main) if op.name.startswith(_PARTIAL_WRITES) and _in_loop(op)), None)
-    if written is not None:
-        place = str(diagnostics.place_of(written.location))
-        raise NotCompiled(Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value would be copied each time", place)
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
-    return SplitCode(text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main))))
+    return SplitCode(profiled_text, text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main))))
+
+
+def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
+    """The stage `profiled` or `guarded` of a program that was compiled whole, as the passes spell it for a version's guards."""
+    text = instrument(graph, entry).text
+    func = function_names(parse_module(text))[entry]
+    numbers = {argument: i for i, argument in enumerate(func.regions[0].blocks[0].arguments)}
+    facts = {
+        ir.IntegerAttr(op.attributes["slot"]).value: _fact(arguments[numbers[op.operands[0]]])
+        for op in walk(func)
+        if op.name == "tierup.profile" and op.operands[0] in numbers
+    }
+    profiled_text = with_facts(text, entry, facts)
+    return profiled_text if stage == "profiled" else guarded(profiled_text)
+
+
+def _fact(spec: ArgumentSpec) -> Fact:
+    if spec.kind is ArgumentKind.ARRAY:
+        return Profiled(dtype=dtypes.BY_NAME[spec.dtype], sizes=spec.sizes)
+    return ProfiledScalar(spec.kind.value, spec.value)
 
 
 def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier0:
@@ -159,12 +178,20 @@ def _left(main: ir.Operation) -> list[tuple[str, str]]:
     return found
 
 
-def _in_loop(op: ir.Operation) -> bool:
+def _refuse_copies_in_loops(main: ir.Operation) -> None:
+    """Raise NotCompiled when tier 0 runs a loop in which part of an array is written: as a value the array is copied each time."""
+    for op in walk(main):
+        if op.name.startswith(_PARTIAL_WRITES) and _is_in_loop_of_tier0(op):
+            place = str(diagnostics.place_of(op.location))
+            raise NotCompiled(Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value is copied each time", place)
+
+
+def _is_in_loop_of_tier0(op: ir.Operation) -> bool:
+    in_loop = False
     while op.parent is not None and op.parent.operation.name != "func.func":
         op = op.parent.operation
-        if op.name == "torch.prim.Loop":
-            return True
-    return False
+        in_loop = op.name == "torch.prim.Loop" or (in_loop and op.name != "tierup.fusion_group")
+    return in_loop
 
 
 def _text(module: ir.Module) -> str:

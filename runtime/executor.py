@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _EVENTS_KEPT = 64
 _SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
+_WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED)
 _AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT)  # the others happen before their call is answered
 
 
@@ -63,6 +64,9 @@ class Version:
     @property
     def milliseconds(self) -> float:
         return self.compiled.milliseconds
+
+    def __repr__(self) -> str:
+        return f"<version: {self.guards}: {self.bet.kind}, compiled in {self.milliseconds:.0f} ms>"
 
 
 class Executor:
@@ -149,7 +153,7 @@ class Executor:
             if isinstance(proposal, Reason):
                 self._log.record(signature)
         if isinstance(proposal, Reason):
-            return self._answer_miss(flat, signature, proposal)
+            return self._answer_miss(flat, signature, proposal, options)
         refusal = self._compile(proposal, flat, options)
         if refusal is not None:
             return self._answer_refused(flat, signature, refusal, options)
@@ -173,7 +177,9 @@ class Executor:
             self._log.made(proposal)
         return proposal
 
-    def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
+    def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
+        if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.refusals):
+            raise self._not_optimized()
         if self.versions:
             self._count("misses")
             self._note_miss(flat, signature, reason)
@@ -285,6 +291,20 @@ class Executor:
         """The executor of a region of this program."""
         name = f"{self.program.name}, region {number}"
         return Executor(Program(name, code.graph, code.name, code.names, code.tier0, code.place), self._overrides, is_region=True)
+
+    def text(self, stage: str) -> str:
+        """The newest version, or the newest split, at a stage. Raises RuntimeError when there is none."""
+        newest = max((*self.versions, *self.splits), key=lambda v: v.call, default=None)
+        if newest is None:
+            raise RuntimeError(f"{self.program.name} has no compiled version yet; explain() says why")
+        if isinstance(newest, Split):
+            return newest.text(stage)
+        from tierup.runtime import compile_regions, compile_version  # here: loads MLIR and LLVM
+
+        if stage in ("profiled", "guarded"):
+            return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
+        request = newest.compiled.request
+        return request.ir if stage == "specialized" else compile_version.stages(request, (stage,))[stage]
 
     @property
     def splits(self) -> tuple[Split, ...]:

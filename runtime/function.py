@@ -20,6 +20,7 @@ from tierup.runtime.executor import Executor, Program, Version
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
 from tierup.runtime.options import current
+from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
 from tierup.runtime.trees import CallShape, OutputTree, unflatten
 
@@ -165,9 +166,9 @@ class Function:
         return [v.executor for variants in self._variants.values() for v in variants]
 
     @property
-    def versions(self) -> tuple[Version, ...]:
-        """The compiled versions there are now."""
-        return tuple(version for executor in self._executors for version in executor.versions)
+    def versions(self) -> tuple[Version | Split, ...]:
+        """The versions there are now: whole programs compiled, and programs split into native regions."""
+        return tuple(version for executor in self._executors for version in (*executor.versions, *executor.splits))
 
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`."""
@@ -195,20 +196,16 @@ class Function:
         return self._newest().program.tier0.source
 
     def plan(self, stage: str = "specialized") -> str:
-        """The text of the newest version at a stage: specialized, linalg, buffers, loops, llvm or asm.
+        """The text of the newest version at a stage: profiled, guarded, specialized, linalg, buffers, loops, llvm or asm.
 
+        For a program that was split, the stages from specialized on are those of its regions, one after another.
         Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
         """
         if stage not in STAGES:
             raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
         if not self.versions:
             raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
-        newest = max(self.versions, key=lambda v: v.call).compiled
-        if stage == "specialized":
-            return newest.request.ir
-        from tierup.runtime import compile_version  # here: loads MLIR and LLVM
-
-        return compile_version.stages(newest.request, (stage,))[stage]
+        return max(self._executors, key=lambda e: max((v.call for v in (*e.versions, *e.splits)), default=-1)).text(stage)
 
     def _newest(self) -> Built:
         graphs = [v.built for variants in self._variants.values() for v in variants]
@@ -218,7 +215,7 @@ class Function:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 
 
-STAGES = ("specialized", "linalg", "buffers", "loops", "llvm", "asm")
+STAGES = ("profiled", "guarded", "specialized", "linalg", "buffers", "loops", "llvm", "asm")
 _NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 

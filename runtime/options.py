@@ -128,6 +128,17 @@ def options(**changes: Any) -> Iterator[Options]:
             hook(False)
 
 
+@contextmanager
+def assert_optimized() -> Iterator[None]:
+    """Let calls of tierup functions in the block raise `NotOptimized`, naming the ops, unless native code answers them as a whole.
+
+    A program that was not compiled yet is compiled for the first call's own types, so a call fails alike in every tier, the first
+    included. An exception of the program's own is raised as ever.
+    """
+    with options(strict=True, num_profiled_runs=0):
+        yield
+
+
 # What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
 _BYPASSED = frozenset({"optimize", "entry", "executor", "backend"})
 _bypass_hooks: list[Callable[[bool], object]] = []

@@ -47,6 +47,15 @@ class Split:
         """The flat results of a call. Whatever it raises, no argument has been written."""
         return self.publish.results(flat, self.tier0.call(*flat))
 
+    def text(self, stage: str) -> str:
+        """The program at a stage; from `specialized` on, its regions' newest versions, one after another."""
+        if stage in ("profiled", "guarded"):
+            return self.code.profiled if stage == "profiled" else self.code.guarded
+        return "\n".join(region.text(stage) for region in self.regions if region.versions)
+
+    def __repr__(self) -> str:
+        return f"<version: {self.guards}: split into {len(self.regions)} native regions>"
+
 
 @dataclass
 class Recording:

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import jit as jit
     from tierup.frontend.jit import load as load
     from tierup.runtime import events as events
+    from tierup.runtime.errors import NotOptimized as NotOptimized
+    from tierup.runtime.options import assert_optimized as assert_optimized
     from tierup.runtime.options import options as options
 
 __version__ = "0.1.0"
 
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
+    "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
+    "assert_optimized": "tierup.runtime.options:assert_optimized",
     "events": "tierup.runtime.events",
     "jit": "tierup.frontend.jit:jit",
     "load": "tierup.frontend.jit:load",
@@ -31,7 +35,7 @@ _EXPORTS = {
     "options": "tierup.runtime.options:options",
 }
 
-__all__ = ["ProgramError", "UnsupportedSyntax", "__version__", "events", "jit", "load", "ops", "options"]
+__all__ = ["NotOptimized", "ProgramError", "UnsupportedSyntax", "__version__", "assert_optimized", "events", "jit", "load", "ops", "options"]
 
 
 def __getattr__(name: str) -> Any:

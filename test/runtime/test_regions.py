@@ -1,0 +1,282 @@
+"""Programs that have no native code as a whole: native regions, each with versions of its own, and tier 0 between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+from tierup.runtime.errors import NotOptimized
+
+RNG = np.random.default_rng(7)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def ranked(x, w):  # np.sort has no native code
+    y = np.tanh(x @ w) * 2.0
+    z = np.sort(y + x, axis=1)
+    return np.exp(z) - 1.0
+
+
+def split_of(f: Any) -> Any:
+    (executor,) = f._executors
+    (split,) = executor.splits
+    return split
+
+
+def warm(f: Callable[..., Any], *args: Any, calls: int = 3) -> Any:
+    for _ in range(calls):
+        result = f(*args)
+    return result
+
+
+def assert_close(got: Any, want: Any) -> None:
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_what_has_native_code_runs_natively_around_an_op_that_has_none() -> None:
+    f = tierup.jit(ranked)
+    x, w = floats(8, 8), floats(8, 8)
+    for call in range(5):
+        assert_close(f(x, w), ranked(x, w))
+        assert len(f.versions) == (call >= 2)
+    split = split_of(f)
+    assert [region.stats().hits for region in split.regions] == [3, 3]
+    assert [op for op, _ in split.code.left] == ["aten.sort"]
+    stats = f.stats()
+    assert (stats.profiled_runs, stats.hits, stats.fallbacks, stats.compiles, stats.interpreted) == (2, 3, 0, 2, 0)
+
+
+def test_explain_names_the_op_in_tier_0_and_its_line() -> None:
+    f = tierup.jit(ranked)
+    warm(f, floats(8, 8), floats(8, 8))
+    text = f.explain()
+    line = ranked.__code__.co_firstlineno + 2
+    assert "2 native regions" in text
+    assert any("in tier 0: aten.sort" in row and f"test_regions.py:{line}" in row for row in text.splitlines())
+
+
+def test_a_new_size_runs_in_the_regions_twins_and_then_in_versions_beside_the_first() -> None:
+    f = tierup.jit(ranked)
+    warm(f, floats(8, 8), floats(8, 8))
+    split = split_of(f)
+    for rows in (5, 6, 7, 9):
+        x, w = floats(rows, 8), floats(8, 8)
+        for _ in range(2):
+            assert_close(f(x, w), ranked(x, w))
+    assert f.stats().fallbacks > 0
+    assert all(len(region.versions) >= 2 for region in split.regions)
+    before = [region.stats().hits for region in split.regions]
+    assert_close(f(floats(33, 8), w), f(floats(33, 8), w)) if False else f(floats(33, 8), w)
+    assert [region.stats().hits - b for region, b in zip(split.regions, before, strict=True)] == [1, 1]
+    assert split_of(f) is split
+
+
+def test_another_dtype_is_cut_anew() -> None:
+    f = tierup.jit(ranked)
+    warm(f, floats(8, 8), floats(8, 8))
+    x, w = floats(8, 8).astype(np.float64), floats(8, 8).astype(np.float64)
+    for _ in range(4):
+        assert_close(f(x, w), ranked(x, w))
+    assert len(f.versions) == 2
+
+
+def test_a_region_in_a_loop_that_tier_0_runs_keeps_one_table() -> None:
+    def program(x, n: int):
+        for i in range(n):
+            x = np.tanh(np.sort(x)) * 0.5 + i
+        return x
+
+    f = tierup.jit(program)
+    x = floats(16)
+    for _ in range(4):
+        assert_close(f(x, 3), program(x, 3))
+    (region,) = split_of(f).regions
+    assert (len(region.versions), region.stats().hits) == (1, 6)
+    assert_close(f(x, 0), program(x, 0))
+
+
+def test_a_returned_view_of_an_argument_stays_a_view() -> None:
+    def program(x):
+        t = x.T
+        return t, np.sort(np.exp(t) * 2.0), x[1:]
+
+    f = tierup.jit(program)
+    x = floats(4, 4)
+    for _ in range(4):
+        t, s, tail = f(x)
+        assert np.shares_memory(t, x) and np.shares_memory(tail, x) and not np.shares_memory(s, x)
+        assert_close(s, program(x)[1])
+    assert split_of(f).hits == 2
+
+
+def test_results_that_share_memory_share_it_in_every_tier() -> None:
+    def program(x):
+        y = np.exp(x) * 2.0
+        return y, y.T, np.sort(y)
+
+    f = tierup.jit(program)
+    x = floats(4, 4)
+    for _ in range(4):
+        y, t, _s = f(x)
+        assert np.shares_memory(y, t)
+        assert_close(t, program(x)[1])
+    assert split_of(f).hits == 2
+
+
+def writes(x, y):
+    x += np.sort(y * 2.0 + 1.0)
+    y[0] = np.exp(x[0]) * 0.5
+    return x
+
+
+def test_written_arguments_are_written_once_the_run_is_through() -> None:
+    f = tierup.jit(writes)
+    for _ in range(4):
+        x, y = floats(6), floats(6)
+        want_x, want_y = x.copy(), y.copy()
+        writes(want_x, want_y)
+        assert f(x, y) is x
+        assert_close(x, want_x)
+        assert_close(y, want_y)
+    assert split_of(f).hits == 2
+
+
+def test_written_arguments_that_overlap_run_in_tier_0() -> None:
+    f = tierup.jit(writes)
+    warm(f, floats(6), floats(6), calls=4)
+    base = floats(9)
+    want = base.copy()
+    writes(want[:6], want[3:])
+    f(base[:6], base[3:])
+    assert_close(base, want)
+    assert split_of(f).hits == 2 and f.stats().interpreted == 1
+
+
+def test_a_read_only_argument_raises_in_every_tier() -> None:
+    f = tierup.jit(writes)
+    messages = []
+    for call in range(4):
+        x = floats(6)
+        if call % 2:
+            x.setflags(write=False)
+            with pytest.raises(ValueError, match="read-only") as e:
+                f(x, floats(6))
+            messages.append(str(e.value))
+        else:
+            f(x, floats(6))
+    assert len(set(messages)) == 1
+
+
+def test_values_that_swap_between_written_arguments() -> None:
+    def swap(a, b):
+        t = np.sort(a * 1.0 + 0.0)
+        old = a.copy()
+        a[:] = b
+        b[:] = old
+        return t
+
+    f = tierup.jit(swap)
+    for _ in range(5):
+        a, b = floats(6), floats(6)
+        want_a, want_b = b.copy(), a.copy()
+        f(a, b)
+        assert_close(a, want_a)
+        assert_close(b, want_b)
+
+
+def test_an_error_after_a_write_leaves_what_numpy_leaves() -> None:
+    def program(x, i: int):
+        x += np.sort(np.exp(x) + 1.0)
+        x[0] = x[i]
+        return x
+
+    f = tierup.jit(program)
+    for _ in range(4):
+        f(floats(6), 2)
+    hits = split_of(f).hits
+    x = floats(6)
+    want = x.copy()
+    with pytest.raises(IndexError):
+        program(want, 9)
+    with pytest.raises(IndexError, match="test_regions.py"):
+        f(x, 9)
+    np.testing.assert_allclose(x, want, rtol=1e-6)
+    assert split_of(f).hits == hits + 1 and f.stats().bailouts == 1
+    f(floats(6), 1)
+    assert split_of(f).hits == hits + 2
+
+
+def test_a_partial_write_in_a_loop_of_tier_0_is_not_split_and_explained() -> None:
+    def program(x):
+        out = np.zeros(x.shape, np.float32)
+        for i in range(x.shape[0]):
+            out[i] = np.sort(np.exp(x[i]) * 2.0)
+        return out
+
+    f = tierup.jit(program)
+    x = floats(4, 8)
+    for _ in range(5):
+        assert_close(f(x), program(x))
+    assert not f.versions
+    assert "writes part of an array" in f.explain()
+
+
+def test_strict_raises_in_every_call_and_names_the_op() -> None:
+    f = tierup.jit(ranked, strict=True, num_profiled_runs=0)
+    for _ in range(3):
+        with pytest.raises(NotOptimized, match="aten.sort"):
+            f(floats(8, 8), floats(8, 8))
+
+
+def test_assert_optimized_fails_alike_before_and_after_the_program_was_split() -> None:
+    f = tierup.jit(ranked)
+    x, w = floats(8, 8), floats(8, 8)
+    for _ in range(4):
+        with pytest.raises(tierup.NotOptimized, match="aten.sort"), tierup.assert_optimized():
+            f(x, w)
+        f(x, w)
+    g = tierup.jit(lambda a: np.exp(a) * 2.0) if False else tierup.jit(doubled)
+    for _ in range(3):
+        with tierup.assert_optimized():
+            assert_close(g(x), doubled(x))
+    assert g.stats().hits == 3
+
+
+def doubled(a):
+    return np.exp(a) * 2.0
+
+
+def test_a_program_of_one_op_is_left_alone() -> None:
+    f = tierup.jit(lonely)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(np.array([3.0, 1.0, 2.0])), [1.0, 2.0, 3.0])
+    assert not f.versions and "no two ops with native code" in f.explain()
+
+
+def lonely(x):
+    return np.sort(x)
+
+
+def test_reset_forgets_the_regions() -> None:
+    f = tierup.jit(ranked)
+    x, w = floats(8, 8), floats(8, 8)
+    warm(f, x, w, calls=4)
+    f.reset()
+    assert not f.versions and f.stats().calls == 0
+    assert_close(f(x, w), ranked(x, w))
+
+
+def test_the_guarded_stage_shows_checks_regions_and_fallbacks() -> None:
+    f = tierup.jit(ranked)
+    warm(f, floats(8, 8), floats(8, 8))
+    assert "tierup.profile" in f.plan("profiled")
+    text = f.plan("guarded")
+    assert text.count("tierup.check") == 2 and text.count("tierup.fusion_group") == 2 and "_fallback_1" in text
