@@ -130,6 +130,11 @@ def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, reads)
 
 
+def defining_op(of: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None for an argument of a block."""
+    return None if isinstance(of.owner, ir.Block) else of.owner.operation
+
+
 def strings(attribute: ir.Attribute) -> list[str]:
     """The texts of an array of string attributes."""
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)]
