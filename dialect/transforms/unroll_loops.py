@@ -1,0 +1,62 @@
+"""tierup-unroll-loops: small counted loops as copies of their bodies.
+
+A loop whose trip count alone ends it (both conditions are constant and true) and whose body has at most `max-body-size` ops, not
+counting constants, is unrolled, inner loops first. A known count of at most `max-trips` leaves no loop at all; a negative one is
+none. Any other becomes a loop over `factor` copies of the body and one for the rounds that are left:
+
+    %0 = torch.prim.Loop %n, %true, init(%x) {
+    ^bb0(%i: !torch.int, %a: !torch.vtensor):
+      %1 = torch.aten.add.Scalar %a, %i, %int1 : ...
+      torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor)
+    } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+
+becomes, with factor=2,
+
+    %trips = torch.prim.max.int %n, %int0 : !torch.int, !torch.int -> !torch.int
+    %pairs = torch.aten.floordiv.int %trips, %int2 : !torch.int, !torch.int -> !torch.int
+    %done = torch.aten.mul.int %pairs, %int2 : !torch.int, !torch.int -> !torch.int
+    %left = torch.aten.sub.int %trips, %done : !torch.int, !torch.int -> !torch.int
+    %0 = torch.prim.Loop %pairs, %true, init(%x) {
+    ^bb0(%j: !torch.int, %a: !torch.vtensor):
+      %i = torch.aten.mul.int %j, %int2 : !torch.int, !torch.int -> !torch.int
+      %i1 = torch.aten.add.int %i, %int1 : !torch.int, !torch.int -> !torch.int
+      %1 = torch.aten.add.Scalar %a, %i, %int1 : ...
+      %2 = torch.aten.add.Scalar %1, %i1, %int1 : ...
+      torch.prim.Loop.condition %true, iter(%2 : !torch.vtensor)
+    } {tierup.unrolled = 2 : i64} : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+    %3 = torch.prim.Loop %left, %true, init(%0) {
+    ^bb0(%j: !torch.int, %a: !torch.vtensor):
+      %i = torch.aten.add.int %done, %j : !torch.int, !torch.int -> !torch.int
+      ...
+    } {tierup.unrolled = 1 : i64} : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+
+The attribute `tierup.unrolled` keeps a second run away. Loops with profiles or bailouts inside stay: a slot, or a point to resume
+at, is one place in the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.loops import loops_inside, size_of
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.unrolling import unroll_by, unroll_whole
+
+
+@register
+@dataclass(frozen=True)
+class UnrollLoops(Pass):
+    """Unroll small counted loops: whole when the count is known and small, else by a factor."""
+
+    name = "tierup-unroll-loops"
+    factor: int = 8
+    max_body_size: int = 32  # ops that one round executes
+    max_trips: int = 63  # a loop of a known count up to this one goes
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        if self.factor < 2:
+            raise PassFailure(func, f"cannot be unrolled by a factor of {self.factor}: it is at least 2")
+        for loop in loops_inside(func):
+            if size_of(loop.regions[0].blocks[0]) <= self.max_body_size and not unroll_whole(loop, self.max_trips):
+                unroll_by(loop, self.factor, self.max_body_size)
