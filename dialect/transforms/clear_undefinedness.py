@@ -1,0 +1,39 @@
+"""tierup-clear-undefinedness: forget which tensors were seen defined or undefined.
+
+    %0 = "tierup.profile"(%g) {slot = 0 : i64, profiled = #tierup.profiled<?[*] undefined>} : ...
+    %1 = "tierup.profile"(%x) {slot = 1 : i64, profiled = #tierup.profiled<f32[4] defined>} : ...
+
+becomes
+
+    %0 = "tierup.profile"(%g) {slot = 0 : i64, profiled = #tierup.profiled<?[*]>} : ...
+    %1 = "tierup.profile"(%x) {slot = 1 : i64, profiled = #tierup.profiled<f32[4]>} : ...
+
+A backward graph that is differentiated again inherits records that were made of other gradients than it will get. Only records
+change: what a guard or a check expects is tested at run time and stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tierup.dialect.attributes import facts_of, profiled_attr
+from tierup.dialect.contracts import walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.profiled import Profiled
+from tierup.dialect.registry import Pass, register
+
+
+@register
+@dataclass(frozen=True)
+class ClearUndefinedness(Pass):
+    """Drop definedness from what profiles recorded."""
+
+    name = "tierup-clear-undefinedness"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        for op in walk(func):
+            if op.name != "tierup.profile" or "profiled" not in op.attributes:
+                continue
+            fact = facts_of(op.attributes["profiled"])
+            if isinstance(fact, Profiled) and fact.defined is not None:
+                op.attributes["profiled"] = profiled_attr(replace(fact, defined=None))

@@ -1,0 +1,65 @@
+"""tierup-lower-grad-of: a gradient's region becomes a branch that is taken when a gradient is there.
+
+    %0 = "tierup.grad_of"(%g) ({
+      %1 = torch.aten.mul.Tensor %g, %x : ...
+      "tierup.yield"(%1) : (!torch.vtensor) -> ()
+    }, {}) {op = "aten.mul"} : (!torch.vtensor) -> !torch.vtensor
+
+becomes
+
+    %any = "tierup.any_nonzero"(%g) : (!torch.vtensor) -> !torch.bool
+    %0 = torch.prim.If %any -> (!torch.vtensor) {
+      %1 = torch.aten.mul.Tensor %g, %x : ...
+      torch.prim.If.yield %1 : !torch.vtensor
+    } else {
+      %1 = "tierup.autograd_zero"() : () -> !torch.vtensor
+      torch.prim.If.yield %1 : !torch.vtensor
+    }
+
+The regions of all ops are searched, those of other `tierup.grad_of` too. Every result must be a tensor: nothing else can be undefined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import ops, torch_types
+from tierup.dialect.contracts import walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+
+GRAD_OF = "tierup.grad_of"
+
+
+@register
+@dataclass(frozen=True)
+class LowerGradOf(Pass):
+    """Make each tierup.grad_of a branch on whether any of its gradients is defined."""
+
+    name = "tierup-lower-grad-of"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        for op in [op for op in walk(func) if op.name == GRAD_OF]:
+            _lower(op)
+
+
+def _lower(op: ir.Operation) -> None:
+    for result in op.results:
+        if not torch_types.is_tensor(result.type):
+            raise PassFailure(op, f"gives a {result.type}, which cannot be undefined")
+    ip, loc = ir.InsertionPoint(op), op.location
+    any_ = ops.create("any_nonzero", list(op.operands), [ir.Type.parse("!torch.bool")], loc=loc, ip=ip).results[0]
+    types = [r.type for r in op.results]
+    branch = ir.Operation.create("torch.prim.If", results=types, operands=[any_], regions=2, loc=loc, ip=ip).operation
+    body, undefined = (region.blocks.append() for region in branch.regions)
+    for view in list(op.regions[0].blocks[0].operations):
+        body.append(view.operation)
+    last = list(body.operations)[-1].operation
+    ir.Operation.create("torch.prim.If.yield", operands=list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
+    last.erase()
+    at = ir.InsertionPoint(undefined)
+    zeros = [ops.create("autograd_zero", [], [type_], loc=loc, ip=at).results[0] for type_ in types]
+    ir.Operation.create("torch.prim.If.yield", operands=zeros, loc=loc, ip=at)
+    for result, new in zip(op.results, branch.results, strict=True):
+        result.replace_all_uses_with(new)
+    op.erase()
