@@ -6,6 +6,7 @@ from tierup.dialect import torch_types
 from tierup.dialect.dims import symbol
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
+from tierup.dialect.profiled import Fact, ProfiledScalar
 from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
 
 _SCALAR_TYPES: dict[type, str] = {Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", NoneValue: "!torch.none"}
@@ -73,3 +74,22 @@ def constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
         type_ = _SCALAR_TYPES[type(value)]
         name = "torch.constant." + type_.removeprefix("!torch.")
         return ir.Operation.create(name, results=[ir.Type.parse(type_)], attributes={"value": attribute}, ip=ip).result
+
+
+def value_of_fact(fact: Fact | None) -> Value | None:
+    """The abstract value that fits a fact; None when there is nothing to know."""
+    if fact is None:
+        return None
+    if isinstance(fact, ProfiledScalar):
+        kinds: dict[str | None, Value] = {
+            "int": Int(fact.value),  # type: ignore[arg-type]  # its kind says so
+            "float": Float(fact.value),
+            "bool": Bool(fact.value),  # type: ignore[arg-type]
+        }
+        return kinds.get(fact.kind)
+    if fact.defined is False:
+        return None  # an undefined tensor: no bet lets None through
+    if fact.sizes is None:
+        return Tensor(fact.dtype)
+    # a size that is not known is spelled ? in the type, and bound to nothing
+    return Tensor(fact.dtype, tuple(symbol("unknown", 0) if s is None else symbol(s) if isinstance(s, str) else s for s in fact.sizes))

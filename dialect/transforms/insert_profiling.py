@@ -4,6 +4,9 @@ Every tensor and number among the arguments is profiled, and every op result who
 that of an op without a row or without native code, and that of a factory, a view or a movement whose sizes were read from tensors.
 With the option `all`, every tensor. Slots count from 0 in the order of the text, and each run is counted once, right before the return.
 
+With `uses`, as TorchScript's profiling executor does it: every tensor, right before each use by an op whose native code depends on its
+type, and every tensor that a block hands over. A use that never ran is then known by its empty slot.
+
     func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
       %0 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
       return %0 : !torch.vtensor
@@ -19,7 +22,14 @@ becomes
       return %2 : !torch.vtensor
     }
 
-A value that is profiled already is left alone.
+and with `uses`
+
+      %0 = torch.aten.nonzero %x ...                      it has no native code: its operand is not watched
+      %1 = "tierup.profile"(%0) {slot = 0 : i64} ...
+      "tierup.count_run"() : () -> ()
+      return %1 : !torch.vtensor
+
+A value, or a use, that is profiled already is left alone.
 """
 
 from __future__ import annotations
@@ -27,13 +37,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import ops, optable, torch_types
-from tierup.dialect.contracts import STRUCTURE, walk
+from tierup.dialect.contracts import STRUCTURE, VALUES, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
 _SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operands decide sizes
+_HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+_GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"}  # definedness decides what becomes of them
 _QUERIES = frozenset({"torch.aten.size", "torch.aten.size.int", "torch.aten.dim", "torch.aten.numel"})  # look at sizes, not at elements
 
 
@@ -44,12 +56,19 @@ class InsertProfiling(Pass):
 
     name = "tierup-insert-profiling"
     all: bool = False
+    uses: bool = False  # tensors at each use and at the end of each block, instead of arguments and results
 
     def run_on_function(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
         inside = list(walk(func))
         slots = [ir.IntegerAttr(op.attributes["slot"]).value for op in inside if op.name == "tierup.profile"]
         slot = max(slots, default=-1) + 1
+        counted = any(op.name == "tierup.count_run" for op in inside)
+        if self.uses:
+            for op in inside:
+                slot = _profile_uses(op, slot)
+            _count_run(func, block, counted)
+            return
         for argument, at in _argument_places(block):
             slot = _profile(argument, slot, at)
         read = _numbers_read_from_tensors(func)
@@ -60,7 +79,24 @@ class InsertProfiling(Pass):
                 wanted = torch_types.is_tensor(result.type) if self.all else _unknown(op, read) and _recordable(result)
                 if wanted:
                     slot = _profile(result, slot, ir.InsertionPoint.after(op))
-        _count_run(func, block, any(op.name == "tierup.count_run" for op in inside))
+        _count_run(func, block, counted)
+
+
+def _profile_uses(op: ir.Operation, slot: int) -> int:
+    """Profile the tensors that `op` reads, each on its own, where its type decides how `op` is compiled; the next free slot."""
+    if op.name not in _HAND_OVER and not _is_compiled_by_type(op):
+        return slot
+    for i, value in enumerate(op.operands):
+        owner = value.owner
+        if torch_types.is_tensor(value.type) and (isinstance(owner, ir.Block) or owner.operation.name != "tierup.profile"):
+            op.operands[i] = ops.profile(value, slot, loc=op.location, ip=ir.InsertionPoint(op))
+            slot += 1
+    return slot
+
+
+def _is_compiled_by_type(op: ir.Operation) -> bool:
+    row = optable.lookup(op.name)
+    return op.name in _GRADIENTS if row is None else row.native
 
 
 def _argument_places(block: ir.Block) -> list[tuple[ir.Value, ir.InsertionPoint]]:

@@ -29,13 +29,12 @@ from dataclasses import dataclass
 from tierup.dialect import profiled, refine, torch_types
 from tierup.dialect.attributes import facts_of
 from tierup.dialect.contracts import walk
-from tierup.dialect.dims import symbol
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Fact, ProfiledScalar
-from tierup.dialect.refined_types import cast, refined_type
+from tierup.dialect.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.dialect.values import Bool, Float, Int, Tensor, Value
+from tierup.dialect.values import Tensor
 
 
 @register
@@ -68,7 +67,7 @@ class SpecializeTypes(Pass):
     def _drop(self, op: ir.Operation, seen: dict[ir.Value, Fact | None], arguments: list[ir.Value]) -> None:
         value = op.operands[0]
         if self.mid_program and value not in arguments:
-            known = _value(seen.get(_root(value)))
+            known = value_of_fact(seen.get(_root(value)))
             if isinstance(known, Tensor) and torch_types.is_tensor(value.type):
                 value = cast(value, refined_type(op, value.type, known), ir.InsertionPoint(op))
         op.results[0].replace_all_uses_with(value)
@@ -94,28 +93,9 @@ def _joined(profiles: list[ir.Operation]) -> dict[ir.Value, Fact | None]:
     return seen
 
 
-def _value(fact: Fact | None) -> Value | None:
-    """The abstract value that fits a fact; None when there is nothing to know."""
-    if fact is None:
-        return None
-    if isinstance(fact, ProfiledScalar):
-        kinds: dict[str | None, Value] = {
-            "int": Int(fact.value),  # type: ignore[arg-type]  # its kind says so
-            "float": Float(fact.value),
-            "bool": Bool(fact.value),  # type: ignore[arg-type]
-        }
-        return kinds.get(fact.kind)
-    if fact.defined is False:
-        return None  # an undefined tensor: no bet lets None through
-    if fact.sizes is None:
-        return Tensor(fact.dtype)
-    # a size that is not known is spelled ? in the type, and bound to nothing
-    return Tensor(fact.dtype, tuple(symbol("unknown", 0) if s is None else symbol(s) if isinstance(s, str) else s for s in fact.sizes))
-
-
 def _specialise(func: ir.Operation, facts: list[Fact | None]) -> None:
     block = func.regions[0].blocks[0]
-    known = {argument: _value(fact) for argument, fact in zip(block.arguments, facts, strict=True)}
+    known = {argument: value_of_fact(fact) for argument, fact in zip(block.arguments, facts, strict=True)}
     stated = {argument: value for argument, value in known.items() if value is not None}
     for argument, value in stated.items():
         refine.fix(argument, value)
