@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+import sysconfig
 import threading
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 
-from tierup.lowering import entry_python
-from tierup.lowering.entry_dispatch import build_module
+from tierup.lowering import cache, entry_python
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
@@ -84,7 +87,7 @@ _code: Code | None = None
 
 
 def code() -> Code:
-    """The dispatcher, compiled on the first call in a process. Raises what LLVM or a missing symbol raises."""
+    """The dispatcher, made or fetched on the first call in a process. Raises what LLVM or a missing symbol raises."""
     global _code
     with _lock:
         if _code is None:
@@ -96,9 +99,7 @@ def _load() -> Code:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
-    text = str(build_module(triple))
-    image = _compile(text, triple)
-    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    builder = llvm.JITLibraryBuilder().add_object_img(_image(triple))
     for name, address in symbols().items():
         builder.import_symbol(name, address)
     for name in _EXPORTS:
@@ -109,3 +110,26 @@ def _load() -> Code:
     tracker.detach()
     jit.detach()
     return Code(*(tracker[name] for name in _EXPORTS))
+
+
+def _image(triple: str) -> bytes:
+    """The dispatcher's object, from the cache on disk where it is there: making it takes longer than all else before a first result."""
+    name = cache.name_of("dispatcher", *depends_on(), triple)
+    kept = cache.read(name)
+    if kept is not None:
+        return kept
+    from tierup.lowering.entry_dispatch import build_module  # here: a process that finds the object needs none of it
+
+    image = _compile(str(build_module(triple)), triple)
+    cache.write(name, image)
+    return image
+
+
+def depends_on() -> tuple[str, ...]:
+    """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
+    sources = Path(__file__).resolve().parent
+    return (
+        *cache.stamps(sources, "entry_"), *cache.stamps(sources, "abi"),
+        sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",
+        np.__version__, llvmlite.__version__, llvm.get_host_cpu_name(),
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import subprocess
 import sys
 
@@ -87,3 +88,26 @@ def test_a_hit_needs_no_mlir(request_: Request) -> None:
         "assert not any(m.startswith('torch_mlir') for m in sys.modules), 'MLIR was loaded'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_a_killed_process_left_is_swept_up(request_: Request) -> None:
+    cache.obtain(request_)
+    old, young = cache.folder() / "old.new", cache.folder() / "young.new"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    cache.obtain(dataclasses.replace(request_, level=2))
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_processes_that_write_the_same_entry_at_once_leave_it_whole(request_: Request) -> None:
+    code = (
+        "from tierup.lowering import cache\n"
+        "for _ in range(200):\n"
+        "    cache.write('entry', b'x' * 100_000)\n"
+        "    assert cache.read('entry') == b'x' * 100_000\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
+    assert [p.wait() for p in running] == [0, 0, 0]
+    assert [p.name for p in cache.folder().iterdir()] == ["entry.artifact"]

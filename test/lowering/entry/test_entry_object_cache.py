@@ -1,0 +1,50 @@
+"""The dispatcher's object on disk: a process that finds it builds none, and one that finds a damaged one builds it anew."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tierup.lowering import cache, entry_jit
+
+FRESH = (
+    "import sys\n"
+    "from tierup.lowering import entry_probe\n"
+    "assert entry_probe.unavailable() is None\n"
+    "print('built' if 'tierup.lowering.entry_dispatch' in sys.modules else 'found')\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def fresh_process() -> str:
+    return subprocess.run([sys.executable, "-c", FRESH], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_second_process_finds_what_the_first_built() -> None:
+    assert [fresh_process(), fresh_process()] == ["built", "found"]
+
+
+@pytest.mark.parametrize("damage", [lambda d: d[:100], lambda d: d[:-1] + bytes([d[-1] ^ 1]), lambda d: b"other"])
+def test_a_damaged_object_is_built_anew(damage) -> None:
+    fresh_process()
+    (path,) = cache.folder().iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert [fresh_process(), fresh_process()] == ["built", "found"]
+
+
+def test_without_the_cache_it_is_built_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    assert [fresh_process(), fresh_process()] == ["built", "built"]
+    assert not cache.folder().exists()
+
+
+def test_another_interpreter_has_another_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = entry_jit.depends_on()
+    monkeypatch.setattr(sys, "version", "another")
+    assert cache.name_of(*here) != cache.name_of(*entry_jit.depends_on())
