@@ -26,6 +26,21 @@ NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
 OVERWRITES = "tierup.overwrites"  # put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
 
 
+def is_blas_product(op: ir.Operation) -> bool:
+    """Whether a linalg product, on tensors or buffers, is one of matrices of f32 or f64 as they are or transposed: what BLAS has."""
+    if op.name not in NAMED_PRODUCTS:
+        return False
+    elements = {str(ir.ShapedType(v.type).element_type) for v in op.operands}
+    if elements not in ({"f32"}, {"f64"}):
+        return False
+    lead = [0] if op.name == "linalg.batch_matmul" else []
+    m, n, k = (len(lead) + i for i in range(3))
+    reads = [[ir.AffineDimExpr(e).position if isinstance(e, ir.AffineDimExpr) else None for e in ir.AffineMapAttr(a).value.results]
+             for a in ir.ArrayAttr(op.attributes["indexing_maps"])]  # fmt: skip
+    left, right, result = reads
+    return left in ([*lead, m, k], [*lead, k, m]) and right in ([*lead, k, n], [*lead, n, k]) and result == [*lead, m, n]
+
+
 def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
     known = tuple(v if isinstance(v, int) else None for v in lengths)
     return Tensor(tensors.filled(known, [v for v in lengths if not isinstance(v, int)], constant(0, dtype)), dtype, known)

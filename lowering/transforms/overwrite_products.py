@@ -7,17 +7,19 @@ becomes
 
 Here, on tensors, and last: once there are buffers, CSE shares fills, and a product that must start from zero would start from
 what another one left; and before this no pass may rewrite a product that is not the sum of its operand and the products (folding
-unit dims makes a linalg.generic of it, without the attribute). What is not folded here stays right: it adds to zeros.
+unit dims makes a linalg.generic of it, without the attribute). What is not folded here stays right: it adds to zeros. Only products
+that tierup-products-to-blas takes over are marked, because to all other passes a product adds to what its buffer holds.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
+from tierup.lowering.products import OVERWRITES, is_blas_product
 
 
 @register
@@ -28,9 +30,9 @@ class OverwriteProducts(Pass):
     name = "tierup-overwrite-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for product in [op for op in b.walk(function) if op.name in NAMED_PRODUCTS]:
-            fill = product.operands[2].owner
-            if isinstance(fill, ir.Block) or not _fills_with_zero(fill):
+        for product in [op for op in b.walk(function) if is_blas_product(op)]:
+            fill = b.defining_op(product.operands[2])
+            if fill is None or not _fills_with_zero(fill):
                 continue
             product.operands[2] = list(fill.operands)[-1]
             product.attributes[OVERWRITES] = ir.UnitAttr.get()
@@ -49,8 +51,8 @@ def _fills_with_zero(op: ir.Operation) -> bool:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    constant = value.owner
-    if isinstance(constant, ir.Block) or constant.name != "arith.constant":
+    constant = b.defining_op(value)
+    if constant is None or constant.name != "arith.constant":
         return False
     number = constant.attributes["value"]
-    return isinstance(number, ir.FloatAttr) and number.value == 0.0
+    return isinstance(number, ir.FloatAttr) and number.value == 0.0 and math.copysign(1.0, number.value) > 0  # -0.0 + -0.0 is not 0.0

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
-from tierup.lowering.products import OVERWRITES
+from tierup.lowering.products import OVERWRITES, is_blas_product
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
 _INT_MAX = (1 << 31) - 1
@@ -37,10 +37,18 @@ class ProductsToBlas(Pass):
         for view in list(module.body.operations):
             function = view.operation
             for op in list(b.walk(function)):
-                if op.name in ("linalg.matmul", "linalg.batch_matmul") and OVERWRITES in op.attributes:
+                if OVERWRITES in op.attributes:
+                    _check(op)
                     with op.location, ir.InsertionPoint(op):
                         _convert(op, module, self.loops_up_to)
                     op.erase()
+
+
+def _check(op: ir.Operation) -> None:
+    if not all(isinstance(v.type, ir.MemRefType) for v in op.operands):
+        raise PassFailure(op, "stands on tensors: products become calls on buffers, after bufferization")
+    if not is_blas_product(op):
+        raise PassFailure(op, f"is marked {OVERWRITES}, but BLAS has only products of matrices of f32 or f64, as they are or transposed")
 
 
 @dataclass(frozen=True)
@@ -135,24 +143,26 @@ def _element(memref: ir.Value) -> ir.Type:
 
 
 def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> None:
-    x, y, out = operands
+    x, y, target = operands
+    rows = ir.MemRefType(target.type).get_strides_and_offset()[0][1] == 1
+    out = target if rows else _matrix_like(target)  # BLAS writes rows without gaps
     left, right = (_matrix(v, flip) for v, flip in zip((x, y), flips, strict=True))
     result = _matrix(out, False)
-    m, n, k = b.dim(out, 0), b.dim(out, 1), b.dim(x, 0 if flips[0] else 1)
+    m, n, k = _size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)
     single = str(_element(x)) == "f32"
     numbers = [_int(v) for v in (m, n, k)]
     one, zero = (b.value("arith.constant", [], _element(x), value=ir.FloatAttr.get(_element(x), f)) for f in (1.0, 0.0))
     flags = [b.integer(_ROW_MAJOR, 32), *(b.integer(_TRANSPOSED if p.transposed else _PLAIN, 32) for p in (left, right))]
-    arguments = [
-        *flags, *numbers, one, left.pointer, _int(left.distance), right.pointer, _int(right.distance), zero, result.pointer, _int(result.distance),
-    ]  # fmt: skip
-    _call(module, f"{PREFIX}{'s' if single else 'd'}gemm", arguments)
+    matrices = [left.pointer, _int(left.distance), right.pointer, _int(right.distance), zero, result.pointer, _int(result.distance)]
+    _call(module, f"{PREFIX}{'s' if single else 'd'}gemm", [*flags, *numbers, one, *matrices])
+    if not rows:
+        b.op("memref.copy", [out, target])
 
 
 def _int(size: ir.Value) -> ir.Value:
-    """A size for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
-    owner = size.owner
-    if not (isinstance(owner, ir.Operation) and owner.name == "arith.constant"):
+    """A number for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
+    made = b.defining_op(size)
+    if made is None or made.name != "arith.constant":
         at_most = ir.IntegerAttr.get(b.integer_type(64), 3)
         fits = b.value("arith.cmpi", [size, b.index(_INT_MAX)], b.integer_type(1), predicate=at_most)
         b.op("cf.assert", [fits], msg=ir.StringAttr.get("a size beyond 32 bits in a matrix product"))
@@ -161,8 +171,8 @@ def _int(size: ir.Value) -> ir.Value:
 
 
 def _call(module: ir.Module, name: str, arguments: list[ir.Value]) -> None:
-    declared = {ir.StringAttr(v.operation.attributes["sym_name"]).value for v in module.body.operations if "sym_name" in v.operation.attributes}
-    if name not in declared:
+    symbols = (v.operation.attributes["sym_name"] for v in module.body.operations if "sym_name" in v.operation.attributes)
+    if name not in {ir.StringAttr(symbol).value for symbol in symbols}:
         type_ = ir.FunctionType.get([v.type for v in arguments], [])
         with ir.InsertionPoint.at_block_begin(module.body):
             b.op(
@@ -177,30 +187,40 @@ def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
     strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     if strides[1] != 1 and strides[0] != 1:
         memref = _copied(memref)
-        strides = [0, 1]
+        strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     lines_are_rows = strides[1] == 1
     shaped = ir.ShapedType(memref.type)
     base = ir.MemRefType.get([], shaped.element_type)
     types = [base, *[b.index_type()] * 5]
     made = b.op("memref.extract_strided_metadata", [memref], types)
-    offset, distance = made.results[1], made.results[4 if lines_are_rows else 5]
+    offset, distance = made.results[1], strides[0 if lines_are_rows else 1]
     address = b.value("memref.extract_aligned_pointer_as_index", [memref], b.index_type())
     width = 4 if str(shaped.element_type) == "f32" else 8
     at = b.value("arith.addi", [address, b.value("arith.muli", [offset, b.index(width)], b.index_type())], b.index_type())
     pointer = b.value("llvm.inttoptr", [b.index_to_i64(at)], ir.Type.parse("!llvm.ptr"))
     # a matrix of one line, or of none, may have any distance; BLAS wants one that its lines fit in
-    longest = b.dim(memref, 1 if lines_are_rows else 0)
-    enough = b.value("arith.maxsi", [b.value("arith.maxsi", [distance, longest], b.index_type()), b.index(1)], b.index_type())
-    return _Matrix(pointer, enough, lines_are_rows == flipped)
+    line = 1 if lines_are_rows else 0
+    if distance != ir.ShapedType.get_dynamic_stride_or_offset() and not shaped.is_dynamic_dim(line):
+        return _Matrix(pointer, b.index(max(distance, shaped.get_dim_size(line), 1)), lines_are_rows == flipped)
+    longest = b.value("arith.maxsi", [made.results[4 if lines_are_rows else 5], _size(memref, line)], b.index_type())
+    return _Matrix(pointer, b.value("arith.maxsi", [longest, b.index(1)], b.index_type()), lines_are_rows == flipped)
+
+
+def _size(memref: ir.Value, axis: int) -> ir.Value:
+    """A size, as a constant when it is static."""
+    static = _length(memref, axis - ir.ShapedType(memref.type).rank)
+    return b.dim(memref, axis) if static is None else b.index(static)
 
 
 def _copied(memref: ir.Value) -> ir.Value:
-    """A matrix without gaps, freed where this block ends (by the deallocation passes)."""
-    shaped = ir.MemRefType(memref.type)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = [dynamic if shaped.is_dynamic_dim(i) else shaped.get_dim_size(i) for i in range(2)]
-    lengths = [b.dim(memref, i) for i in range(2) if shaped.is_dynamic_dim(i)]
-    type_ = ir.MemRefType.get(sizes, shaped.element_type)
-    made = b.value("memref.alloc", lengths, type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(lengths), 0]))
+    """The matrix, in rows without gaps."""
+    made = _matrix_like(memref)
     b.op("memref.copy", [memref, made])
     return made
+
+
+def _matrix_like(memref: ir.Value) -> ir.Value:
+    """Room for a matrix in rows without gaps, freed where this block ends (by the deallocation passes)."""
+    type_ = ir.MemRefType.get(b.shape_of(memref.type), ir.ShapedType(memref.type).element_type)
+    lengths = b.dynamic_sizes(memref)
+    return b.value("memref.alloc", lengths, type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(lengths), 0]))

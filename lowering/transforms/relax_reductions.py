@@ -27,7 +27,6 @@ class RelaxReductions(Pass):
     name = "tierup-relax-reductions"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        reassociate = ir.Attribute.parse("#arith.fastmath<reassoc>", function.context)
         for op in b.walk(function):
             if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
                 continue
@@ -36,8 +35,17 @@ class RelaxReductions(Pass):
             accumulators = list(block.arguments)[reads:]
             yielded = list(list(block.operations)[-1].operation.operands)
             for accumulator, value in zip(accumulators, yielded, strict=True):
-                combiner = value.owner
-                if isinstance(combiner, ir.Block) or combiner.name not in ("arith.addf", "arith.mulf"):
+                combiner = b.defining_op(value)
+                if combiner is None or combiner.name not in ("arith.addf", "arith.mulf"):
                     continue
                 if any(operand == accumulator for operand in combiner.operands):
-                    combiner.attributes["fastmath"] = reassociate
+                    _relax(combiner)
+
+
+def _relax(combiner: ir.Operation) -> None:
+    """Add `reassoc` to what the op is allowed already. (The bindings have no class for these flags: their text says them.)"""
+    allowed = str(combiner.attributes["fastmath"]) if "fastmath" in combiner.attributes else "<none>"
+    flags = allowed[allowed.index("<") + 1 : -1].split(",")
+    if "reassoc" not in flags and "fast" not in flags:
+        text = ",".join(["reassoc", *(flag for flag in flags if flag != "none")])
+        combiner.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{text}>", combiner.context)
