@@ -224,12 +224,13 @@ class Executor:
         """The bet on a call has no native code."""
         if options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
             raise self._not_optimized()
-        splittable = refusal.reason in _SPLITTABLE and not self._is_region and len(self._regions.splits) < options.max_versions
-        if not splittable:
+        splittable = refusal.reason in _SPLITTABLE and not self._is_region
+        if not splittable or not self._regions.may_start(signature.classes, options.max_versions):
             return self._interpret(flat, refusal.reason)
         try:
-            self._regions.start(self.program.graph, self.program.entry, signature.classes, refusal.op)
+            self._regions.start(self.program.graph, self.program.entry, signature.classes, refusal)
         except type(refusal) as e:
+            self._regions.stop(signature.classes)
             self._gave_up(e, "the program", "stays in tier 0")
             return self._interpret(flat, e.reason)
         return self._split(signature, flat, options)
@@ -283,9 +284,19 @@ class Executor:
             with self._lock:
                 self._split_failures += 1
             return self.failed(None, 0, flat)
-        if split.hits == 1 and (ops := self._regions.excluded_by(split)):
-            self._regions.exclude(split.classes, ops)
+        if split.hits == 1:
+            self._review(split)
         return results
+
+    def _review(self, split: Split) -> None:
+        """After a split's first run, when its regions have been compiled: cut again without what has no code after all."""
+        culprits = self._regions.excluded_by(split)
+        if culprits:
+            self._regions.exclude(split.classes, culprits)
+        elif not any(region.versions for region in split.regions):
+            self._regions.stop(split.classes)
+            for region in split.regions:
+                self.refusals.update(region.refusals)
 
     def region(self, code: RegionCode, number: int) -> Executor:
         """The executor of a region of this program."""
@@ -311,9 +322,9 @@ class Executor:
         return tuple(self._regions.splits.values())
 
     @property
-    def refused_ops(self) -> tuple[str, ...]:
-        """The ops that a compile was refused for."""
-        return tuple(op for op in self.refusals.values() if op)
+    def refused_ops(self) -> tuple[tuple[str, str], ...]:
+        """The ops that a compile was refused for, with the user's lines."""
+        return tuple((op, line) for (_, _, line), op in self.refusals.items() if op)
 
     def _not_optimized(self) -> NotOptimized:
         found = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in self.refusals)

@@ -12,6 +12,7 @@ again, raises what the user should see, and has written what it would have writt
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from tierup.runtime.signature import ArgumentClass
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import Facts, Instrumented, SplitCode
+    from tierup.runtime.compile_version import NotCompiled
     from tierup.runtime.executor import Executor
 
 Classes = tuple[ArgumentClass, ...]
@@ -59,7 +61,8 @@ class Split:
 
 @dataclass
 class Recording:
-    """A program on its way to a split: what its instrumented runs have seen. `excluded`: ops that no region may hold."""
+    """A program on its way to a split: what its instrumented runs have seen. `excluded`: what no region may hold, ops by name or by
+    the user's line (lowering may name an op that the graph spells otherwise)."""
 
     instrumented: Instrumented
     publish: Publication
@@ -122,9 +125,14 @@ class Regions:
     def __init__(self) -> None:
         self.splits: dict[Classes, Split] = {}
         self._recordings: dict[Classes, Recording] = {}
+        self._given_up: set[Classes] = set()
 
-    def start(self, graph: str, entry: str, classes: Classes, op: str) -> None:
-        """Record calls with arguments of these classes from now on. `op`: the op that the whole program was refused for.
+    def may_start(self, classes: Classes, bound: int) -> bool:
+        """Whether a split for arguments of these classes is still to be tried. `bound`: the number of splits there may be."""
+        return classes not in self._given_up and len(self._recordings) < bound
+
+    def start(self, graph: str, entry: str, classes: Classes, refusal: NotCompiled) -> None:
+        """Record calls with arguments of these classes from now on. `refusal`: why the program is not native as a whole.
         Raises NotCompiled when the program cannot be told as values."""
         from tierup.runtime import compile_regions as compiler  # here: loads MLIR
 
@@ -132,13 +140,14 @@ class Regions:
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
         if publish.refusal():
             raise compiler.NotCompiled(Reason.VIEW_RESULT, publish.refusal())
-        self._recordings[classes] = Recording(instrumented, publish, frozenset((op,) if op else ()))
+        self._recordings[classes] = Recording(instrumented, publish, _culprits(instrumented.text, [(refusal.op, refusal.line)]))
 
     def recording(self, classes: Classes) -> Recording | None:
         return self._recordings.get(classes)
 
     def stop(self, classes: Classes) -> None:
-        """No split for arguments of these classes."""
+        """No split for arguments of these classes, ever."""
+        self._given_up.add(classes)
         self._recordings.pop(classes, None)
         self.splits.pop(classes, None)
 
@@ -168,15 +177,24 @@ class Regions:
         return split
 
     def excluded_by(self, split: Split) -> frozenset[str]:
-        """Ops that stand in regions of the split whose code was refused for them."""
+        """What stands in regions of the split whose code was refused for it."""
         recording = self._recordings[split.classes]
-        refused = {op for region in split.regions for op in region.refused_ops}
-        return frozenset() if len(recording.excluded) >= MAX_CUTS else frozenset(refused) - recording.excluded
+        found = _culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops])
+        return frozenset() if len(recording.excluded) >= MAX_CUTS else found - recording.excluded
 
     def exclude(self, classes: Classes, ops: frozenset[str]) -> None:
         """Cut again at the next call, without these ops."""
         self._recordings[classes].excluded |= ops
         del self.splits[classes]
+
+
+def _culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Refused (op, line) pairs as `tierup-fuse-groups{excluded=...}` takes them: the op where the graph has it, else its line."""
+    found = set()
+    for op, line in refused:
+        name = op.removeprefix("torch.")
+        found.add(name if f"torch.{name} " in graph else line)
+    return frozenset(found - {""})
 
 
 class Site:

@@ -51,14 +51,17 @@ class FuseGroups(Pass):
 
     name = "tierup-fuse-groups"
     min_group_size: int = 2
-    excluded: tuple[str, ...] = ()  # ops that are to be taken for not native, as aten.sort
+    excluded: tuple[str, ...] = ()  # ops to be taken for not native: by name, aten.sort, or place, file.py:3:4
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            refused = {op for op in walk(func) if op.name.removeprefix("torch.") in self.excluded}
+            refused = {op for op in walk(func) if self.excluded and self._is_excluded(op)}
             while self._group(func, callees, refused):
                 pass
+
+    def _is_excluded(self, op: ir.Operation) -> bool:
+        return op.name.removeprefix("torch.") in self.excluded or str(diagnostics.place_of(op.location)) in self.excluded
 
     def _group(self, func: ir.Operation, callees: dict[str, ir.Operation], refused: set[ir.Operation]) -> bool:
         """Group a function's ops. Whether groups had to be undone: their ops are then in `refused`, for another try."""

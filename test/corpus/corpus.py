@@ -28,6 +28,7 @@ class Program:
     `sizes`: three values of n; calls are made with the first several times, then with the second, then the third.
     `native`: the kinds of the versions that exist after those calls; () for a program that stays in tier 0, with `reason` the one
     that `explain()` gives.
+    `regions`: into how many native regions the program is split where it is not native as a whole; tier 0 runs what is between.
     `also`: calls of other structure or values that need not hit. `bad`: calls that raise, with the same exception in every tier.
     `tolerance`: how far floats may be off, in units of the result dtype's epsilon, relative to the result's largest value.
     `mlir`: the program is this file and `function` its oracle. `views`: which results share memory with which arguments must agree.
@@ -41,6 +42,7 @@ class Program:
     sizes: tuple[int, int, int] = (4, 6, 9)
     native: tuple[str, ...] = ("static", "dynamic")
     reason: Reason | None = None
+    regions: int = 0
     also: tuple[Inputs, ...] = ()
     bad: tuple[Inputs, ...] = ()
     tolerance: float = 16

@@ -12,8 +12,10 @@ from corpus import HERE, Inputs, Keywords, Program
 from corpus_compare import arrays, assert_same, assert_same_exception, sharing
 
 from tierup.frontend.jit import jit, load
+from tierup.runtime.executor import Version
 from tierup.runtime.function import Function
 from tierup.runtime.options import options
+from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
 
 
@@ -172,15 +174,18 @@ def run(program: Program, mode: Mode) -> None:
 def _run(program: Program, mode: Mode, function: Function) -> None:
     for number, step in enumerate(mode.steps(program), 1):
         where = f"{program.name}, {mode.name}, call {number} ({step.what}, n={step.n})"
-        before = function.stats()
+        before, splits_before = function.stats(), split_hits(function)
         _one_call(program, function, step, number, where)
-        _check_answer(function, before, step, where)
+        _check_answer(function, before, splits_before, step, where)
     expected = mode.versions(program)
     if expected is not None:
-        kinds = tuple(v.bet.kind for v in function.versions)
+        kinds = tuple(v.bet.kind for v in function.versions if isinstance(v, Version))
         assert kinds[: len(expected)] == expected, f"{program.name}, {mode.name}: versions {kinds}, not {expected}\n{function.explain()}"
         if not expected:
             assert not kinds or program.also, f"{program.name}, {mode.name}: versions {kinds}\n{function.explain()}"
+    if mode.name == "optimised":
+        found = max((sum(bool(region.versions) for region in v.regions) for v in function.versions if isinstance(v, Split)), default=0)
+        assert found == program.regions, f"{program.name}: {found} native regions, not {program.regions}\n{function.explain()}"
     if mode.name == "optimised" and program.reason is not None:
         assert program.reason.sentence in function.explain(), function.explain()
 
@@ -220,12 +225,17 @@ def _attempt(program: Program, function: Callable[..., Any], step: Step, seed: i
     return result, error, arrays([args, dict(keywords)]), [a.copy() for a in program.state()]
 
 
-def _check_answer(function: Function, before: Stats, step: Step, where: str) -> None:
+def split_hits(function: Function) -> int:
+    """Calls that a program's native regions answered, with tier 0 between them."""
+    return sum(v.hits for v in function.versions if isinstance(v, Split))
+
+
+def _check_answer(function: Function, before: Stats, splits_before: int, step: Step, where: str) -> None:
     after = function.stats()
     assert after.calls == before.calls + 1 or step.raises is not False, f"{where}: counted {after.calls - before.calls} calls"
     if step.answer is None:
         return
-    hit = after.hits - before.hits
+    hit = (after.hits - before.hits) - (split_hits(function) - splits_before)
     assert hit == (step.answer == "native"), f"{where}: {'native' if hit else 'tier 0'} answered, not {step.answer}\n{function.explain()}"
     assert step.raises is not False or after.bailouts == before.bailouts, f"{where}: native code bailed out\n{function.explain()}"
 

@@ -52,7 +52,7 @@ def mlir_layer_norm_gelu(x, scale, shift):
 
 @program(lambda r, n: (f32(r, n, 2, 3), f32(r, 2, 4), f32(r, 2, 4), f32(r, 16, 3), f32(r, 16, 4), f32(r, 16)),
          mlir=SHARED + "lstm.mlir", spoil=(), tolerance=256,
-         native=(), reason=Reason.NO_LOWERING)  # a list that grows in a loop
+         native=(), reason=Reason.NO_LOWERING, regions=1)  # a list that grows in a loop
 def mlir_lstm(x, h, c, w_x, w_h, bias):
     states = []
     for row in x:
@@ -91,7 +91,7 @@ def mlir_newton_sqrt(x, tolerance, limit):
 
 
 @program(lambda r, n: (np.eye(n, dtype=np.float32) + 1, np.ones(n, np.float32), 3), mlir=SHARED + "power_iteration.mlir", spoil=VALUES, tolerance=64,
-         native=("static",))  # a symbol does not survive being carried by a loop
+         native=("static",), regions=1)  # a symbol does not survive being carried by a loop
 def mlir_power_iteration(a, v, steps):
     for _ in range(steps):
         v = a @ v
