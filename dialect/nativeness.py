@@ -10,7 +10,7 @@ from tierup.dialect.contracts import follows
 from tierup.dialect.infer import LIST_WRITERS, PROMOTION, Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_site import Keep, Site, same_shape
-from tierup.dialect.optable.core import Infer, Kind, Op
+from tierup.dialect.optable.core import Infer, Kind, Op, Tie
 from tierup.dialect.transforms.explicit_promotion import REWRITES
 from tierup.dialect.values import Bool, Tensor, Value
 
@@ -105,7 +105,7 @@ class Nativeness:
         site = Site(op, self.inference)
         try:
             found = [self.inference[v] for v in REWRITES[row.numpy](site)]
-            same = all(_is_same(new, wanted) for new, wanted in zip(found, site.results, strict=True))
+            same = all(_is_same(new, wanted, self.inference.ties) for new, wanted in zip(found, site.results, strict=True))
             return same and all(self._made_is_native(made) for made in site.made)
         except Keep:
             return False
@@ -152,7 +152,7 @@ def _takes_every_array(name: str, operands: tuple[Value | None, ...]) -> bool:
     return True
 
 
-def _is_same(new: Value, wanted: Value) -> bool:
+def _is_same(new: Value, wanted: Value, ties: Sequence[Tie]) -> bool:
     if not isinstance(wanted, Tensor):
         return True
-    return isinstance(new, Tensor) and new.dtype is wanted.dtype and same_shape(new, wanted)
+    return isinstance(new, Tensor) and new.dtype is wanted.dtype and same_shape(new, wanted, ties)

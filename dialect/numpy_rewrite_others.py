@@ -23,10 +23,29 @@ def accumulating(at: int) -> Rewrite:
     """sum, prod, cumsum, ...: the dtype that NumPy accumulates in and gives, as operand `at`."""
 
     def rewrite(site: Site) -> list[ir.Value]:
-        _refuse_half(site)
+        if not _adds_in_float(site):
+            _refuse_half(site)
         return mean(at)(site)
 
     return rewrite
+
+
+def _adds_in_float(site: Site) -> bool:
+    """Whether NumPy keeps a sum or product of float16 in float32, as torch does: along the last axes, in one inner loop
+    (loops_utils.h, HALF_pairwise_sum; loops.c, HALF_multiply). Along others it rounds at every step. Told by the order of the axes:
+    an array that is laid out in another order than theirs gets the more precise sum."""
+    if site.dtype_of(site.operands[0]) is not dtypes.f16 or site.dtype is not dtypes.f16 or "cum" in site.name:
+        return False
+    if site.name in ("aten.sum", "aten.prod"):
+        return True
+    dims, rank = site.values[1], len(site.shape_of(site.operands[0]))
+    numbers = dims.items if isinstance(dims, List) else (dims,)
+    if isinstance(dims, NoneValue) or not numbers or not rank:
+        return isinstance(dims, NoneValue) or numbers == ()
+    if not all(isinstance(d, Int) and isinstance(d.value, int) for d in numbers):
+        return False
+    axes = {d.value % rank for d in numbers if isinstance(d, Int) and isinstance(d.value, int)}
+    return axes == set(range(rank - len(axes), rank))
 
 
 def mean(at: int) -> Rewrite:

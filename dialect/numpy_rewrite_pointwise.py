@@ -158,10 +158,24 @@ def power(site: Site) -> list[ir.Value]:
         unsigned = isinstance(exponent, Tensor) and exponent.dtype in (dtypes.u8, dtypes.bool_)
         if not unsigned and not (isinstance(exponent, Int) and isinstance(exponent.value, int) and exponent.value >= 0):
             raise Keep("an integer to a power that may be negative")
-    exponent = site.values[1]
-    if isinstance(exponent, Float) and exponent.value in (None, -0.5):
-        raise Keep("a power of -0.5, which is 1/sqrt in torch, and not for -inf and -0.0 in NumPy")
+    if dtype.is_float and site.is_tensor(0) and isinstance(site.values[1], (Int, Float)) and site.values[1].value in (None, -0.5, -2):
+        return [_power_by_number(site, dtype, site.values[1])]
     return binary(np.power)(site)
+
+
+def _power_by_number(site: Site, dtype: DType, exponent: Int | Float) -> ir.Value:
+    """NumPy's ** has a shortcut for 0.5 (sqrt) but none for -0.5 and -2 as torch has, which differ at -0.0, -inf and in overflow."""
+    x, none = site.cast(site.operands[0], dtype), site.constant(NoneValue())
+
+    def filled(value: ir.Value, of: DType) -> ir.Value:
+        """In x's shape: torch-mlir's canonicaliser takes a power by a rank-0 constant for torch's power by a number."""
+        return site.one("aten.full_like", x, value, site.integer(of.code), none, none, none, none)
+
+    power = site.one("aten.pow.Tensor_Tensor", x, filled(site.number(1, dtype), dtype))
+    if exponent.value is not None or isinstance(exponent, Int):
+        return power
+    is_half = site.one("aten.eq.Scalar", filled(site.operands[1], dtypes.f64), site.constant(Float(0.5)))
+    return site.one("aten.where.self", is_half, site.one("aten.sqrt", x), power)
 
 
 def sign(site: Site) -> list[ir.Value]:

@@ -16,7 +16,7 @@ from tierup.dialect.dims import Dim, Expr
 from tierup.dialect.dtypes import DType
 from tierup.dialect.infer import Inference, InferenceError
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, ShapeError
+from tierup.dialect.optable.core import Infer, ShapeError, Tie
 from tierup.dialect.refined_types import constant, refined_type
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 
@@ -137,7 +137,7 @@ class Site:
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
             return self.constant(_converted(known.value, dtype))
-        exact = {Int: ("i64", "f32", "f64"), Float: ("f32", "f64"), Bool: ("bool",)}[type(known)]
+        exact = {Int: ("bool", "i64", "f32", "f64"), Float: ("bool", "f32", "f64"), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
         return self.operands[i]
@@ -161,7 +161,9 @@ class Site:
         """Put the new values in the op's place. Raises Keep when they are not what NumPy gives."""
         for wanted, new in zip(self.results, replacements, strict=True):
             found = self.inference[new]
-            if isinstance(wanted, Tensor) and not (isinstance(found, Tensor) and found.dtype is wanted.dtype and same_shape(found, wanted)):
+            if not isinstance(wanted, Tensor):
+                continue
+            if not (isinstance(found, Tensor) and found.dtype is wanted.dtype and same_shape(found, wanted, self.inference.ties)):
                 raise Keep(f"torch gives {found} where NumPy gives {wanted}")
         for result, new in zip(self.op.results, replacements, strict=True):
             if torch_types.is_tensor(result.type):
@@ -197,11 +199,21 @@ def _converted(value: Any, dtype: DType) -> Value:
     return Int(int(exact))  # of a bool too: the torch dialect's scalar operands are numbers
 
 
-def same_shape(a: Tensor, b: Tensor) -> bool:
-    """Whether two shapes are the same, sizes that only the run knows aside."""
+def same_shape(a: Tensor, b: Tensor, ties: Sequence[Tie] = ()) -> bool:
+    """Whether two shapes are the same, given sizes that must be equal for the program to run; sizes that only the run knows aside."""
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return a.shape is None and b.shape is None
-    return all(x == y or (_run_time(x) and _run_time(y)) for x, y in zip(a.shape, b.shape, strict=True))
+    return all(x == y or (_run_time(x) and _run_time(y)) or _tied(x, y, ties) for x, y in zip(a.shape, b.shape, strict=True))
+
+
+def _tied(x: Dim, y: Dim, ties: Sequence[Tie]) -> bool:
+    """Whether a chain of ties leads from x to y."""
+    reached, grown = [x], True
+    while grown:
+        more = [d for t in ties for d, other in ((t.left, t.right), (t.right, t.left)) if other in reached and d not in reached]
+        reached += more
+        grown = bool(more)
+    return y in reached
 
 
 def _run_time(dim: Dim) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import torch_types
 from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.call import Call
+from tierup.lowering.indexing import masks
 from tierup.lowering.indexing.positions import element, position
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar
@@ -80,21 +80,10 @@ def _embedding(c: Call) -> Tensor:
 
 
 def listed(c: Call, i: int) -> list[Tensor | None]:
-    """The optional index tensors of index.Tensor and index_put. Raises NotHandled for masks, whose results have run-time sizes."""
-    owner = c.op.operands[i].owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
+    """The optional index tensors of index.Tensor and index_put. Raises NotHandled for masks: see masks.py."""
+    found = masks.entries(c, i)
+    if any(index is not None and (masks.is_mask(index) or index.dtype.category is not Category.INT) for index in found):
         raise NotHandled
-    found: list[Tensor | None] = []
-    for value in owner.operation.operands:
-        while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
-            value = value.owner.operation.operands[0]
-        if not torch_types.is_tensor(value.type):
-            found.append(None)
-            continue
-        index = tensors.of_torch(value)
-        if index.dtype.category is not Category.INT:
-            raise NotHandled
-        found.append(index)
     return found
 
 
@@ -111,7 +100,10 @@ def index_axes(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[tuple[
 
 
 def _index(c: Call) -> Tensor:
-    x, indices = c.tensor(0), listed(c, 1)
+    x, mask = c.tensor(0), masks.only_mask(masks.entries(c, 1))
+    if mask is not None:
+        return masks.read(c, x, *mask)
+    indices = listed(c, 1)
     axes, rank = index_axes(x, indices)
     tensors_used = [index for index in indices if index is not None]
     sizes: list[tuple[Tensor, int]] = []
@@ -155,4 +147,6 @@ LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.embedding": _embedding,
     "aten.index.Tensor": _index,
     "aten.index.Tensor_hacked_twin": _index,
+    "aten.masked_select": masks.masked_select,
+    "aten.nonzero": masks.nonzero,
 }

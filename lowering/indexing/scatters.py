@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.call import Call
+from tierup.lowering.indexing import masks
 from tierup.lowering.indexing.gathers import index_axes, listed
 from tierup.lowering.indexing.positions import element, position
 from tierup.lowering.loops import nest
@@ -52,9 +53,13 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
 
 
 def _index_put(c: Call) -> Tensor:
-    x, indices, values, add = c.tensor(0), listed(c, 1), c.tensor(2), c.known(3)
+    x, values, add = c.tensor(0), c.tensor(2), c.known(3)
     if 0 in x.sizes:
         return x
+    mask = masks.only_mask(masks.entries(c, 1))
+    if mask is not None:
+        return masks.write(x, *mask, values, bool(add))
+    indices = listed(c, 1)
     axes, rank = index_axes(x, indices)
     used = [index for index in indices if index is not None]
     place = {axis: i for i, axis in enumerate(axes)}

@@ -13,7 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.call import Call, Lowering, axes_of
-from tierup.lowering.pointwise.scalar import Number, Scalar, select
+from tierup.lowering.pointwise.scalar import Number, Scalar, constant, select
 from tierup.lowering.tensors import Tensor, widened
 
 
@@ -53,8 +53,17 @@ def _accumulated(c: Call, axes: list[int], keepdim: bool, product: bool) -> list
     if product:
         made = tensors.reduce(x, axes, [(1, accumulator)], lambda v, acc: [times(acc[0], v.cast(target).cast(accumulator))])[0]
     else:
-        made = total(x, axes, accumulator, lambda v: v.cast(target))
+        made = _of_none(total(x, axes, accumulator, lambda v: v.cast(target)), x, axes)
     return [shaped(made, c.dtype(), x, axes, keepdim)]
+
+
+def _of_none(summed: Tensor, x: Tensor, axes: Sequence[int]) -> Tensor:
+    """`total` starts from -0.0 where the run may know of no elements: then 0.0 is added, else -0.0, which changes nothing."""
+    n = tensors.count(x, axes)
+    if isinstance(n, int) or not summed.dtype.is_float:
+        return summed
+    zero = select(n.equals(0), constant(0.0, summed.dtype), -0.0)
+    return tensors.pointwise(summed, [(summed, range(summed.rank))], summed.dtype, lambda v: v + zero)
 
 
 def _rank(c: Call) -> int:

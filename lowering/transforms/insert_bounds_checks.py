@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
@@ -78,8 +79,8 @@ def _listed(op: ir.Operation) -> None:
     for axis, value in enumerate(listed.operation.operands):
         index = _underived(value)
         known = t.sizes_of(index) if str(index.type).startswith("!torch.vtensor") else None
-        if known is None or known[1].category is not Category.INT or _elements(index) == 0:
-            continue
+        if known is None or known[1].category is not Category.INT or known[1] is dtypes.u8 or _elements(index) == 0:
+            continue  # torch takes uint8 for a mask
         high = t.size(x, axis)
         _in_range(index, b.value("torch.aten.neg.int", [high], t.int_type()), high)
 
@@ -162,7 +163,8 @@ def _select(op: ir.Operation) -> None:
     op.operands[slot] = b.value("torch.prim.min.int", [above, highest], t.int_type())
 
 
-_DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar", *(f"aten.{n}.{k}" for n in ("remainder", "fmod") for k in ("Tensor", "Scalar")),
+_DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar",
+              *(f"aten.{n}.{k}" for n in ("remainder", "fmod") for k in ("Tensor", "Scalar")),
               "aten.div.Tensor_mode", "aten.div.Scalar_mode")  # fmt: skip
 
 _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {

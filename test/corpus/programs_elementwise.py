@@ -3,8 +3,6 @@
 import numpy as np
 from corpus import bools, f32, f64, ints, program
 
-from tierup.dialect.reasons import Reason
-
 
 @program(lambda r, n: (f32(r, n), f32(r, n), f32(r, n)), sizes=(4, 8, 33))
 def multiply_add(a, b, c):
@@ -61,7 +59,7 @@ def powers_and_roots(x):
     return x**2, y**1.5, np.sqrt(y) * y**3
 
 
-@program(lambda r, n: (f32(r, n),), native=(), reason=Reason.NO_LOWERING)  # torch's differs at -inf and -0.0
+@program(lambda r, n: (f32(r, n),))
 def power_of_minus_half(x):
     return np.abs(x) ** -0.5
 
@@ -84,7 +82,7 @@ def rounding(x):
     return np.round(y), np.floor(y), np.ceil(y), np.trunc(y), np.rint(y)
 
 
-@program(lambda r, n: (ints(r, n), ints(r, n, low=1)), native=("static",))  # by zero is 0 in NumPy, an error in torch
+@program(lambda r, n: (ints(r, n), ints(r, n, low=1)))
 def integer_division(a, b):
     return a // b, a % b, -a // b, a / b, np.abs(a) * b - a
 
@@ -109,6 +107,6 @@ def scalar_arguments(x, n, rate, flag):
     return x * n + rate, n * 2 + 1, n * rate, not flag
 
 
-@program(lambda r, n: (f32(r, n), True), native=(), reason=Reason.NO_LOWERING)  # a fill with a bool that the run knows
+@program(lambda r, n: (f32(r, n), True))
 def bool_argument_in_arithmetic(x, flag):
     return x - flag, x * flag

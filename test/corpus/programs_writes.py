@@ -3,8 +3,6 @@
 import numpy as np
 from corpus import bools, f32, ints, program
 
-from tierup.dialect.reasons import Reason
-
 TOTALS = np.zeros(3, np.float32)
 
 
@@ -39,7 +37,7 @@ def write_rows_and_columns(x):
     return x.sum()
 
 
-@program(lambda r, n: (f32(r, n), bools(r, n)), native=(), reason=Reason.NO_LOWERING)  # a write where a mask holds
+@program(lambda r, n: (f32(r, n), bools(r, n)))
 def masked_write(x, mask):
     x[mask] = 0
     return x * 2
@@ -103,7 +101,7 @@ def prefix_sum_in_place(x):
         x[i] += x[i - 1]
 
 
-@program(lambda r, n: (ints(r, n, dtype=np.int32),), native=(), reason=Reason.NO_LOWERING)  # as above
+@program(lambda r, n: (ints(r, n, dtype=np.int32),))
 def integer_write(x):
     x += 1
     x //= 2

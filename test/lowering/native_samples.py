@@ -290,6 +290,18 @@ add("aten.index.Tensor", f32(3, 4, 5), [ints(2, 1, low=-3, high=3), None, ints(6
 add("aten.index_put", x, [np.array([0, 2])], f32(2, 4), False)
 add("aten.index_put", x, [np.array([0, 2, 0])], f32(3, 4), True)
 
+add("aten.index.Tensor", x, [bools(3, 4)])
+add("aten.index.Tensor", x, [None, bools(4)])
+add("aten.index.Tensor", f32(3, 4, 5), [None, bools(4, 5)])
+add("aten.index.Tensor", f32(3, 4, 5), [np.zeros((3, 4), np.bool_)])
+add("aten.index.Tensor", x, [np.array([0, 2, 1], np.uint8)])
+add("aten.index_put", x, [bools(3, 4)], np.array(2, np.float32), False)
+add("aten.index_put", x, [bools(3)], f32(4), True)
+add("aten.index_put", f32(3, 4, 5), [None, bools(4)], f32(3, 1, 5), False)
+add("aten.masked_select", x, bools(3, 4))
+add("aten.nonzero", ints(3, 4, low=-1, high=2))
+add("aten.nonzero", bools(9))
+
 # --- numbers
 
 add("aten.Int.Tensor", np.array(3), results="int")

@@ -1,0 +1,147 @@
+"""Masks: elements where a bool tensor is true, read and written. dialect/kernels/indexing.py as loops.
+
+How many there are only the run knows, so the positions of true elements are collected first: each is stored at the end of the
+list, which grows only when the element is true, so no branch is taken. A write needs no positions: it is a select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect import dtypes, torch_types
+from tierup.dialect.dtypes import Category
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering import sizes, tensors
+from tierup.lowering.call import Call
+from tierup.lowering.loops import nest
+from tierup.lowering.pointwise.context import NotHandled
+from tierup.lowering.pointwise.scalar import Scalar, constant, select
+from tierup.lowering.sizes import Size
+from tierup.lowering.tensors import Operand, Tensor, widened
+
+
+def entries(c: Call, i: int) -> list[Tensor | None]:
+    """The items of a list of index tensors; None for a whole axis."""
+    owner = c.op.operands[i].owner
+    if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
+        raise NotHandled
+    found: list[Tensor | None] = []
+    for value in owner.operation.operands:
+        while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
+            value = value.owner.operation.operands[0]
+        found.append(tensors.of_torch(value) if torch_types.is_tensor(value.type) else None)
+    return found
+
+
+def is_mask(index: Tensor) -> bool:
+    """Whether an index tensor is a mask: bool, or uint8 as torch has it."""
+    return index.dtype.category is Category.BOOL or index.dtype is dtypes.u8
+
+
+def only_mask(indices: Sequence[Tensor | None]) -> tuple[Tensor, int] | None:
+    """The mask and its first axis, when no tensor of positions stands beside it. Raises NotHandled for masks and positions together."""
+    used = [(index, axis) for axis, index in enumerate(indices) if index is not None]
+    if not any(is_mask(index) for index, _ in used):
+        return None
+    if len(used) != 1 or not used[0][0].rank:
+        raise NotHandled
+    return used[0]
+
+
+def positions(mask: Tensor) -> tuple[Tensor, ir.Value]:
+    """(row-major positions of the true elements, as i64 and with room to spare; how many there are)."""
+    room: Size = 1
+    for length in mask.lengths:
+        room = sizes.mul(room, length)
+    room = sizes.add(room, 1)
+    known = room if isinstance(room, int) else None
+    store = tensors.empty((known,), [] if isinstance(room, int) else [room], dtypes.i64)
+
+    def step(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        list_, count, linear = carried
+        list_ = b.value("tensor.insert", [b.index_to_i64(linear), list_, count], list_.type)
+        true = tensors.element(mask, at).cast(dtypes.bool_)
+        one = b.value("arith.index_cast", [select(true, constant(1, dtypes.i64), 0).value], b.index_type())
+        return [list_, sizes.value(sizes.add(count, one)), sizes.value(sizes.add(linear, 1))]
+
+    list_, count, _ = nest([mask.size(i) for i in range(mask.rank)], [store, b.index(0), b.index(0)], step)
+    return Tensor(list_, dtypes.i64, (known,)), count
+
+
+def _unflattened(position: ir.Value, lengths: Sequence[Size]) -> list[ir.Value]:
+    """A row-major position as one index per axis."""
+    at: list[ir.Value] = []
+    for length in reversed(lengths[1:]):
+        size = max(length, 1) if isinstance(length, int) else length  # of an empty tensor there are no positions
+        at.insert(0, sizes.value(sizes.remainder(position, size)))
+        position = sizes.value(sizes.divided(position, size))
+    return [position, *at]
+
+
+def read(c: Call, x: Tensor, mask: Tensor, first: int) -> Tensor:
+    """x[:, ..., mask]: the mask's axes become one, in its place."""
+    found, count = positions(mask)
+    known = c.sizes()
+    lengths: list[Size] = [x.length(i) for i in range(first)] + [count] + [x.length(i) for i in range(first + mask.rank, x.rank)]
+    axes = [mask.length(i) for i in range(mask.rank)]
+
+    def body(at: list[ir.Value]) -> Scalar:
+        position = b.value("arith.index_cast", [tensors.element(found, [at[first]]).value], b.index_type())
+        return tensors.element(x, [*at[:first], *_unflattened(position, axes), *at[first + 1 :]])
+
+    return tensors.made(known, lengths, x.dtype, body)
+
+
+def write(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
+    """x with x[:, ..., mask] set, or added to. Raises NotHandled for values that are told apart by the number of true elements."""
+    rank = x.rank - mask.rank + 1
+    kept: list[int] = []
+    loops: list[int] = []
+    for axis, size in enumerate(values.sizes):
+        place = rank - values.rank + axis
+        if size == 1:
+            continue
+        if place == first or place < 0:
+            raise NotHandled
+        kept.append(axis)
+        loops.append(place if place < first else place + mask.rank - 1)
+    values = tensors.squeezed(values, kept) if len(kept) < values.rank else values
+    operands: list[Operand] = [(x, range(x.rank)), (mask, range(first, first + mask.rank)), (values, loops)]
+
+    def body(old: Scalar, true: Scalar, new: Scalar) -> Scalar:
+        new = new.cast(x.dtype)
+        if add:
+            wide = widened(x.dtype)
+            new = (old.cast(wide) + new.cast(wide)).cast(x.dtype)
+        return select(true.cast(dtypes.bool_), new, old)
+
+    return tensors.pointwise(x, operands, x.dtype, body)
+
+
+def nonzero(c: Call) -> Tensor:
+    """aten.nonzero: one row of indices for each element that is not zero."""
+    x = c.tensor(0)
+    if not x.rank:
+        raise NotHandled
+    found, count = positions(x)
+
+    def body(at: list[ir.Value]) -> Scalar:
+        position = b.value("arith.index_cast", [tensors.element(found, [at[0]]).value], b.index_type())
+        chosen: Scalar | None = None
+        for axis, index in enumerate(_unflattened(position, x.lengths)):
+            number = Scalar(b.index_to_i64(index), dtypes.i64)
+            mine = Scalar(b.index_to_i64(at[1]), dtypes.i64).equals(axis)
+            chosen = number if chosen is None else select(mine, number, chosen)
+        assert chosen is not None
+        return chosen
+
+    return tensors.made(c.sizes(), [count, x.rank], dtypes.i64, body)
+
+
+def masked_select(c: Call) -> Tensor:
+    """aten.masked_select of operands of one shape: the elements where the mask is true."""
+    x, mask = c.tensor(0), c.tensor(1)
+    if x.rank != mask.rank or not x.rank or any((a == 1) != (m == 1) for a, m in zip(x.sizes, mask.sizes, strict=True)):
+        raise NotHandled
+    return read(c, x, mask, 0)

@@ -1,0 +1,175 @@
+"""What NumPy does differently from torch, natively: the undecorated function is the oracle, and native code answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tierup.frontend.jit import jit
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.25, 2.0, -3.0, np.inf, -np.inf, np.nan, 1e19, 3e-20, 1e-38, -1e30]
+
+
+def natively(function: Callable[..., Any], *calls: tuple[Any, ...]) -> list[Any]:
+    """What the calls give from native code; each is made until its version exists, at most thrice."""
+    compiled = jit(function)
+    results = []
+    for arguments in calls:
+        before = compiled.stats().hits
+        for _ in range(3):
+            result = compiled(*arguments)
+        assert compiled.stats().hits > before, compiled.explain()
+        results.append(result)
+    return results
+
+
+def the_same(got: NDArray[Any], want: NDArray[Any], ulps: int = 0) -> None:
+    want = np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_array_equal(np.signbit(got) & ~np.isnan(got), np.signbit(want) & ~np.isnan(want))
+    if ulps:
+        np.testing.assert_array_max_ulp(got[np.isfinite(want)], want[np.isfinite(want)], ulps)
+        got, want = got[~np.isfinite(want)], want[~np.isfinite(want)]
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("exponent", [-0.5, -2, -2.0, -1, 0.5, 2, 3.0, 0])
+def test_powers_of_special_values_are_numpys(dtype: type, exponent: float) -> None:
+    x = np.array(SPECIAL, dtype)
+
+    def known(x):
+        return x**exponent
+
+    the_same(natively(known, (x,))[0], x**exponent, 4)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_power_that_the_run_knows_has_numpys_shortcut_for_the_root_alone() -> None:
+    x = np.array(SPECIAL, np.float32)
+
+    def power(x, exponent: float):
+        return x**exponent
+
+    exponents = (0.5, -0.5, 2.0, 1.7, 0.5)
+    for got, exponent in zip(natively(power, *((x, e) for e in exponents)), exponents, strict=True):
+        the_same(got, x**exponent, 4)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_bool_that_the_run_knows_takes_part_in_arithmetic(flag: bool) -> None:
+    x = np.array([1.5, -0.0, 3.0], np.float32)
+
+    def function(x, flag: bool):
+        return x - flag, x * flag, x.astype(np.int32) + flag
+
+    for got, want in zip(natively(function, (x, flag))[0], function(x, flag), strict=True):
+        the_same(got, want)
+
+
+def test_integer_division_by_zero_is_numpys_for_every_size() -> None:
+    def function(a, b):
+        return a // b, a % b, np.fmod(a, b)
+
+    rng = np.random.default_rng(0)
+    calls = [(rng.integers(-9, 9, n), rng.integers(-2, 3, n)) for n in (5, 70, 31)]
+    with np.errstate(all="ignore"):
+        for results, arguments in zip(natively(function, *calls), calls, strict=True):
+            for got, want in zip(results, function(*arguments), strict=True):
+                the_same(got, want)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((3, 50), None), ((3, 50), 1), ((3, 50), -1), ((3, 50, 70), 2)], ids=str)
+def test_float16_sums_along_the_last_axes_are_numpys(shape: tuple[int, ...], axis: int | None) -> None:
+    x = np.random.default_rng(0).random(shape).astype(np.float16)
+
+    def function(x):
+        return x.sum(axis=axis), (x * 2).prod(axis=axis), x.mean(axis=axis)
+
+    for got, want in zip(natively(function, (x,))[0], function(x), strict=True):
+        the_same(got, want, 1)
+
+
+def test_float16_sums_along_two_last_axes_are_numpys() -> None:
+    x = np.random.default_rng(0).random((3, 50, 70)).astype(np.float16)
+
+    def function(x):
+        return x.sum(axis=(1, 2))
+
+    the_same(natively(function, (x,))[0], function(x), 1)
+
+
+def _column_sums(x):
+    return x.sum(axis=0)
+
+
+def test_float16_sums_along_other_axes_stay_with_numpy_which_rounds_every_step() -> None:
+    compiled = jit(_column_sums)
+    x = np.ones((5000, 2), np.float16)
+    for _ in range(3):
+        the_same(compiled(x), x.sum(axis=0))
+    assert compiled(x)[0] == 2048 and not compiled.versions
+
+
+# --- masks
+
+
+def _mask(n: int, share: float = 0.5) -> NDArray[np.bool_]:
+    return np.random.default_rng(n).random(n) < share
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_elements_where_a_mask_is_true_are_read_natively(share: float) -> None:
+    def function(x, mask):
+        y = x[mask]
+        return y, y * 2 + 1, x[mask].sum()
+
+    calls = [(np.arange(n, dtype=np.float32), _mask(n, share)) for n in (5, 8, 33)]
+    for results, arguments in zip(natively(function, *calls), calls, strict=True):
+        for got, want in zip(results, function(*arguments), strict=True):
+            the_same(got, want)
+
+
+def test_rows_and_columns_where_a_mask_is_true() -> None:
+    x, rows, columns = np.arange(60).reshape(3, 4, 5), np.array([True, False, True]), np.array([False, True, True, False])
+
+    def function(x, rows, columns):
+        return x[rows], x[:, columns], x[x > 17]
+
+    for got, want in zip(natively(function, (x, rows, columns))[0], function(x, rows, columns), strict=True):
+        the_same(got, want)
+
+
+def test_a_reduction_of_no_elements_raises_as_numpy_does() -> None:
+    def function(x, mask):
+        return x[mask].max()
+
+    compiled = jit(function)
+    x, mask = np.arange(4, dtype=np.float32), np.array([True, False, True, False])
+    for _ in range(3):
+        assert compiled(x, mask) == 2
+    with pytest.raises(ValueError, match="zero-size"):
+        compiled(x, np.zeros(4, np.bool_))
+    assert compiled(x, mask) == 2
+
+
+def test_writes_where_a_mask_is_true() -> None:
+    def function(x, mask, row, value):
+        x[mask] = 0.5
+        x[:, row] = value
+        x[x > 2] += 1
+        return x
+
+    calls = [(np.ones((n, 3), np.float32), _mask(n), np.array([True, False, True]), np.float32([[3.0]])) for n in (4, 6, 9)]
+    for arguments in calls:
+        want = function(arguments[0].copy(), *arguments[1:])
+        compiled = jit(function)
+        for _ in range(2):
+            compiled(arguments[0].copy(), *arguments[1:])
+        the_same(compiled(arguments[0].copy(), *arguments[1:]), want)
+        assert compiled.stats().hits, compiled.explain()
