@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, format_shape, like
+from tierup.dialect.optable.core import (
+    EXACT,
+    Aliasing,
+    Infer,
+    InferRule,
+    Kind,
+    Op,
+    Promotion,
+    ShapeError,
+    format_shape,
+    like,
+    without_gradient,
+)
 from tierup.dialect.values import NoneValue, Tensor, Value
 
 _OUT_OF_RANGE = "a float that an integer dtype cannot hold converts to an unspecified integer, as in torch and NumPy"
@@ -74,7 +86,7 @@ ROWS = [
     _row("aten.clone", "clone", _same, Aliasing.FRESH),
     _row("aten.lift_fresh_copy", "clone", _same, Aliasing.FRESH),
     _row("aten.contiguous", "contiguous", _same, Aliasing.MAY_VIEW),
-    _row("aten.detach", "view_of", _same, Aliasing.VIEW),
+    without_gradient(_row("aten.detach", "view_of", _same, Aliasing.VIEW)),
     _row("aten.alias", "view_of", _same, Aliasing.VIEW),
     _row("prims.view_of", "view_of", _same, Aliasing.VIEW),
 ]

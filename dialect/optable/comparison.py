@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import Op, ShapeError
+from tierup.dialect.optable.core import Op, ShapeError, without_gradient
 from tierup.dialect.optable.elementwise import pointwise
 from tierup.dialect.values import Value
 
 
 def _row(name: str, function: str, numpy: str | None = None, **fields: object) -> Op:
     flavour = f"numpy_comparison.{numpy or function}"
-    return pointwise(name, f"comparison.{function}", flavour, exact=True, **fields)  # type: ignore[arg-type]  # Op's own fields
+    return without_gradient(pointwise(name, f"comparison.{function}", flavour, exact=True, **fields))  # type: ignore[arg-type]  # Op's fields
 
 
 def _check_tolerances(operands: Sequence[Value], dtype: DType | None) -> None:

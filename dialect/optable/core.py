@@ -10,7 +10,7 @@ Free of MLIR: rows name ops as `aten.add.Tensor` (MLIR spells it `torch.aten.add
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tierup.dialect.dims import Dim, Expr, symbol
@@ -78,11 +78,17 @@ class Op:
     random: bool = False
     tolerance: Tolerance = Tolerance()
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
+    differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
     note: str = ""  # one line for the docs: the edge that surprises
 
     @property
     def writes(self) -> bool:
         return self.aliasing is Aliasing.SELF
+
+
+def without_gradient(row: Op) -> Op:
+    """The row of an op whose results never require a gradient."""
+    return replace(row, differentiable=False)
 
 
 class ShapeError(ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -232,7 +233,8 @@ def _row(
     name: str, function: str, infer: InferRule, numpy: str | None = None, exact: bool = True, note: str = "", native: bool = True
 ) -> Op:
     tolerance = EXACT if exact else Tolerance()
-    return Op(name, Kind.FACTORY, f"factories.{function}", infer, numpy=numpy, tolerance=tolerance, note=note, native=native)
+    kernel = f"factories.{function}"
+    return Op(name, Kind.FACTORY, kernel, infer, numpy=numpy, tolerance=tolerance, note=note, native=native, differentiable=False)
 
 
 def _numpy(name: str, function: str, infer: InferRule, **fields: object) -> Op:
@@ -250,7 +252,7 @@ ROWS = [
     _row("aten.ones_like", "ones_like", _like(1)),
     _row("aten.empty_like", "zeros_like", _like(1), note=_EMPTY),
     _numpy("aten.full_like", "full_like", _like(2, fill_index=1)),
-    _row("aten.zero", "zeros_like", _like(1)),
+    replace(_row("aten.zero", "zeros_like", _like(1)), differentiable=True),  # in PyTorch a copy that is overwritten
     _row("aten.new_zeros", "new_zeros", _new(2)),
     _row("aten.new_ones", "new_ones", _new(2)),
     _row("aten.new_empty", "new_zeros", _new(2), note=_EMPTY),

@@ -8,7 +8,18 @@ from tierup.dialect import dtypes
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance, normalise_dim
+from tierup.dialect.optable.core import (
+    EXACT,
+    Infer,
+    InferRule,
+    Kind,
+    Op,
+    Promotion,
+    ShapeError,
+    Tolerance,
+    normalise_dim,
+    without_gradient,
+)
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.padding import check_element
 from tierup.dialect.values import List, NoneValue, Shape, Tensor, Value
@@ -298,7 +309,7 @@ def _row(
     tolerance: Tolerance = EXACT,
 ) -> Op:  # fmt: skip
     flavour = f"numpy_indexing.{kernel}" if numpy else None
-    return Op(
+    row = Op(
         f"aten.{name}",
         Kind.MOVEMENT,
         f"indexing.{kernel}",
@@ -309,8 +320,10 @@ def _row(
         raises=raises,
         note=note,
     )
+    return without_gradient(row) if name.partition(".")[0] in _WITHOUT_GRADIENT else row
 
 
+_WITHOUT_GRADIENT = frozenset({"one_hot", "bucketize", "nonzero", "nonzero_numpy"})
 _NEGATIVE = "negative indices count from the end"
 _POSITIVE = "negative indices are out of range; not under NumPy's rules"
 

@@ -13,7 +13,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.promotion import promote
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable import padding, views
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim, without_gradient
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.values import Shape, Tensor, Value
 
@@ -298,6 +298,6 @@ ROWS = (
     _row(
         "sort", "ordering.sort", _values_and_indices(_along(1, _kept)), numpy=True, results=2, native=False, note="stable; NaN is largest"
     ),
-    _row("argsort", "ordering.argsort", _argsort, numpy=True, native=False, note="stable; NaN is largest"),
+    without_gradient(_row("argsort", "ordering.argsort", _argsort, numpy=True, native=False, note="stable; NaN is largest")),
     _row("topk", "ordering.topk", _values_and_indices(_along(2, _top)), results=2, native=False, note="in order; NaN is largest"),
 )

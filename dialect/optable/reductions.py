@@ -22,6 +22,7 @@ from tierup.dialect.optable.core import (
     ShapeError,
     Tolerance,
     normalise_dim,
+    without_gradient,
 )
 from tierup.dialect.optable.operands import (
     Unknown,
@@ -274,9 +275,11 @@ def _row(
 ) -> Op:
     """`numpy` "" means the function of the same name in numpy_reductions."""
     flavour = f"numpy_reductions.{kernel.split('.')[1]}" if numpy == "" else numpy
-    return Op(f"aten.{name}", Kind.REDUCTION, kernel, infer, results, numpy=flavour, tolerance=tolerance, note=note)
+    row = Op(f"aten.{name}", Kind.REDUCTION, kernel, infer, results, numpy=flavour, tolerance=tolerance, note=note)
+    return without_gradient(row) if name.partition(".")[0] in _WITHOUT_GRADIENT else row
 
 
+_WITHOUT_GRADIENT = frozenset({"any", "all", "count_nonzero", "argmax", "argmin"})
 _S, _P, _M = (_widened,), (_widened,), (_mean,)
 _NS, _NP, _NM = (_numpy("sum"),), (_numpy("prod"),), (_numpy("mean"),)
 _V, _NV = (_variance,), (_numpy("var"),)

@@ -275,7 +275,7 @@ def _row(
     flavour = f"numpy_scalars.{function}" if numpy else None
     return Op(
         name, Kind.SCALAR, f"scalars.{function}", infer, results=results, numpy=flavour, native=native, raises=raises,
-        tolerance=EXACT, note=note,
+        tolerance=EXACT, note=note, differentiable=False,
     )  # fmt: skip
 
 

@@ -1,0 +1,44 @@
+"""tierup-print-requires-grad: remarks that say which tensors require a gradient.
+
+    func.func @f(%x: !torch.vtensor<[4],f32> {tierup.requires_grad = true}) {
+      %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+      %1 = torch.aten.detach %0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+
+gives
+
+    remark: 'torch.aten.tanh' op %0 requires a gradient
+    remark: 'torch.aten.detach' op %1 requires no gradient
+
+or `may require a gradient` where it depends on the call. With `profiles`, what profiles recorded is taken for true. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import diagnostics
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.requires_grad import RequiresGrad
+
+_WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may require a gradient"}
+
+
+@register
+@dataclass(frozen=True)
+class PrintRequiresGrad(Pass):
+    """Say in remarks which tensors and containers of tensors require a gradient."""
+
+    name = "tierup-print-requires-grad"
+    profiles: bool = False
+
+    def run(self, module: ir.Module) -> None:
+        names = function_names(module)
+        for func in functions(module.operation):
+            states, printer = RequiresGrad(func, names, profiles=self.profiles), ir.AsmState(func)
+            for op in (func, *walk(func)):
+                arguments = [a for region in op.regions for block in region.blocks for a in block.arguments]
+                for value in (*arguments, *op.results):
+                    if "tensor" in str(value.type):
+                        diagnostics.remark(op, f"{value.get_name(printer)} {_WORDS[states[value]]}")
