@@ -135,6 +135,20 @@ def defining_op(of: ir.Value) -> ir.Operation | None:
     return None if isinstance(of.owner, ir.Block) else of.owner.operation
 
 
+def discard_before(op: ir.Operation) -> None:
+    """Erase what a lowering of `op` had built when it gave up: the unused ops right before it of the dialects that we lower to."""
+    before: list[ir.Operation] = []
+    for view in op.block.operations:
+        if view.operation == op:
+            break
+        before.append(view.operation)
+    while before and before[-1].name.startswith(_BUILT) and not any(len(list(r.uses)) for r in before[-1].results):
+        before.pop().erase()
+
+
+_BUILT = ("arith.", "linalg.", "math.", "tensor.", "torch_c.")  # no op of these that works on tensors or numbers has an effect
+
+
 def strings(attribute: ir.Attribute) -> list[str]:
     """The texts of an array of string attributes."""
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)]

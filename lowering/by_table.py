@@ -25,6 +25,7 @@ def lower(function: ir.Operation, table: Mapping[str, Lowering]) -> None:
                 results = made if isinstance(made, list) else [made]
                 replacements = [m.to_torch(r.type) for m, r in zip(results, op.results, strict=True)]
         except NotHandled:
+            b.discard_before(op)
             continue
         for result, replacement in zip(op.results, replacements, strict=True):
             result.replace_all_uses_with(replacement)

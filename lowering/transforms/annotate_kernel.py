@@ -25,8 +25,7 @@ class AnnotateKernel(Pass):
     name = "tierup-annotate-kernel"
 
     def run(self, module: ir.Module) -> None:
-        noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-        nothing = ir.DictAttr.get({})
+        noalias = {"llvm.noalias": ir.UnitAttr.get()}
         internal = ir.Attribute.parse("#llvm.linkage<internal>")
         for view in module.body.operations:
             function = view.operation
@@ -35,5 +34,12 @@ class AnnotateKernel(Pass):
             function.attributes["linkage"] = internal
             if RESULT_KINDS in function.attributes:
                 arguments = function.regions[0].blocks[0].arguments
-                marks = [noalias if str(a.type) == "!llvm.ptr" else nothing for a in arguments]
-                function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+                marks = [_known(function, i) | (noalias if str(a.type) == "!llvm.ptr" else {}) for i, a in enumerate(arguments)]
+                function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
+
+
+def _known(function: ir.Operation, argument: int) -> dict[str, ir.Attribute]:
+    """What an argument is marked with already."""
+    if "arg_attrs" not in function.attributes:
+        return {}
+    return {a.name: a.attr for a in ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[argument])}

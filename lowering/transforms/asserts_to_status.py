@@ -40,11 +40,13 @@ class AssertsToStatus(Pass):
                 raise PassFailure(asserts[0], "stands in a function that has no status to report to")
             return
         with ir.Location.unknown(function.context):
-            status = _add_status(function)
-            sites = [_site(op) for op in asserts]
+            known = list(ir.ArrayAttr(function.attributes[ERROR_SITES])) if ERROR_SITES in function.attributes else None
+            # a second run goes on counting, with the status that is there
+            status = _add_status(function) if known is None else function.regions[0].blocks[0].arguments[-1]
+            sites = [*(known or []), *(_site(op) for op in asserts)]
             for loop in dict.fromkeys(loop for op in asserts for loop in _open_loops(op)):
                 _leave_when_set(loop, status)
-            for number, op in enumerate(asserts, start=1):
+            for number, op in enumerate(asserts, start=len(sites) - len(asserts) + 1):
                 _replace(op, number, status)
             function.attributes[ERROR_SITES] = ir.ArrayAttr.get(sites)
 

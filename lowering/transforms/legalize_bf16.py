@@ -17,7 +17,11 @@ from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 
-_EMULATE = "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32})"
+# first what lowering makes no use of, math on bf16: it is for programs that come from elsewhere
+_EMULATE = (
+    "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32},"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32})"
+)
 
 
 @register

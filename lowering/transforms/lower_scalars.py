@@ -44,6 +44,7 @@ class LowerScalars(Pass):
                     made = lower(op).cast(dtype)
                     replacement = b.value(cast, [made.value], op.results[0].type)
             except NotHandled:
+                b.discard_before(op)
                 continue
             op.results[0].replace_all_uses_with(replacement)
             op.erase()

@@ -48,8 +48,15 @@ def _convert(function: ir.Operation) -> None:
     if terminator.name != "func.return" or len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "needs structured control flow: one block that ends in func.return")
     kinds = b.strings(function.attributes[RESULT_KINDS])
+    if not any(isinstance(v.type, ir.RankedTensorType) for v in (*block.arguments, *terminator.operands)):
+        return  # it has its buffers already, or needs none
     if len(kinds) != len(terminator.operands):
         raise PassFailure(function, f"has {len(terminator.operands)} results but {RESULT_KINDS} lists {len(kinds)}")
+    for number, (result, kind) in enumerate(zip(terminator.operands, kinds, strict=True)):
+        if kind not in ("buffer", "allocated", "scalar"):
+            raise PassFailure(function, f"has a result of kind '{kind}'; there are buffer, allocated and scalar")
+        if (kind == "scalar") == isinstance(result.type, ir.RankedTensorType):
+            raise PassFailure(function, f"has result {number} of type {result.type}, which can't be of kind '{kind}'")
     layouts = _layouts(function, len(block.arguments))
     with ir.InsertionPoint.at_block_begin(block):
         for argument, layout in zip(list(block.arguments), layouts, strict=True):

@@ -1,0 +1,42 @@
+// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing --tierup-lower-indexing | FileCheck %s
+
+// Positions are kept in range before anything is read.
+// CHECK-LABEL: func.func @index_select
+// CHECK: linalg.generic {{.*}} ins(%1 : tensor<3xi64>)
+// CHECK: [[LOW:%.+]] = arith.minsi %in, %{{.+}} : i64
+// CHECK: [[AT:%.+]] = arith.maxsi [[LOW]], %c0_i64 : i64
+// CHECK: [[I:%.+]] = arith.index_cast [[AT]] : i64 to index
+// CHECK: [[J:%.+]] = linalg.index 1
+// CHECK: tensor.extract %0{{\[}}[[I]], [[J]]]
+// CHECK-NOT: torch.aten
+func.func @index_select(%x: !torch.vtensor<[5,?],f32>, %at: !torch.vtensor<[3],si64>) -> !torch.vtensor<[3,?],f32> {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.index_select %x, %int0, %at : !torch.vtensor<[5,?],f32>, !torch.int, !torch.vtensor<[3],si64> -> !torch.vtensor<[3,?],f32>
+  return %0 : !torch.vtensor<[3,?],f32>
+}
+
+// -----
+// One write after the other, in index order: the last one counts.
+// CHECK-LABEL: func.func @scatter
+// CHECK: scf.for [[K:%.+]] = %c0 to %c3 step %c1 iter_args([[V:%.+]] = %0)
+// CHECK: tensor.extract %1{{\[}}[[K]]]
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK: [[I:%.+]] = arith.index_cast %{{.+}} : i64 to index
+// CHECK: [[X:%.+]] = tensor.extract %2{{\[}}[[K]]]
+// CHECK: tensor.insert [[X]] into [[V]]{{\[}}[[I]]]
+func.func @scatter(%x: !torch.vtensor<[5],f32>, %at: !torch.vtensor<[3],si64>, %v: !torch.vtensor<[3],f32>) -> !torch.vtensor<[5],f32> {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.scatter.src %x, %int0, %at, %v : !torch.vtensor<[5],f32>, !torch.int, !torch.vtensor<[3],si64>, !torch.vtensor<[3],f32> -> !torch.vtensor<[5],f32>
+  return %0 : !torch.vtensor<[5],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @kept
+// CHECK-NEXT: torch.aten.index_select
+// CHECK-NEXT: return
+func.func @kept(%x: !torch.vtensor<[5,4],f32>, %axis: !torch.int, %at: !torch.vtensor<[3],si64>) -> !torch.vtensor<[?,?],f32> {
+  %0 = torch.aten.index_select %x, %axis, %at : !torch.vtensor<[5,4],f32>, !torch.int, !torch.vtensor<[3],si64> -> !torch.vtensor<[?,?],f32>
+  return %0 : !torch.vtensor<[?,?],f32>
+}

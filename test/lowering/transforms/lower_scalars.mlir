@@ -1,0 +1,39 @@
+// RUN: tierup-opt %s --split-input-file --tierup-lower-scalars | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-scalars --tierup-lower-scalars | FileCheck %s
+
+// Python's floor; neither 0 nor the one quotient that overflows reaches the division. Static sizes are constants.
+// CHECK-LABEL: func.func @numbers
+// CHECK: [[A:%.+]] = torch_c.to_i64 %arg0
+// CHECK: [[B:%.+]] = torch_c.to_i64 %arg1
+// CHECK: [[SAFE:%.+]] = arith.select %{{.+}}, %c1_i64, [[B]] : i64
+// CHECK: [[Q:%.+]] = arith.divsi [[A]], [[SAFE]] : i64
+// CHECK: [[LESS:%.+]] = arith.subi [[Q]], %{{.+}} : i64
+// CHECK: arith.select %{{.+}}, [[LESS]], [[Q]] : i64
+// CHECK: tensor.dim %{{.+}}, %c0
+// CHECK: arith.constant 3 : i64
+// CHECK: tensor.extract %{{.+}}[] : tensor<f32>
+// CHECK-NEXT: arith.extf %{{.+}} : f32 to f64
+// CHECK-NOT: torch.aten
+func.func @numbers(%a: !torch.int, %b: !torch.int, %x: !torch.vtensor<[?,3],f32>, %s: !torch.vtensor<[],f32>) -> (!torch.int, !torch.int, !torch.int, !torch.int, !torch.float) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int -1
+  %0 = torch.aten.floordiv.int %a, %b : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.size.int %x, %int0 : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %2 = torch.aten.size.int %x, %int1 : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %3 = torch.aten.numel %x : !torch.vtensor<[?,3],f32> -> !torch.int
+  %4 = torch.aten.Float.Tensor %s : !torch.vtensor<[],f32> -> !torch.float
+  return %0, %1, %2, %3, %4 : !torch.int, !torch.int, !torch.int, !torch.int, !torch.float
+}
+
+// -----
+// CHECK-LABEL: func.func @kept
+// CHECK-NEXT: torch.aten.size.int %arg0, %arg1
+// CHECK-NEXT: torch.aten.dim %arg2
+// CHECK-NEXT: torch.aten.add %arg3, %arg3
+// CHECK-NEXT: return
+func.func @kept(%x: !torch.vtensor<[?,3],f32>, %d: !torch.int, %u: !torch.vtensor, %n: !torch.number) -> (!torch.int, !torch.int, !torch.number) {
+  %0 = torch.aten.size.int %x, %d : !torch.vtensor<[?,3],f32>, !torch.int -> !torch.int
+  %1 = torch.aten.dim %u : !torch.vtensor -> !torch.int
+  %2 = torch.aten.add %n, %n : !torch.number, !torch.number -> !torch.number
+  return %0, %1, %2 : !torch.int, !torch.int, !torch.number
+}
