@@ -52,7 +52,7 @@ def infer_function(func: ir.Operation, arguments: Sequence[Value], functions: Ma
     Raises InferenceError when an op cannot run on such operands.
     """
     walker = _Walker(functions or {})
-    walker.lists_change = any(map(_writes_lists, (func, *walker.functions.values())))
+    walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
     walker.out.results = walker.function(func, arguments)
     walker.out.ties = walker.ctx.ties
     return walker.out
@@ -76,7 +76,11 @@ class _Walker:
         block = func.regions[0].blocks[0]
         for argument, value in zip(block.arguments, arguments, strict=True):
             self.set(argument, value)
-        return self.block(block)
+        results = self.block(block)
+        if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
+            declared = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
+            return tuple(map(torch_types.value_of, declared))
+        return results
 
     def block(self, block: ir.Block) -> tuple[Value, ...]:
         """Run a block; the terminator's operands are its value."""
@@ -149,15 +153,16 @@ class _Walker:
         return self.loop_sizes[site, dim]
 
 
+_BAILOUT = frozenset({"tierup.bailout"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
 
 
-def _writes_lists(func: ir.Operation) -> bool:
+def _contains(func: ir.Operation, names: frozenset[str]) -> bool:
     found = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = found or op.operation.name in LIST_WRITERS
+        found = found or op.operation.name in names
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
     func.walk(visit)

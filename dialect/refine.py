@@ -198,7 +198,7 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         if callee is not None:
             _match(op, 0, list(_signature(callee).inputs))
-    elif op.name == "func.return" and is_called(op.parent.operation):
+    elif op.name == "func.return" and (is_called(op.parent.operation) or _may_leave(op.parent.operation)):
         _match(op, 0, list(_signature(op.parent.operation).results))
 
 
@@ -222,6 +222,11 @@ def is_called(func: ir.Operation) -> bool:
         return False
     found = (op for op in walk(module.operation) if op.name == "func.call")
     return any(ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name for op in found)
+
+
+def _may_leave(func: ir.Operation) -> bool:
+    """Whether a continuation may give the function's results, of which its guards say nothing."""
+    return any(op.name == "tierup.bailout" for op in walk(func))
 
 
 def _signature(func: ir.Operation) -> ir.FunctionType:

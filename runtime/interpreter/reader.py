@@ -7,23 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import diagnostics, optable
+from tierup.dialect import diagnostics, optable, symbols
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.profiled import Profiled
 from tierup.runtime.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
 
 _KERNELS = "tierup.dialect.kernels"
+_SPECULATION = "tierup.runtime.interpreter.speculation"
 _TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # name sizes; nothing to do in a run
 
 
 class Reader:
-    """Reads the functions that an entry reaches. `record`: keep profile ops as statements. `sites`: what stands for functions."""
+    """Reads the functions that an entry reaches. `record`: keep profile ops as statements. `sites`: what stands for functions.
+    `fail`: guards ask whether they must fail."""
 
-    def __init__(self, functions: Mapping[str, ir.Operation], *, record: bool, sites: Mapping[str, object]) -> None:
+    def __init__(
+        self, functions: Mapping[str, ir.Operation], *, record: bool, sites: Mapping[str, object], fail: bool = False
+    ) -> None:
         self.record = record
+        self.fail = fail
+        self.hooks: list[Piece] = [name for name, wanted in (("record", record), ("fail", fail)) if wanted]  # parameters of every function
         self.sites = sites
         self.functions: dict[str, Function] = {}  # those read, in the order they were met
         self.constants: dict[str, object] = {}
@@ -31,6 +38,9 @@ class Reader:
         self._declared = functions
         self._memory: dict[ir.Type, bool] = {}
         self._body = Body([])
+        self._name = ""  # of the function that is read
+        self._guards = 0  # so far in it
+        self._sizes: Var | None = None  # what its guards have bound symbols to, when one has symbols
 
     def program(self, entry: str) -> dict[str, Function]:
         """The entry and all it calls. Raises UnsupportedOp for an op that cannot be run."""
@@ -57,10 +67,30 @@ class Reader:
         if len(func.regions[0].blocks) != 1:
             raise UnsupportedOp(f"function @{name} has {'several blocks' if len(func.regions[0].blocks) else 'no body'}")
         block = func.regions[0].blocks[0]
+        self._name, self._guards, self._sizes = name, 0, None
         hints = argument_names(func)
         for argument, hint in zip(block.arguments, hints, strict=True):
             self.env[argument] = Var(hint, self.holds_memory(argument.type))
-        return Function(name, self.body(block, [self.env[a] for a in block.arguments]))  # type: ignore[misc]  # Vars, just made
+        body = self.body(block, [self.env[a] for a in block.arguments])  # type: ignore[misc]  # Vars, just made
+        if self._sizes is not None:
+            shapes = symbols.bound_shapes(block)  # the caller promised them: they bind symbols before any guard does
+            facts = tuple(Profiled(sizes=tuple(d if isinstance(d, int) else str(d) for d in shape)) for shape in shapes.values())
+            bound = call(Global(f"{_SPECULATION}:bound", "bound"), [self.constant("facts", facts), *(self.env[v] for v in shapes)])
+            body.nodes.insert(0, Let(Origin("func.func"), [self._sizes], bound))
+        return Function(name, body)
+
+    def site(self, op: ir.Operation) -> str:
+        """The name of a guard or a bailout in the program: `main:2` is the bailout of index 2, `main:guard0` the first guard."""
+        if op.name == "tierup.bailout":
+            return f"{self._name}:{ir.IntegerAttr(op.attributes['index']).value}"
+        self._guards += 1
+        return f"{self._name}:guard{self._guards - 1}"
+
+    def sizes(self) -> Var:
+        """What symbols stand for in this call of the function: they are the same in all its guards."""
+        if self._sizes is None:
+            self._sizes = Var("sizes")
+        return self._sizes
 
     def body(self, block: ir.Block, arguments: list[Var]) -> Body:
         """A block as a body of its own; its arguments must be in `env`."""

@@ -28,11 +28,31 @@ def have_layouts(layouts: tuple[str, ...], *tensors: np.ndarray) -> bool:
     return all(layout != "contiguous" or t.flags.c_contiguous for layout, t in zip(layouts, tensors, strict=True))
 
 
-def guard(fact: Fact, value: Any) -> None:
-    """Raises GuardFailed when `value` does not fit."""
-    if not matches((fact,), value):
+def bound(facts: tuple[Profiled, ...], *arguments: np.ndarray) -> dict[str, int]:
+    """What the symbols in the shapes of a call's arguments stand for."""
+    symbols: dict[str, int] = {}
+    for fact, argument in zip(facts, arguments, strict=True):
+        fact.matches(argument, symbols=symbols)
+    return symbols
+
+
+def fits(fact: Fact, symbols: dict[str, int] | None, value: Any) -> bool:
+    """Whether `value` fits. `symbols`: what those that stand in the call's guards are; a new one is bound."""
+    return fact.matches(value, symbols=symbols) if isinstance(fact, Profiled) else fact.matches(value)
+
+
+def guard(fact: Fact, symbols: dict[str, int] | None, value: Any, forced: bool = False) -> None:
+    """Raises GuardFailed when `value` does not fit, or when it is `forced`."""
+    if forced or not fits(fact, symbols, value):
         actual = Profiled.of(value) if isinstance(value, np.ndarray) else value
-        raise GuardFailed(f"expected {fact}, got {actual}")
+        raise GuardFailed(f"expected {fact}, got {actual}{_binding(fact, symbols)}")
+
+
+def _binding(fact: Fact, symbols: dict[str, int] | None) -> str:
+    """`, with s0 = 3`: what a failed guard's symbols stood for."""
+    names = [s for s in fact.sizes or () if isinstance(s, str)] if isinstance(fact, Profiled) else []
+    known = [f"{name} = {symbols[name]}" for name in dict.fromkeys(names) if symbols and name in symbols]
+    return f", with {', '.join(known)}" if known else ""
 
 
 def autograd_add(add: Binary, left: Gradient, right: Gradient) -> Gradient:

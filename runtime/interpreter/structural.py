@@ -141,8 +141,7 @@ def _loop(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
 
 def call_function(reader: Reader, op: ir.Operation, name: str, operands: list[Piece]) -> Piece:
     """A call of another function of the program."""
-    arguments: list[Piece] = ["record", *operands] if reader.record else operands
-    return call(Global(f"@{reader.callee(op, name)}", name), arguments)
+    return call(Global(f"@{reader.callee(op, name)}", name), [*reader.hooks, *operands])
 
 
 def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:

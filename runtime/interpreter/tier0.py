@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ from tierup.runtime.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, Parameter
 
 Record = Callable[[int, object], object]
+Fail = Callable[[str, int], bool]
 COUNT_RUN = -1  # the slot that `tierup.count_run` reports to
 
 _serial = itertools.count()
@@ -30,6 +32,10 @@ class Tier0:
     tuple, none as None. A result that shares memory with an argument or with another result is a view, as in torch and in
     NumPy. When `records`, a call needs the keyword `record`, called as `record(slot, value)` at every `tierup.profile`, and as
     `record(COUNT_RUN, None)` at a `tierup.count_run`.
+
+    When `fails`, a call needs the keyword `fail`, called as `fail(site, evaluation)` each time a guard or a bailout is reached: a true
+    answer loses the bet, whatever the value. `site` is `main:2` for the bailout of index 2 in @main and `main:guard0` for the first
+    guard in its text; `evaluation` counts from 0 how often this call has reached it.
     """
 
     name: str  # the entry's symbol
@@ -40,9 +46,10 @@ class Tier0:
     bindings: Mapping[str, str]  # name in the source -> "module:attribute"
     constants: Mapping[str, Any] = field(default_factory=dict)  # name in the source -> array or other picklable object
     records: bool = False
+    fails: bool = False
 
-    def __call__(self, *leaves: object, record: Record | None = None) -> Any:
-        return self.call(*leaves) if record is None else self.call(*leaves, record=record)
+    def __call__(self, *leaves: object, **hooks: Callable[..., object]) -> Any:
+        return self.call(*leaves, **hooks)
 
     def line_of(self, line: int) -> Origin | None:
         """The op that a line of the source (from 1) came from; None for lines that are no op."""
@@ -74,12 +81,25 @@ class Tier0:
 
     @cached_property
     def call(self) -> Callable[..., Any]:
-        """Run the program: `call(*leaves)`, with the keyword `record` when `records`.
+        """Run the program: `call(*leaves)`, with the keyword `record` when `records`, and `fail` when `fails`.
 
         Raises TypeError and ValueError for arguments that do not fit, and what the program's ops raise, with the user's line
         added to the message.
         """
         function, failed = self.function, self._failed
+        if self.fails:
+            records = self.records
+
+            def call_failing(*leaves: object, fail: Fail, **recorder: Record) -> Any:
+                hooks = (recorder["record"], _counted(fail)) if records else (_counted(fail),)
+                try:
+                    return function(*hooks, *leaves)
+                except Exception as error:
+                    failed(error, leaves)
+                    raise
+
+            return call_failing
+
         if self.records:
 
             def call_recording(*leaves: object, record: Record) -> Any:
@@ -125,6 +145,17 @@ class Tier0:
         count = len(self.parameters)
         names = f" ({', '.join(p.name for p in self.parameters)})" if count else ""
         return f"{self.name}() takes {count} argument{'' if count == 1 else 's'}{names} but {given} {'was' if given == 1 else 'were'} given"
+
+
+def _counted(fail: Fail) -> Callable[[str], bool]:
+    """`fail` with the evaluations of each site in one call counted."""
+    evaluations: Counter[str] = Counter()
+
+    def asked(site: str) -> bool:
+        evaluations[site] += 1
+        return fail(site, evaluations[site] - 1)
+
+    return asked
 
 
 def _resolve(path: str) -> Any:

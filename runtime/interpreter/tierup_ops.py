@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tierup.dialect import optable
 from tierup.dialect.attributes import facts_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.profiled import Profiled
 from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group
 from tierup.runtime.interpreter.structural import Handler, call_function, spell
 from tierup.runtime.interpreter.tier0 import COUNT_RUN
@@ -39,9 +40,21 @@ def _count_run(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
 
 
 def _guard(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    fact = reader.constant("fact", facts_of(op.attributes["expected"]))
-    reader.run(op, call(_speculation("guard"), [fact, operands[0]]))
+    forced = _forced(reader, op)
+    reader.run(op, call(_speculation("guard"), [*_expected(reader, op), operands[0], *([forced] if forced else [])]))
     reader.env[op.results[0]] = operands[0]
+
+
+def _expected(reader: Reader, op: ir.Operation) -> list[Piece]:
+    """The facts of a guard, and what its symbols stand for."""
+    fact = facts_of(op.attributes["expected"])
+    symbolic = isinstance(fact, Profiled) and any(isinstance(size, str) for size in fact.sizes or ())
+    return [reader.constant("fact", fact), reader.sizes() if symbolic else "None"]
+
+
+def _forced(reader: Reader, op: ir.Operation) -> Piece | None:
+    """Whether the hook says that the bet is lost, whatever the value."""
+    return call("fail", [spell(reader.site(op))]) if reader.fail else None
 
 
 def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
@@ -49,9 +62,10 @@ def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     if "continuation" not in op.attributes:
         _guard(reader, op, operands)
         return
-    facts = reader.constant("facts", (facts_of(op.attributes["expected"]),))
     rest = call_function(reader, op, ir.FlatSymbolRefAttr(op.attributes["continuation"]).value, operands)
-    node = reader.run(op, group("if not ", call(_speculation("matches"), [facts, operands[0]]), ": return ", rest))
+    forced = _forced(reader, op)
+    lost = group(*((forced, " or ") if forced else ()), "not ", call(_speculation("fits"), [*_expected(reader, op), operands[0]]))
+    node = reader.run(op, group("if ", lost, ": return ", rest))
     node.callee, node.arguments = ir.FlatSymbolRefAttr(op.attributes["continuation"]).value, operands
     reader.env[op.results[0]] = operands[0]
 

@@ -20,13 +20,19 @@ _PYTHON_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str"}
 
 
 def translate(
-    program: ir.Module | ir.Operation | ir.OpView, entry: str | None = None, *, record: bool = False, sites: Mapping[str, object] | None = None
+    program: ir.Module | ir.Operation | ir.OpView,
+    entry: str | None = None,
+    *,
+    record: bool = False,
+    sites: Mapping[str, object] | None = None,
+    fail: bool = False,
 ) -> Tier0:
     """Tier 0 of the function `entry` of a module, or of a `func.func` (callees are then looked up in its module).
 
     `entry` may be left out for a function, and for a module with one public function. With `record`, `tierup.profile` ops call
     the recorder that each call is given; without, they vanish. `sites`: what is called in place of the module's functions of these
-    names; tier 0 is then not picklable unless they are. The same program gives the same source every time.
+    names; tier 0 is then not picklable unless they are. With `fail`, every guard and bailout asks the hook that each call is given whether
+    it must fail (see Tier0). The same program gives the same source every time.
     Raises UnsupportedOp for an op that cannot be run and KeyError for an entry that is not there.
     """
     operation = program.operation
@@ -39,11 +45,11 @@ def translate(
     name = entry if entry is not None else _only_entry(functions)
     if name not in functions:
         raise KeyError(f"no function @{name}; the program has {', '.join('@' + n for n in functions) or 'none'}")
-    return _translate(functions, name, record, sites or {})
+    return _translate(functions, name, record, sites or {}, fail)
 
 
-def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, sites: Mapping[str, object]) -> Tier0:
-    reader = Reader(declared, record=record, sites=sites)
+def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, sites: Mapping[str, object], fail: bool) -> Tier0:
+    reader = Reader(declared, record=record, sites=sites, fail=fail)
     functions = reader.program(entry)
     memory = Memory(functions, entry)
     func = declared[entry]
@@ -59,7 +65,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
             globals_[piece.path] = names.pick(piece.hint)
     source = Source()
     constants = {globals_[name]: value for name, value in reader.constants.items()}
-    header = ["record"] if record else []
+    header = [str(hook) for hook in reader.hooks]
     for name, function in functions.items():
         emitter = FunctionEmitter(source, memory, globals_)
         prologue = []
@@ -75,7 +81,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
             source.add(0, "")
         emitter.emit(function, header, prologue)
     bindings = {name: path for path, name in globals_.items() if ":" in path}
-    return Tier0(entry, globals_[f"@{entry}"], source.text(), parameters, source.origins, bindings, constants, record)
+    return Tier0(entry, globals_[f"@{entry}"], source.text(), parameters, source.origins, bindings, constants, record, fail)
 
 
 def _globals(functions: Mapping[str, Function]) -> list[Global]:

@@ -1,0 +1,79 @@
+"""tierup-build-bailout-continuations: for each bailout, the function that does the rest of the program when the bet is lost.
+
+    func.func @f(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+      %true = torch.constant.bool true
+      %0 = torch.prim.Loop %n, %true, init(%x) {
+      ^bb0(%i: !torch.int, %a: !torch.vtensor):
+        %1 = "tierup.bailout"(%a, %n, %i) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : ...
+        %2 = torch.aten.mul.Scalar %1, %i : !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor
+        torch.prim.Loop.condition %true, iter(%2 : !torch.vtensor)
+      } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }
+
+becomes the same with `continuation = @f_continuation_0` on the bailout, and
+
+    func.func private @f_continuation_0(%a: !torch.vtensor, %n: !torch.int, %i: !torch.int) -> !torch.vtensor
+        attributes {tierup.continuation} {
+      %2 = torch.aten.mul.Scalar %a, %i : ...           the iteration that was left
+      %one = torch.constant.int 1
+      %done = torch.aten.add.int %i, %one : ...
+      %left = torch.aten.sub.int %n, %done : ...
+      %true = torch.constant.bool true
+      %0 = torch.prim.Loop %left, %true, init(%2) {     the iterations after it
+      ^bb0(%j: !torch.int, %b: !torch.vtensor):
+        %k = torch.aten.add.int %j, %done : ...
+        %3 = torch.aten.mul.Scalar %b, %k : ...
+        torch.prim.Loop.condition %true, iter(%3 : !torch.vtensor)
+      } : ...
+      return %0 : !torch.vtensor
+    }
+
+From inside a branch it goes on after the branch. Guards and bailouts in it hand their values through, and types that they proved are
+forgotten: it takes any values. Its parameters are the bailout's operands, in their order; docs/architecture.md has the contract.
+
+It must see the program as tierup-insert-bailouts left it: a pass between may make a value needed that no bailout captures. All
+continuations together are as long as the program times its bailouts; `function` and `index` ask for one alone, when a bet is lost first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.continuations import build
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, functions, register
+
+
+@register
+@dataclass(frozen=True)
+class BuildBailoutContinuations(Pass):
+    """Give bailouts the functions that resume where they stand."""
+
+    name = "tierup-build-bailout-continuations"
+    function: str = ""  # only for the bailouts of this function
+    index: int = -1  # only for those of this index
+
+    def run(self, module: ir.Module) -> None:
+        callees = function_names(module)
+        taken = set(callees)
+        for func in functions(module.operation):
+            name = ir.StringAttr(func.attributes["sym_name"]).value
+            if self.function not in ("", name):
+                continue
+            for op in [op for op in walk(func) if op.name == "tierup.bailout" and "continuation" not in op.attributes]:
+                index = ir.IntegerAttr(op.attributes["index"]).value
+                if self.index not in (-1, index):
+                    continue
+                chosen = _free(f"{name}_continuation_{index}", taken)
+                taken.add(chosen)
+                build(op, func, chosen, callees)
+                op.attributes["continuation"] = ir.FlatSymbolRefAttr.get(chosen)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """`name`, with a number where another function has it."""
+    if name not in taken:
+        return name
+    return next(f"{name}_{i}" for i in range(1, len(taken) + 2) if f"{name}_{i}" not in taken)
