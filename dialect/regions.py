@@ -57,27 +57,27 @@ def plain_type(type_: ir.Type) -> ir.Type:
     return type_ if "tensor<" not in text else ir.Type.parse(_TENSOR.sub(r"\1", text), type_.context)
 
 
-def forget_types(block: ir.Block, functions: Mapping[str, ir.Operation]) -> None:
+def forget_types(block: ir.Block, functions: Mapping[str, ir.Operation], *, everywhere: bool = False) -> None:
     """Every tensor type in a block becomes plain but those of literals, of what a check or a guard refined, and of fusion
-    groups and all in them. Casts stand where plain meets refined."""
-    _forget(block)
+    groups and all in them; `everywhere`: but those of literals. Casts stand where plain meets refined."""
+    _forget(block, _LITERALS if everywhere else _LITERALS | _REFINING)
     _drop_casts(block)
     match_edges([op for view in block.operations for op in (view.operation, *walk(view.operation))], functions)
 
 
-def _forget(block: ir.Block) -> None:
+def _forget(block: ir.Block, kept: frozenset[str]) -> None:
     for argument in block.arguments:
         argument.set_type(plain_type(argument.type))
     drop_declarations(block)
     for view in block.operations:
         op = view.operation
-        if op.name in _LITERALS or op.name in _REFINING:
+        if op.name in kept:
             continue
         for result in op.results:
             result.set_type(plain_type(result.type))
         for region in op.regions:
             for inner in region.blocks:
-                _forget(inner)
+                _forget(inner, kept)
 
 
 def _drop_casts(block: ir.Block) -> None:

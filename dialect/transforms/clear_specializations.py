@@ -38,18 +38,23 @@ class ClearSpecializations(Pass):
     name = "tierup-clear-specializations"
 
     def run(self, module: ir.Module) -> None:
-        found = list(functions(module.operation))
-        for func in found:  # first of all the signatures, which returns and calls must fit
-            _clear_signature(func)
-        for func in found:
-            block = func.regions[0].blocks[0]
-            regions.forget_types(block, {})
-            returned = list(block.operations)[-1].operation
-            for i, value in enumerate(list(returned.operands)):
-                returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
-        names = function_names(module)
-        for func in found:  # a call's operand may be a group's result
-            match_edges([op for op in walk(func) if op.name == "func.call"], names)
+        clear_types(module)
+
+
+def clear_types(module: ir.Module, *, everywhere: bool = False) -> None:
+    """Make the types of all functions plain, their signatures too: see regions.forget_types."""
+    found = list(functions(module.operation))
+    for func in found:  # first of all the signatures, which returns and calls must fit
+        _clear_signature(func)
+    for func in found:
+        block = func.regions[0].blocks[0]
+        regions.forget_types(block, {}, everywhere=everywhere)
+        returned = list(block.operations)[-1].operation
+        for i, value in enumerate(list(returned.operands)):
+            returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
+    names = function_names(module)
+    for func in found:  # a call's operand may be a group's result
+        match_edges([op for op in walk(func) if op.name == "func.call"], names)
 
 
 def _clear_signature(func: ir.Operation) -> None:
