@@ -13,7 +13,7 @@ import numpy as np
 
 from tierup.dialect.kernels.apply import number, pointwise, typed
 from tierup.dialect.kernels.casts import check_number
-from tierup.dialect.kernels.elementary import logistic
+from tierup.dialect.kernels.elementary import SHIFTS, damped
 from tierup.dialect.kernels.erf import erfc
 from tierup.dialect.kernels.promotion import Accepts, Typing, plan
 
@@ -87,14 +87,14 @@ def gelu(x: Array, approximate: str = "none") -> Array:
         return (0.5 * wide * erfc(wide * -math.sqrt(0.5))).astype(x.dtype, copy=False)
     if approximate == "tanh":
         u = _like(x, 2 * _SQRT_2_OVER_PI) * (x + _like(x, 0.044715) * (x * x * x))
-        return x * logistic(u)
+        return damped(x, u)
     raise ValueError("approximate argument must be either none or tanh.")
 
 
 @pointwise(_float("silu"))
 def silu(x: Array) -> Array:
     """aten.silu: x*sigmoid(x)."""
-    return x * logistic(x)
+    return damped(x, x)
 
 
 def _softplus(x: Array) -> Array:
@@ -104,8 +104,8 @@ def _softplus(x: Array) -> Array:
 
 @pointwise(_float("mish"))
 def mish(x: Array) -> Array:
-    """aten.mish: x*tanh(softplus(x))."""
-    return x * np.tanh(_softplus(x))
+    """aten.mish: x*tanh(softplus(x)); far below 0, where that is x*exp(x), as x*sigmoid(x)."""
+    return np.where(np.less(x, -2 * SHIFTS[x.dtype.itemsize]), damped(x, x), x * np.tanh(_softplus(x)))
 
 
 @pointwise(_float("softplus"))

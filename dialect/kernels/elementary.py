@@ -62,6 +62,19 @@ def logistic(x: Array) -> Array:
     return np.where(np.less(x, 0), e, np.ones((), e.dtype)) / (1 + e)
 
 
+def damped(x: Array, u: Array) -> Array:
+    """x * logistic(u). Where exp(u) is denormal the product need not be: there exp(u + shift) is taken, and exp(-shift) last."""
+    dtype = np.asarray(x).dtype
+    shift, distance = dtype.type(SHIFTS[dtype.itemsize]), np.abs(u)
+    far = distance > 2 * shift
+    e = np.exp(np.where(far, shift, dtype.type(0)) - distance)
+    near = x * np.where(np.less(u, 0), e, np.ones((), dtype)) / (1 + e)
+    return np.where(far & np.less(u, 0), x * e * dtype.type(np.exp(-float(shift))), near)
+
+
+SHIFTS = {4: 32.0, 8: 256.0}  # by itemsize: u + shift is exact beyond twice the shift, and 1 + exp(-shift) is 1
+
+
 sigmoid = _of_float("sigmoid", logistic, "1/(1 + exp(-x)).")
 
 

@@ -14,7 +14,7 @@ from tierup.dialect.kernels.apply import typing_of
 from tierup.dialect.kernels.promotion import Strength, Typing
 from tierup.lowering.pointwise import activations, arithmetic, comparison, elementary, selection
 from tierup.lowering.pointwise.context import Context
-from tierup.lowering.pointwise.formula import Formula, Recipe
+from tierup.lowering.pointwise.formula import Formula, Parameter, Recipe
 from tierup.lowering.pointwise.scalar import Scalar
 
 _FAMILIES = (arithmetic, comparison, elementary, activations)
@@ -51,14 +51,19 @@ def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ..
     assert row is not None, name  # every formula is a row's
     typing: Typing = typing_of(row.kernel)
     common, _ = typing.types(tuple(c for c in candidates[: typing.promoting] if c is not None))
-    compute = dtypes.f32 if common in (dtypes.f16, dtypes.bf16) else common
 
     def run(c: Context) -> Scalar:
         count = typing.operands
-        operands = [c.operand(i, compute) for i in range(min(count, len(c)))]
+        operands = [c.computed(i, common, typing.exact_second) for i in range(min(count, len(c)))]
         rest = [c.parameter(i) for i in range(count, len(c))]
+        if typing.scale is not None and len(c) > typing.scale and not _is_one(c.parameter(typing.scale)):
+            rest[typing.scale - count] = c.computed(typing.scale, common)
         if name in _ALSO_KNOWN and not isinstance(c.parameter(_ALSO_KNOWN[name]), Scalar):
             rest.append(c.parameter(_ALSO_KNOWN[name]))
         return formulas()[name](*operands, *rest)
 
     return run
+
+
+def _is_one(factor: Parameter) -> bool:
+    return type(factor) is int and factor == 1

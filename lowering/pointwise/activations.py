@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from tierup.dialect import dtypes
-from tierup.lowering.pointwise.elementary import logistic
+from tierup.dialect.kernels.elementary import SHIFTS
+from tierup.lowering.pointwise.elementary import damped
 from tierup.lowering.pointwise.formula import Formula, Parameter
 from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, maximum, minimum, select
 
@@ -39,11 +40,11 @@ def gelu(x: Scalar, approximate: str = "none") -> Scalar:
         wide = x.cast(dtypes.f64)
         return (0.5 * wide * (wide * -math.sqrt(0.5)).call("math.erfc")).cast(x.dtype)
     u = (x + 0.044715 * (x * x * x)) * (2 * math.sqrt(2 / math.pi))
-    return x * logistic(u)
+    return damped(x, u)
 
 
 def silu(x: Scalar) -> Scalar:
-    return x * logistic(x)
+    return damped(x, x)
 
 
 def _log1p_exp_minus_abs(x: Scalar) -> Scalar:
@@ -51,8 +52,12 @@ def _log1p_exp_minus_abs(x: Scalar) -> Scalar:
 
 
 def mish(x: Scalar) -> Scalar:
-    """x*tanh(softplus(x))."""
-    return x * (maximum(x, 0.0) + _log1p_exp_minus_abs(x)).call("math.tanh")
+    """x*tanh(softplus(x)), with one exp for both branches of tier 0's formula."""
+    shift, distance = SHIFTS[x.dtype.itemsize], absolute(x)
+    far = distance > 2 * shift
+    e = (select(far, constant(shift, x.dtype), 0.0) - distance).call("math.exp")
+    near = x * (maximum(x, 0.0) + e.call("math.log1p")).call("math.tanh")
+    return select(far & (x < 0), x * e * math.exp(-shift), near)
 
 
 def softplus(x: Scalar, beta: Parameter = 1, threshold: Parameter = 20) -> Scalar:

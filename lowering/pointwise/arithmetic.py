@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from tierup.dialect import dtypes
 from tierup.lowering.pointwise.context import Context
 from tierup.lowering.pointwise.formula import Formula, Parameter, Recipe
 from tierup.lowering.pointwise.scalar import Operand, Scalar, constant, isnan, maximum, minimum, select
@@ -88,9 +87,8 @@ def _trunc_quotient(x: Scalar, y: Scalar) -> Scalar:
 
 
 def div_mode(c: Context) -> Scalar:
-    """The result's dtype is the common one, or the float that true division gives: computed in, but for the halves."""
-    compute = dtypes.f32 if c.result in (dtypes.f16, dtypes.bf16) else c.result
-    x, y, mode = c.operand(0, compute), c.operand(1, compute), c.parameter(2)
+    """The result's dtype is the common one, or the float that true division gives."""
+    x, y, mode = c.computed(0, c.result, True), c.computed(1, c.result, True), c.parameter(2)
     assert x is not None and y is not None
     if mode is None:
         return x / y
@@ -208,7 +206,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
 
 
 def heaviside(x: Scalar, values: Scalar) -> Scalar:
-    return select(x.equals(0), values, select(x < 0, constant(0, x.dtype), 1))
+    return select(x.equals(0), values, select(x > 0, constant(1, x.dtype), 0))  # NaN: 0
 
 
 def xlogy(x: Scalar, y: Scalar) -> Scalar:

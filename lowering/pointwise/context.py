@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect import dtypes, torch_types
@@ -95,13 +95,20 @@ def candidate(value: ir.Value) -> tuple[DType, Strength] | None:
     raise NotHandled
 
 
+def opmath(common: DType) -> DType:
+    """The dtype that is computed in (ATen/OpMathType.h)."""
+    return dtypes.f32 if common in (dtypes.f16, dtypes.bf16) else common
+
+
 @dataclass(frozen=True)
 class Context:
-    """`tensors`: the elements of tensor operands, by operand number. `parameters`: all other operands, read before the loop."""
+    """`tensors`: the elements of tensor operands, by operand number. `parameters`: all other operands, read before the loop.
+    `rank_0`: the tensor operands without dimensions."""
 
     tensors: Mapping[int, Scalar]
     parameters: Mapping[int, Parameter]
     result: DType
+    rank_0: Collection[int] = ()
 
     def __len__(self) -> int:
         return len(self.tensors) + len(self.parameters)
@@ -118,6 +125,14 @@ class Context:
         if value is None:
             return None
         return value.cast(dtype) if isinstance(value, Scalar) else constant(value, dtype)
+
+    def computed(self, i: int, common: DType, exact_second: bool = False) -> Scalar | None:
+        """Operand i rounded to the common dtype, in the dtype that is computed in: f32 for the halves. `exact_second` as in Typing."""
+        compute = opmath(common)
+        if exact_second and i == 1 and (i in self.parameters or i in self.rank_0):
+            return self.operand(i, compute)
+        value = self.operand(i, common)
+        return None if value is None else value.cast(compute)
 
     def parameter(self, i: int) -> Parameter:
         """Operand i as it came; None when the op has fewer."""

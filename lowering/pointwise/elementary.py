@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tierup.dialect.kernels.elementary import SHIFTS
 from tierup.lowering.pointwise.formula import Formula, Parameter
 from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, maximum, minimum, select
 
@@ -24,6 +25,15 @@ def logistic(x: Scalar) -> Scalar:
     """1/(1 + exp(-x)), without overflow and with full relative precision in both tails."""
     e = (-absolute(x)).call("math.exp")
     return select(x < 0, e, constant(1.0, x.dtype)) / (1.0 + e)
+
+
+def damped(x: Scalar, u: Scalar) -> Scalar:
+    """x * logistic(u), as tier 0's `damped`."""
+    shift, distance = SHIFTS[x.dtype.itemsize], absolute(u)
+    far = distance > 2 * shift
+    e = (select(far, constant(shift, x.dtype), 0.0) - distance).call("math.exp")
+    near = x * select(u < 0, e, constant(1.0, x.dtype)) / (1.0 + e)
+    return select(far & (u < 0), x * e * math.exp(-shift), near)
 
 
 def logit(x: Scalar, eps: Parameter = None) -> Scalar:

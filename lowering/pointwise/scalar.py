@@ -206,9 +206,10 @@ def constant(number: Number, dtype: DType) -> Scalar:
 
 
 def float_attribute(number: float, dtype: DType) -> ir.Attribute:
-    """A float rounded to `dtype` once; NaN and infinities included."""
+    """A float rounded to `dtype`, to the halves by way of f32 as everywhere; NaN and infinities included."""
+    through = dtypes.f32 if dtype.itemsize == 2 else dtype
     with np.errstate(over="ignore"):
-        return ir.FloatAttr.get(element_type(dtype), float(np.asarray(number).astype(dtype.numpy)))
+        return ir.FloatAttr.get(element_type(dtype), float(np.asarray(number).astype(through.numpy).astype(dtype.numpy)))
 
 
 def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:

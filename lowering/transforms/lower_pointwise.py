@@ -65,9 +65,11 @@ def _lower(op: ir.Operation, name: str) -> ir.Value:
     out = b.value("tensor.empty", _dynamic_sizes(result, known, inputs), builtin_type(result))
     maps = [b.broadcast_map([-1 if s is None else s for s in known[i].sizes], len(result.sizes)) for i in tensors]
 
+    rank_0 = [i for i, t in known.items() if not t.sizes]
+
     def body(elements: list[ir.Value]) -> ir.Value:
         scalars = {i: Scalar(v, known[i].dtype) for i, v in zip(tensors, elements, strict=True)}
-        return recipe(Context(scalars, parameters, result.dtype)).cast(result.dtype).value
+        return recipe(Context(scalars, parameters, result.dtype, rank_0)).cast(result.dtype).value
 
     made = b.generic(list(inputs.values()), maps, out, body)
     return b.value("torch_c.from_builtin_tensor", [made], op.results[0].type)
