@@ -55,6 +55,8 @@ def _add_status(function: ir.Operation) -> ir.Value:
     status = function.regions[0].blocks[0].add_argument(ir.MemRefType.get([], b.integer_type(32)), ir.Location.unknown())
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*type_.inputs, status.type], type_.results))
+    if "arg_attrs" in function.attributes:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})])
     return status
 
 
