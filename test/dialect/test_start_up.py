@@ -38,3 +38,30 @@ def test_who_wants_the_generated_classes_gets_them() -> None:
 def test_mlir_free_modules_import_no_mlir(module: str) -> None:
     loaded = _run(f"import sys, tierup.dialect.{module}\nprint([m for m in sys.modules if 'mlir' in m or m == 'llvmlite'])")
     assert loaded.strip() == "[]"
+
+
+def test_no_dialect_of_a_compile_is_searched_for_op_by_op() -> None:
+    """A dialect without a stand-in in dialect/bindings costs a failed import (0.1 ms) for each op of it that Python meets."""
+    compiles = """
+import collections, importlib.machinery, sys
+searched = collections.Counter()
+find = importlib.machinery.PathFinder.find_spec
+class Counting:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        searched[name] += 1
+        return find(name, path, target)
+sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Counting
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
+from tierup.lowering.compile import compile
+compile(Request('''
+func.func @main(%x: !torch.vtensor<[4,4],f32>, %y: !torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,4],f32> {
+  %one = torch.constant.int 1
+  %0 = torch.aten.mm %x, %y : !torch.vtensor<[4,4],f32>, !torch.vtensor<[4,4],f32> -> !torch.vtensor<[4,4],f32>
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[4,4],f32> -> !torch.vtensor<[4,4],f32>
+  %2 = torch.aten.add.Tensor %1, %y, %one : !torch.vtensor<[4,4],f32>, !torch.vtensor<[4,4],f32>, !torch.int -> !torch.vtensor<[4,4],f32>
+  return %2 : !torch.vtensor<[4,4],f32>
+}''', "main", (ArgumentSpec(ArgumentKind.ARRAY, "f32", (4, 4)),) * 2))
+print({name: n for name, n in searched.items() if n > 1 and ("bindings" in name or "torch_mlir.dialects" in name)})
+"""
+    assert _run(compiles).strip() == "{}"

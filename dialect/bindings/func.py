@@ -1,0 +1,1 @@
+"""No op classes: an op of the func dialect is a plain ir.OpView."""
