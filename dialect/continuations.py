@@ -72,7 +72,8 @@ class _Rest:
         """The loop after the iteration that ended in `given`, which is whether to go on, and the carried values."""
         trip, number = loop.operands[0], loop.regions[0].blocks[0].arguments[0]
         int_, location = number.type, loop.location
-        one = self.create("torch.constant.int", [], [int_], location, {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)}).result
+        value = {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)}
+        one = self.create("torch.constant.int", [], [int_], location, value).result
         done = self.create("torch.aten.add.int", [self.value(number), one], [int_], location).result
         left = self.create("torch.aten.sub.int", [self.value(trip), done], [int_], location).result
         made = self.clone(loop, [left, *given])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from guard_harness import Guarded, text_of
 from spine_harness import assert_same
 
