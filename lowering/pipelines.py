@@ -47,6 +47,7 @@ BUFFERS = NamedPipeline(
     "lower-buffers",
     "bufferise: memory becomes explicit",
     (
+        "func.func(tierup-separate-results)",
         "eliminate-empty-tensors",
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",

@@ -449,14 +449,7 @@ class Executor:
         if self._direct is not None:
             hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
             failures += self._direct_failures
-        regions = [region.stats() for split in self.splits for region in split.regions]
-        return Stats(
-            hits=hits + sum(split.hits for split in self.splits),
-            bailouts=failures + self._split_failures,
-            fallbacks=sum(r.misses + r.interpreted + r.profiled_runs for r in regions),
-            versions=len(self.versions) + len(self.splits),
-            **{**self._counts, "compiles": self._counts["compiles"] + sum(r.compiles for r in regions)},
-        )
+        return self._regions.stats() + Stats(hits=hits, bailouts=failures + self._split_failures, versions=len(self.versions), **self._counts)
 
     def _emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
         counted = kind in _AFTER_COUNTING

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from tierup.dialect.reasons import Reason
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.signature import ArgumentClass
+from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import Facts, Instrumented, SplitCode
@@ -48,6 +49,11 @@ class Split:
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""
         return self.publish.results(flat, self.tier0.call(*flat))
+
+    def stats(self) -> Stats:
+        regions = [region.stats() for region in self.regions]
+        in_tier0 = sum(r.misses + r.interpreted + r.profiled_runs for r in regions)
+        return Stats(hits=self.hits, fallbacks=in_tier0, compiles=sum(r.compiles for r in regions))
 
     def text(self, stage: str) -> str:
         """The program at a stage; from `specialized` on, its regions' newest versions, one after another."""
@@ -126,6 +132,7 @@ class Regions:
         self.splits: dict[Classes, Split] = {}
         self._recordings: dict[Classes, Recording] = {}
         self._given_up: set[Classes] = set()
+        self._retired = Stats()  # what splits that are gone have done
 
     def may_start(self, classes: Classes, bound: int) -> bool:
         """Whether a split for arguments of these classes is still to be tried. `bound`: the number of splits there may be."""
@@ -149,7 +156,17 @@ class Regions:
         """No split for arguments of these classes, ever."""
         self._given_up.add(classes)
         self._recordings.pop(classes, None)
-        self.splits.pop(classes, None)
+        self._retire(classes)
+
+    def _retire(self, classes: Classes) -> None:
+        split = self.splits.pop(classes, None)
+        if split is not None:
+            self._retired += split.stats()
+
+    def stats(self) -> Stats:
+        """Hits, fallbacks and compiles of all splits, and how many there are."""
+        now = sum((split.stats() for split in self.splits.values()), self._retired)
+        return replace(now, versions=len(self.splits))
 
     def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """A run that records. Whatever it raises, no argument has been written."""
@@ -185,7 +202,7 @@ class Regions:
     def exclude(self, classes: Classes, ops: frozenset[str]) -> None:
         """Cut again at the next call, without these ops."""
         self._recordings[classes].excluded |= ops
-        del self.splits[classes]
+        self._retire(classes)
 
 
 def _culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -80,6 +80,16 @@ def spoiled(program: Program) -> Iterator[Step]:
         yield Step(program.inputs, n, native, what=f"after {what}")
 
 
+def cut(program: Program) -> Iterator[Step]:
+    """Enough calls for a program that is not native as a whole to be recorded, cut, and called with other sizes and wrongly."""
+    a, b, c = program.sizes
+    for n in (a, a, a, a, b, b, c, a):
+        yield Step(program.inputs, n)
+    for step in _others(program):
+        yield step
+        yield Step(program.inputs, a, what=f"after {step.what}")
+
+
 def _others(program: Program) -> Iterator[Step]:
     for i, inputs in enumerate(program.also):
         yield Step(inputs, program.sizes[0], what=f"other call {i}")
@@ -240,6 +250,10 @@ def _check_answer(function: Function, before: Stats, splits_before: int, step: S
     assert step.raises is not False or after.bailouts == before.bailouts, f"{where}: native code bailed out\n{function.explain()}"
 
 
+def _any(program: Program) -> None:
+    return None
+
+
 def _none(program: Program) -> tuple[str, ...]:
     return ()
 
@@ -259,3 +273,4 @@ MODES = (
     Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}),
     Mode("python_entry", growing, _declared, {"entry": "python"}),
 )
+CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import corpus_modes
 import programs_control
@@ -19,7 +20,15 @@ import programs_writes
 import pytest
 from corpus import PROGRAMS, Program
 
+from tierup.dialect.contracts import walk
+from tierup.dialect.grouping import weight
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.reasons import Reason
 from tierup.runtime import compile_version
+from tierup.runtime.compile_version import NotCompiled
+from tierup.runtime.executor import Executor
+from tierup.runtime.options import Options
+from tierup.runtime.strategy import Bet
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (
@@ -50,6 +59,22 @@ def modes_share_machine_code() -> Iterator[None]:
 @pytest.mark.parametrize("mode", corpus_modes.MODES, ids=lambda m: m.name)
 def test_program_does_what_the_undecorated_function_does(program: Program, mode: corpus_modes.Mode) -> None:
     corpus_modes.run(program, mode)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize("which", [0, 1], ids=["first_op", "middle_op"])
+def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Program, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Executor._compile
+
+    def refusing(self: Executor, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
+        if self._is_region:
+            return original(self, bet, flat, options)
+        self._compiling.discard(bet.specs)
+        ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.program.graph).operation) if weight(op) and not len(op.regions)]
+        return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
+
+    monkeypatch.setattr(Executor, "_compile", refusing)
+    corpus_modes.run(program, corpus_modes.CUT)
 
 
 def test_the_corpus_is_large_and_its_names_are_distinct() -> None:

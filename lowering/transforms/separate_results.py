@@ -1,0 +1,117 @@
+"""tierup-separate-results: what is computed in a result's buffer is that result's alone.
+
+`eliminate-empty-tensors` lets a result grow in the caller's buffer from the `tensor.empty` that its chain of destinations starts
+with. It does not ask who else uses a value of that chain: cse has let several results start from one empty tensor or one fill,
+and then the first result is copied over the buffer that another still lives in.
+
+    %e = tensor.empty() : tensor<f64>
+    %0 = linalg.fill ins(%zero) outs(%e)
+    %a = linalg.reduce ins(%x) outs(%0)
+    %b = linalg.reduce ins(%y) outs(%0)
+
+becomes
+
+    %e = tensor.empty() : tensor<f64>
+    %0 = linalg.fill ins(%zero) outs(%e)
+    %a = linalg.reduce ins(%x) outs(%0)
+    %f = tensor.empty() : tensor<f64>
+    %1 = linalg.fill ins(%zero) outs(%f)
+    %b = linalg.reduce ins(%y) outs(%1)
+
+Where a chain's value that is computed, not filled, has other uses, the chain starts from a `bufferization.alloc_tensor` in place
+of the `tensor.empty`: memory of its own, copied to the result at the end. The last value of a chain may be read as often as it is:
+the buffer holds it to the end. Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.contracts import walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+
+_EMPTY = "tensor.empty"
+_MATERIALIZE = "bufferization.materialize_in_destination"
+_DESTINATIONS = {"tensor.insert_slice": 1, "tensor.insert": 1}  # op -> its operand that the result grows in
+_SAME_MEMORY = frozenset({"tensor.cast", "tensor.expand_shape", "tensor.collapse_shape"})
+
+
+@register
+@dataclass(frozen=True)
+class SeparateResults(Pass):
+    """Give each result a chain of destinations that nothing else uses."""
+
+    name = "tierup-separate-results"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        for op in list(walk(func)):
+            if op.name == _EMPTY:
+                _separate(op)
+        for op in [op for op in walk(func) if op.name == _EMPTY and not _is_private(op.results[0])]:
+            with op.location:
+                kept = ir.Operation.create(
+                    "bufferization.alloc_tensor",
+                    results=[op.results[0].type],
+                    operands=list(op.operands),
+                    attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0, 0])},
+                    ip=ir.InsertionPoint(op),
+                )
+            op.results[0].replace_all_uses_with(kept.results[0])
+            op.erase()
+
+
+def _separate(empty: ir.Operation) -> None:
+    """Every user of an empty tensor gets one of its own, and every destination that starts from a fill a fill of its own."""
+    for use in list(empty.results[0].uses)[1:]:
+        user = use.owner.operation
+        user.operands[use.operand_number] = empty.clone(ir.InsertionPoint(user)).operation.results[0]
+        _separate_fill(user)
+    for use in list(empty.results[0].uses):
+        _separate_fill(use.owner.operation)
+
+
+def _separate_fill(fill: ir.Operation) -> None:
+    if not _is_fill(fill):
+        return
+    inits = [use for use in fill.results[0].uses if _grown(use) is not None]
+    for use in inits[1:] if len(inits) == len(list(fill.results[0].uses)) else inits:
+        user = use.owner.operation
+        empty = fill.operands[len(fill.operands) - 1].owner.operation
+        own = fill.clone(ir.InsertionPoint(user)).operation
+        own.operands[len(own.operands) - 1] = empty.clone(ir.InsertionPoint(own)).operation.results[0]
+        user.operands[use.operand_number] = own.results[0]
+
+
+def _is_fill(op: ir.Operation) -> bool:
+    """Whether an op makes a tensor from scalars and its destination alone."""
+    return op.name.startswith("linalg.") and len(op.results) == 1 and not any(isinstance(v.type, ir.ShapedType) for v in list(op.operands)[:-1])
+
+
+def _is_private(value: ir.Value) -> bool:
+    """Whether each value that grows from here is used by the next alone, up to one that is a result, or to the end of the chain."""
+    while True:
+        uses = list(value.uses)
+        if any(use.owner.operation.name == _MATERIALIZE for use in uses):
+            return all(_grown(use) is None for use in uses)  # else another result grows from this one, and could take its buffer
+        if len(uses) != 1:
+            return not any(_grown(use) is not None for use in uses)
+        grown = _grown(uses[0])
+        if grown is None:
+            return not uses[0].owner.operation.name.startswith("scf.")
+        value = grown
+
+
+def _grown(use: ir.OpOperand) -> ir.Value | None:
+    """The value that takes over the memory of a used one; None when it is only read, or handed to a loop."""
+    op, number = use.owner.operation, use.operand_number
+    if op.name in _SAME_MEMORY:
+        return op.results[0]
+    if _DESTINATIONS.get(op.name) == number:
+        return op.results[0]
+    if op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
+        inputs = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0]
+        return op.results[number - inputs] if number >= inputs else None
+    if op.name == "scf.yield" and op.parent.operation.name == "scf.if":
+        return op.parent.operation.results[number]
+    return None

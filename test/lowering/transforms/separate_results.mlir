@@ -1,0 +1,87 @@
+// RUN: tierup-opt %s --split-input-file --tierup-separate-results | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-separate-results --tierup-separate-results | FileCheck %s
+
+// Two results that start from one fill: each gets a fill and an empty tensor of its own.
+// CHECK-LABEL: func.func @fill
+// CHECK-COUNT-2: tensor.empty() : tensor<f64>
+// CHECK-NOT: tensor.empty
+#scalar = affine_map<() -> ()>
+#row = affine_map<(d0) -> (d0)>
+#all = affine_map<(d0) -> ()>
+func.func @fill(%x: tensor<4xf64>, %y: tensor<4xf64>, %p: memref<f64>, %q: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<f64>
+  %0 = linalg.fill ins(%zero : f64) outs(%e : tensor<f64>) -> tensor<f64>
+  %a = linalg.generic {indexing_maps = [#row, #all], iterator_types = ["reduction"]} ins(%x : tensor<4xf64>) outs(%0 : tensor<f64>) {
+  ^bb0(%in: f64, %out: f64):
+    %s = arith.addf %out, %in : f64
+    linalg.yield %s : f64
+  } -> tensor<f64>
+  %b = linalg.generic {indexing_maps = [#row, #all], iterator_types = ["reduction"]} ins(%y : tensor<4xf64>) outs(%0 : tensor<f64>) {
+  ^bb0(%in: f64, %out: f64):
+    %s = arith.addf %out, %in : f64
+    linalg.yield %s : f64
+  } -> tensor<f64>
+  bufferization.materialize_in_destination %a in restrict writable %p : (tensor<f64>, memref<f64>) -> ()
+  bufferization.materialize_in_destination %b in restrict writable %q : (tensor<f64>, memref<f64>) -> ()
+  return
+}
+
+// -----
+
+// Two results that grow from one computed value: it has memory of its own.
+// CHECK-LABEL: func.func @computed
+// CHECK: %[[M:.*]] = bufferization.alloc_tensor() : tensor<4xf64>
+// CHECK: linalg.exp {{.*}} outs(%[[M]]
+func.func @computed(%x: tensor<4xf64>, %v: f64, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %a = tensor.insert %v into %0[%c0] : tensor<4xf64>
+  %b = tensor.insert %v into %0[%c1] : tensor<4xf64>
+  bufferization.materialize_in_destination %a in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %b in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
+
+// -----
+
+// A result from which another grows.
+// CHECK-LABEL: func.func @grown
+// CHECK: bufferization.alloc_tensor
+// CHECK-NOT: tensor.empty
+func.func @grown(%x: tensor<4xf64>, %v: f64, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %a = tensor.insert %v into %0[%c0] : tensor<4xf64>
+  bufferization.materialize_in_destination %a in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
+
+// -----
+
+// Nothing to do: chains of single uses, with a last value that is read besides, through a branch too.
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: alloc_tensor
+// CHECK-COUNT-3: tensor.empty
+// CHECK-NOT: alloc_tensor
+// CHECK: return
+func.func @alone(%x: tensor<4xf64>, %c: i1, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %1 = scf.if %c -> tensor<4xf64> {
+    %f = tensor.empty() : tensor<4xf64>
+    %2 = linalg.exp ins(%0 : tensor<4xf64>) outs(%f : tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %2 : tensor<4xf64>
+  } else {
+    %f = tensor.empty() : tensor<4xf64>
+    %2 = linalg.tanh ins(%0 : tensor<4xf64>) outs(%f : tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %2 : tensor<4xf64>
+  }
+  bufferization.materialize_in_destination %0 in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %1 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
