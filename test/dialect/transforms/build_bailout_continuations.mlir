@@ -4,7 +4,6 @@
 
 // ONE-NOT: tierup.continuation
 // ONE-LABEL: func.func @arm
-// ONE-NOT: continuation
 // ONE: {continuation = @arm_continuation_1
 // ONE: func.func private @arm_continuation_1
 // ONE-NOT: tierup.continuation
@@ -43,7 +42,6 @@ func.func @straight(%x: !torch.vtensor, %y: !torch.vtensor<[4],f32>) -> !torch.v
 // CHECK-NEXT: %[[T:.*]] = torch.aten.tanh %arg0
 // CHECK-NEXT: %[[M:.*]] = torch.aten.mul.Tensor %[[T]], %arg1
 // CHECK-NEXT: return %[[M]]
-// CHECK-NOT: func.func
 func.func @arm(%x: !torch.vtensor, %y: !torch.vtensor, %c: !torch.bool) -> !torch.vtensor {
   %0 = torch.prim.If %c -> (!torch.vtensor) {
     %2 = "tierup.bailout"(%x, %y) {index = 1 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor<[4],f32>
