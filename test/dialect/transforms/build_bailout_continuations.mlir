@@ -64,8 +64,8 @@ func.func private @arm_continuation_1(%x: !torch.vtensor) -> !torch.vtensor {
 // CHECK-LABEL: func.func private @loop_continuation_0(%arg0: !torch.vtensor, %arg1: !torch.int, %arg2: !torch.float, %arg3: !torch.int)
 // CHECK: %[[M:.*]] = torch.aten.mul.Scalar %arg0, %arg3
 // CHECK: %[[GO:.*]] = torch.aten.lt.float_int %arg2, %arg3
-// CHECK-NEXT: %[[ONE:.*]] = torch.constant.int 1
-// CHECK-NEXT: %[[DONE:.*]] = torch.aten.add.int %arg3, %[[ONE]]
+// CHECK-NEXT: %[[C1:.*]] = torch.constant.int 1
+// CHECK-NEXT: %[[DONE:.*]] = torch.aten.add.int %arg3, %[[C1]]
 // CHECK-NEXT: %[[LEFT:.*]] = torch.aten.sub.int %arg1, %[[DONE]]
 // CHECK-NEXT: %[[R:.*]] = torch.prim.Loop %[[LEFT]], %[[GO]], init(%[[M]]) {
 // CHECK-NEXT: ^bb0(%[[J:.*]]: !torch.int, %[[B:.*]]: !torch.vtensor):
