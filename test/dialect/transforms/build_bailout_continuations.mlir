@@ -5,7 +5,7 @@
 // ONE-NOT: tierup.continuation
 // ONE-LABEL: func.func @arm
 // ONE: {continuation = @arm_continuation_1
-// ONE: func.func private @arm_continuation_1
+// ONE: func.func private @arm_continuation_1_1{{.*}}tierup.continuation
 // ONE-NOT: tierup.continuation
 
 // The rest of the function; later guards hand through; a parameter per operand, of its type; types that guards proved are forgotten.
