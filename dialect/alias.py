@@ -79,12 +79,10 @@ class AliasAnalysis:
         self._effects: dict[ir.Operation, Effects] = {}
         self._callees: dict[str, Effects] = {}
         self._random = Location(Holds.TENSOR)  # the generator's state: random ops keep their order
-        self._writers: dict[Location, list[ir.Operation]] = {}
-        self._order: dict[ir.Operation, int] = {}  # of those that write
-        for op in inner_ops(func):
+        self._writers: dict[Location, dict[int, ir.Operation]] = {}  # by their places in the text
+        for i, op in enumerate(inner_ops(func)):
             for location in self.effects(op).writes if not len(op.regions) or not is_known(op) else ():
-                self._writers.setdefault(location, []).append(op)
-                self._order.setdefault(op, len(self._order))
+                self._writers.setdefault(location, {})[i] = op
         self._returned = self._flows_out(func)
         outputs = [v for op in inner_ops(func) if op.name == "func.return" for v in op.operands]
         self._outputs = reachable(loc for v in outputs for loc in self.points_to.reach(v))
@@ -111,8 +109,10 @@ class AliasAnalysis:
 
     def writers(self, value: ir.Value) -> list[ir.Operation]:
         """The ops that may write the value's memory or what is in it, in program order."""
-        found = {op for location in self.points_to.reach(value) for op in self._writers.get(location, ())}
-        return sorted(found, key=self._order.__getitem__)
+        found: dict[int, ir.Operation] = {}
+        for location in self.points_to.reach(value):
+            found |= self._writers.get(location, {})
+        return [found[i] for i in sorted(found)]
 
     def has_writers(self, value: ir.Value) -> bool:
         return any(location in self._writers for location in self.points_to.reach(value))
@@ -197,7 +197,7 @@ class AliasAnalysis:
             return _NONE  # they hand values on and look into none
         row = row_of(op)
         if row is None:
-            return Effects(self._reach(op.operands)) if is_known(op) else self._anything(op)
+            return Effects(self._reach(op.operands), acts=name in _ACTING) if is_known(op) else self._anything(op)
         if row.aliasing is Aliasing.VIEW:  # sizes and strides, which nothing changes; lists are read
             reads = frozenset(loc for v in op.operands for loc in self.points_to.of(v) if loc.holds is Holds.CONTAINER)
         elif row.kind is Kind.SCALAR:

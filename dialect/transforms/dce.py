@@ -1,0 +1,48 @@
+"""tierup-dce: remove what nobody can tell is missing, through branches, loops and writes.
+
+    %0 = torch.aten.exp %x : !torch.vtensor -> !torch.vtensor                          // unused: gone
+    %r:2 = torch.prim.If %c -> (!torch.vtensor, !torch.vtensor) { ... yield %a, %b }   // %r#1 unused: one result, one yielded value
+    %l:2 = torch.prim.Loop %n, %true, init(%i, %j) { ^bb0(%k, %p, %q): ... }           // %l#1 unused, %q feeds only itself: the slot
+                                                                                       // goes in operand, argument, condition and result
+    %t = torch.aten.tanh %x : !torch.tensor -> !torch.tensor
+    torch.aten.zero_ %t                                                                // nobody reads %t: both gone
+
+becomes
+
+    %r = torch.prim.If %c -> (!torch.vtensor) { ... yield %a }
+    %l = torch.prim.Loop %n, %true, init(%i) { ^bb0(%k, %p): ... }
+
+Marks from what the function returns, from effects on the outside and from what may raise, to a fixpoint: an op is live when a live op
+uses one of its results, or when it writes memory that a live value may be or hold. A branch or loop is live with anything in it. A
+guard that nobody uses goes unless its facts name symbols, which others share.
+
+An error is a result: what may raise stays (see dialect/raising.py), so give the arguments types first where there are any. The ancestor
+drops all but explicit raises; `drop-errors` does so too. A dead loop goes even where it might not end. Calls stay but with `drop-errors`,
+where those of functions that do nothing go: `inline` first.
+
+MLIR's `trivial-dce` and `remove-dead-values` know no writes through views, and torch's loops and branches do not tell them what they carry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect.contracts import function_names
+from tierup.dialect.liveness import live_in, sweep
+from tierup.dialect.mlir import ir
+from tierup.dialect.passes import functions
+from tierup.dialect.registry import Pass, register
+
+
+@register
+@dataclass(frozen=True)
+class DeadCodeElimination(Pass):
+    """Remove dead ops, dead results of branches, and dead values that loops carry; writes nobody sees are dead."""
+
+    name = "tierup-dce"
+    drop_errors: bool = False  # an unused op goes even if it may raise, as the ancestor has it
+
+    def run(self, module: ir.Module) -> None:
+        names = function_names(module)
+        for function in functions(module.operation):
+            sweep(function, live_in(function, names, drop_errors=self.drop_errors))

@@ -1,0 +1,283 @@
+// RUN: tierup-opt %s --tierup-dce --split-input-file | FileCheck %s --check-prefixes=CHECK,KEEP
+// RUN: tierup-opt %s --tierup-dce --tierup-dce --split-input-file | FileCheck %s --check-prefixes=CHECK,KEEP
+// RUN: tierup-opt %s --tierup-dce=drop-errors=true --split-input-file | FileCheck %s --check-prefixes=CHECK,DROP
+
+// CHECK-LABEL: func.func @unused_ops_go
+// CHECK-NEXT: return
+func.func @unused_ops_go(%x: !torch.vtensor, %m: !torch.tensor, %n: !torch.int) {
+  %0 = torch.aten.exp %x : !torch.vtensor -> !torch.vtensor
+  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+  %2 = torch.aten.exp %m : !torch.tensor -> !torch.tensor
+  %3 = torch.aten.size %x : !torch.vtensor -> !torch.list<int>
+  %4 = torch.aten.add.int %n, %n : !torch.int, !torch.int -> !torch.int
+  %5 = torch.vtensor.literal(dense<1.0> : tensor<2xf32>) : !torch.vtensor<[2],f32>
+  return
+}
+
+// -----
+// An error is a result.
+// CHECK-LABEL: func.func @what_may_raise_stays
+func.func @what_may_raise_stays(%x: !torch.vtensor, %y: !torch.vtensor, %n: !torch.int, %l: !torch.list<int>) {
+  %one = torch.constant.int 1
+  // DROP-NEXT: return
+  // KEEP: torch.aten.add.Tensor
+  %0 = torch.aten.add.Tensor %x, %y, %one : !torch.vtensor, !torch.vtensor, !torch.int -> !torch.vtensor
+  // KEEP: torch.aten.t
+  %1 = torch.aten.t %x : !torch.vtensor -> !torch.vtensor
+  // KEEP: torch.aten.item
+  %2 = torch.aten.item %x : !torch.vtensor -> !torch.number
+  // KEEP: torch.aten.floordiv.int
+  %3 = torch.aten.floordiv.int %one, %n : !torch.int, !torch.int -> !torch.int
+  // KEEP: torch.aten.__getitem__.t
+  %4 = torch.aten.__getitem__.t %l, %one : !torch.list<int>, !torch.int -> !torch.int
+  // KEEP: torch.aten.bitwise_not
+  %5 = torch.aten.bitwise_not %x : !torch.vtensor -> !torch.vtensor
+  // KEEP: torch.aten.softmax.int
+  %none = torch.constant.none
+  %6 = torch.aten.softmax.int %x, %n, %none : !torch.vtensor, !torch.int, !torch.none -> !torch.vtensor
+  // KEEP: torch.tensor_static_info_cast
+  %7 = torch.tensor_static_info_cast %x : !torch.vtensor to !torch.vtensor<[2],f32>
+  // KEEP: torch.aten.view
+  %8 = torch.aten.view %7, %l : !torch.vtensor<[2],f32>, !torch.list<int> -> !torch.vtensor
+  return
+}
+
+// -----
+// Types that fit say that it does not raise.
+// CHECK-LABEL: func.func @what_types_clear_goes
+// CHECK-NEXT: return
+func.func @what_types_clear_goes(%x: !torch.vtensor<[2,3],f32>, %y: !torch.vtensor<[3],f32>) {
+  %one = torch.constant.int 1
+  %none = torch.constant.none
+  %0 = torch.aten.add.Tensor %x, %y, %one : !torch.vtensor<[2,3],f32>, !torch.vtensor<[3],f32>, !torch.int -> !torch.vtensor
+  %1 = torch.aten.t %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor
+  %2 = torch.aten.select.int %x, %one, %one : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int -> !torch.vtensor
+  %3 = torch.aten.softmax.int %1, %one, %none : !torch.vtensor, !torch.int, !torch.none -> !torch.vtensor
+  %4 = torch.aten.floordiv.int %one, %one : !torch.int, !torch.int -> !torch.int
+  %5 = torch.prim.ListConstruct %x, %x : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>) -> !torch.list<vtensor>
+  %6 = torch.aten.cat %5, %one : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return
+}
+
+// -----
+// Types that do not fit, and sizes that only may.
+// CHECK-LABEL: func.func @what_types_condemn_stays
+func.func @what_types_condemn_stays(%x: !torch.vtensor<[2,3],f32>, %y: !torch.vtensor<[?],f32>) {
+  %seven = torch.constant.int 7
+  // KEEP: torch.aten.select.int
+  %0 = torch.aten.select.int %x, %seven, %seven : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int -> !torch.vtensor
+  // KEEP: torch.aten.add.Tensor
+  %1 = torch.aten.add.Tensor %x, %y, %seven : !torch.vtensor<[2,3],f32>, !torch.vtensor<[?],f32>, !torch.int -> !torch.vtensor
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @explicit_raises_and_records_stay
+func.func @explicit_raises_and_records_stay(%c: !torch.bool, %x: !torch.vtensor) {
+  // CHECK: torch.runtime.assert
+  torch.runtime.assert %c, "no"
+  // CHECK: tierup.profile
+  %0 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
+  // CHECK: tierup.count_run
+  "tierup.count_run"() : () -> ()
+  return
+}
+
+// -----
+// A write is as live as the memory it writes.
+// CHECK-LABEL: func.func @writes
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.tensor
+func.func @writes(%x: !torch.tensor<[4],f32>) -> !torch.tensor<[4],f32> {
+  %zero = torch.constant.int 0
+  %f = torch.constant.float 1.0
+  // CHECK-NOT: torch.aten.tanh
+  %t = torch.aten.tanh %x : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  %dead = torch.aten.zero_ %t : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  // CHECK: %[[E:.*]] = torch.aten.exp
+  %e = torch.aten.exp %x : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  // CHECK: %[[ROW:.*]] = torch.aten.select.int %[[E]]
+  %row = torch.aten.select.int %e, %zero, %zero : !torch.tensor<[4],f32>, !torch.int, !torch.int -> !torch.tensor<[],f32>
+  // CHECK: torch.aten.zero_ %[[ROW]]
+  %live = torch.aten.zero_ %row : !torch.tensor<[],f32> -> !torch.tensor<[],f32>
+  // CHECK: %[[V:.*]] = torch.aten.select.int %[[X]]
+  %v = torch.aten.select.int %x, %zero, %zero : !torch.tensor<[4],f32>, !torch.int, !torch.int -> !torch.tensor<[],f32>
+  // CHECK: torch.aten.fill_.Scalar %[[V]]
+  %seen = torch.aten.fill_.Scalar %v, %f : !torch.tensor<[],f32>, !torch.float -> !torch.tensor<[],f32>
+  // CHECK: return %[[E]]
+  return %e : !torch.tensor<[4],f32>
+}
+
+// -----
+// What is put into a list that is returned is returned.
+// CHECK-LABEL: func.func @lists
+func.func @lists(%x: !torch.tensor<[4],f32>) -> !torch.list<tensor> {
+  // CHECK: %[[T:.*]] = torch.aten.tanh
+  %t = torch.aten.tanh %x : !torch.tensor<[4],f32> -> !torch.tensor
+  // CHECK: %[[L:.*]] = torch.prim.ListConstruct
+  %l = torch.prim.ListConstruct : () -> !torch.list<tensor>
+  // CHECK-NOT: torch.prim.ListConstruct
+  %other = torch.prim.ListConstruct : () -> !torch.list<tensor>
+  // CHECK: torch.aten.append.t %[[L]], %[[T]]
+  %0 = torch.aten.append.t %l, %t : !torch.list<tensor>, !torch.tensor -> !torch.list<tensor>
+  %1 = torch.aten.append.t %other, %t : !torch.list<tensor>, !torch.tensor -> !torch.list<tensor>
+  // CHECK-NEXT: torch.aten.zero_ %[[T]]
+  %2 = torch.aten.zero_ %t : !torch.tensor -> !torch.tensor
+  // CHECK-NEXT: return %[[L]]
+  return %l : !torch.list<tensor>
+}
+
+// -----
+// CHECK-LABEL: func.func @dead_results_of_branches
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[X:[a-z0-9]+]]: !torch.vtensor
+func.func @dead_results_of_branches(%c: !torch.bool, %x: !torch.vtensor) -> !torch.vtensor {
+  // CHECK: %[[R:.*]] = torch.prim.If %[[C]] -> (!torch.vtensor) {
+  // CHECK-NEXT: %[[T:.*]] = torch.aten.tanh %[[X]]
+  // CHECK-NEXT: torch.prim.If.yield %[[T]] : !torch.vtensor
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: torch.prim.If.yield %[[X]] : !torch.vtensor
+  %r:3 = torch.prim.If %c -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+    %0 = torch.aten.exp %x : !torch.vtensor -> !torch.vtensor
+    %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+    torch.prim.If.yield %0, %1, %0 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+  } else {
+    torch.prim.If.yield %x, %x, %x : !torch.vtensor, !torch.vtensor, !torch.vtensor
+  }
+  %dead = torch.prim.If %c -> (!torch.vtensor) {
+    torch.prim.If.yield %r#0 : !torch.vtensor
+  } else {
+    torch.prim.If.yield %x : !torch.vtensor
+  }
+  // CHECK: return %[[R]]
+  return %r#1 : !torch.vtensor
+}
+
+// -----
+// A branch that writes stays without its results.
+// CHECK-LABEL: func.func @branch_with_effects
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[X:[a-z0-9]+]]: !torch.tensor
+func.func @branch_with_effects(%c: !torch.bool, %x: !torch.tensor) {
+  // CHECK-NEXT: torch.prim.If %[[C]] -> () {
+  // CHECK-NEXT: torch.aten.zero_ %[[X]]
+  // CHECK-NEXT: torch.prim.If.yield
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: torch.prim.If.yield
+  %r = torch.prim.If %c -> (!torch.tensor) {
+    %0 = torch.aten.zero_ %x : !torch.tensor -> !torch.tensor
+    torch.prim.If.yield %0 : !torch.tensor
+  } else {
+    %1 = torch.aten.tanh %x : !torch.tensor -> !torch.tensor
+    torch.prim.If.yield %1 : !torch.tensor
+  }
+  return
+}
+
+// -----
+// The dead slot goes in all four places; one that another live slot reads stays; the condition stays.
+// CHECK-LABEL: func.func @dead_loop_slots
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[X:[a-z0-9]+]]: !torch.vtensor
+func.func @dead_loop_slots(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
+  // CHECK: %[[TRUE:.*]] = torch.constant.bool true
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  // CHECK: %[[Y:.*]] = torch.aten.exp
+  %y = torch.aten.exp %x : !torch.vtensor -> !torch.vtensor
+  // CHECK-NEXT: %[[R:.*]]:2 = torch.prim.Loop %[[N]], %[[TRUE]], init(%[[X]], %[[Y]]) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: !torch.int, %{{.*}}: !torch.vtensor, %[[P:.*]]: !torch.vtensor):
+  // CHECK-NEXT: %[[T:.*]] = torch.aten.tanh %[[P]]
+  // CHECK-NEXT: torch.prim.Loop.condition %[[TRUE]], iter(%[[P]], %[[T]] : !torch.vtensor, !torch.vtensor)
+  %r:4 = torch.prim.Loop %n, %true, init(%x, %y, %x, %zero) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor, %b: !torch.vtensor, %c: !torch.vtensor, %d: !torch.int):
+    %0 = torch.aten.tanh %b : !torch.vtensor -> !torch.vtensor
+    %1 = torch.aten.exp %c : !torch.vtensor -> !torch.vtensor
+    %2 = torch.aten.add.int %d, %i : !torch.int, !torch.int -> !torch.int
+    torch.prim.Loop.condition %true, iter(%b, %0, %1, %2 : !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.int)
+  } : (!torch.int, !torch.bool, !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.int) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.int)
+  // CHECK: return %[[R]]#0
+  return %r#0 : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @dead_loop
+// CHECK-NEXT: return
+func.func @dead_loop(%n: !torch.int, %x: !torch.vtensor) {
+  %true = torch.constant.bool true
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %0 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%0 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return
+}
+
+// -----
+// What a round writes late the next one reads early, through another name.
+// CHECK-LABEL: func.func @loop_carried_write
+func.func @loop_carried_write(%n: !torch.int, %x: !torch.tensor<[4],f32>) -> !torch.tensor<[4],f32> {
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  // CHECK: %[[A:.*]] = torch.aten.clone
+  %a = torch.aten.clone %x, %none : !torch.tensor<[4],f32>, !torch.none -> !torch.tensor<[4],f32>
+  // CHECK: torch.aten.detach %[[A]]
+  %alias = torch.aten.detach %a : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  // CHECK: torch.prim.Loop
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %acc: !torch.tensor<[4],f32>):
+    // CHECK: torch.aten.tanh %[[A]]
+    %0 = torch.aten.tanh %a : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+    // CHECK: torch.aten.exp_
+    %1 = torch.aten.exp_ %alias : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%0 : !torch.tensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.tensor<[4],f32>) -> !torch.tensor<[4],f32>
+  return %r : !torch.tensor<[4],f32>
+}
+
+// -----
+// Unused guards go, but not with symbols that other facts share; unused groups go; what a group yields stays.
+// CHECK-LABEL: func.func @speculation
+func.func @speculation(%x: !torch.vtensor, %y: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  // CHECK-NEXT: tierup.guard{{.*}}s0
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2] defined>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
+  %1 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0] defined>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  // CHECK-NEXT: %[[G:.*]]:2 = "tierup.fusion_group"
+  // CHECK-NOT: torch.aten.tanh
+  // CHECK: torch.aten.exp
+  %2:2 = "tierup.fusion_group"(%y) ({
+  ^bb0(%a: !torch.vtensor<[2],f32>):
+    %3 = torch.aten.tanh %a : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+    %4 = torch.aten.exp %a : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+    "tierup.yield"(%4, %a) : (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2],f32>) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>)
+  // CHECK-NOT: tierup.fusion_group
+  %5 = "tierup.fusion_group"(%y) ({
+  ^bb0(%a: !torch.vtensor<[2],f32>):
+    %6 = torch.aten.tanh %a : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+    "tierup.yield"(%6) : (!torch.vtensor<[2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+  return %2#1 : !torch.vtensor<[2],f32>
+}
+
+// -----
+// A call stays: what types its function sees is not looked at.
+// CHECK-LABEL: func.func @calls
+func.func @calls(%x: !torch.tensor, %y: !torch.vtensor) {
+  // CHECK: call @writes_it
+  func.call @writes_it(%x) : (!torch.tensor) -> ()
+  // KEEP-NEXT: call @may_fail
+  %1 = func.call @may_fail(%y) : (!torch.vtensor) -> !torch.vtensor
+  // KEEP-NEXT: call @harmless
+  %2 = func.call @harmless(%y) : (!torch.vtensor) -> !torch.vtensor
+  // CHECK-NEXT: return
+  return
+}
+func.func private @writes_it(%x: !torch.tensor) {
+  %0 = torch.aten.zero_ %x : !torch.tensor -> !torch.tensor
+  return
+}
+func.func private @may_fail(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.aten.t %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func private @harmless(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
