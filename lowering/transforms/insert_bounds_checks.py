@@ -23,6 +23,8 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 
+_CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing
+
 
 @register
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class InsertBoundsChecks(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for op in list(b.walk(function)):
             handler = _HANDLERS.get(op.name.removeprefix("torch."))
-            if handler is not None:
+            if handler is not None and _CHECKED not in op.attributes:
+                op.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
                 with op.location, ir.InsertionPoint(op):
                     handler(op)
 

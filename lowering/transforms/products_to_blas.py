@@ -162,7 +162,7 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
 def _int(size: ir.Value) -> ir.Value:
     """A number for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
     made = b.defining_op(size)
-    if made is None or made.name != "arith.constant":
+    if made is None or made.name != "arith.constant" or ir.IntegerAttr(made.attributes["value"]).value > _INT_MAX:
         at_most = ir.IntegerAttr.get(b.integer_type(64), 3)
         fits = b.value("arith.cmpi", [size, b.index(_INT_MAX)], b.integer_type(1), predicate=at_most)
         b.op("cf.assert", [fits], msg=ir.StringAttr.get("a size beyond 32 bits in a matrix product"))

@@ -1,0 +1,79 @@
+// RUN: tierup-opt %s --split-input-file --tierup-insert-bounds-checks | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-insert-bounds-checks --tierup-insert-bounds-checks | FileCheck %s
+
+// CHECK-LABEL: func.func @gather
+// CHECK: [[N:%.+]] = torch.aten.size.int %arg0, %int1
+// CHECK: [[LOW:%.+]] = torch.aten.ge.Scalar %arg1, %int0
+// CHECK: [[HIGH:%.+]] = torch.aten.lt.Scalar %arg1, [[N]]
+// CHECK: [[BOTH:%.+]] = torch.aten.logical_and [[LOW]], [[HIGH]]
+// CHECK: [[ALL:%.+]] = torch.aten.all [[BOTH]]
+// CHECK: [[OK:%.+]] = torch.aten.Bool.Tensor [[ALL]]
+// CHECK-NEXT: torch.runtime.assert [[OK]], "index out of range"
+// CHECK-NOT: torch.runtime.assert
+// CHECK: torch.aten.gather
+func.func @gather(%x: !torch.vtensor<[5,?],f32>, %at: !torch.vtensor<[3,2],si64>) -> !torch.vtensor<[3,2],f32> {
+  %int1 = torch.constant.int 1
+  %false = torch.constant.bool false
+  %0 = torch.aten.gather %x, %int1, %at, %false : !torch.vtensor<[5,?],f32>, !torch.int, !torch.vtensor<[3,2],si64>, !torch.bool -> !torch.vtensor<[3,2],f32>
+  return %0 : !torch.vtensor<[3,2],f32>
+}
+
+// -----
+// Integers by a number that the run computes; not by one that is known, and not floats, whose remainder by 0 is NaN.
+// CHECK-LABEL: func.func @divisors
+// CHECK: [[OK:%.+]] = torch.aten.ne.int %arg1, %int0
+// CHECK-NEXT: torch.runtime.assert [[OK]], "integer division or modulo by zero"
+// CHECK-NEXT: torch.aten.remainder.Scalar %arg0, %arg1
+// CHECK-NEXT: torch.aten.remainder.Scalar %arg0, %int3
+// CHECK-NEXT: torch.aten.remainder.Scalar %arg2, %arg1
+// CHECK: torch.runtime.assert
+// CHECK-NEXT: torch.aten.floordiv.int
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @divisors(%x: !torch.vtensor<[4],si64>, %n: !torch.int, %f: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[4],si64>, !torch.vtensor<[4],si64>, !torch.vtensor<[4],f32>, !torch.int) {
+  %int3 = torch.constant.int 3
+  %0 = torch.aten.remainder.Scalar %x, %n : !torch.vtensor<[4],si64>, !torch.int -> !torch.vtensor<[4],si64>
+  %1 = torch.aten.remainder.Scalar %x, %int3 : !torch.vtensor<[4],si64>, !torch.int -> !torch.vtensor<[4],si64>
+  %2 = torch.aten.remainder.Scalar %f, %n : !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[4],f32>
+  %3 = torch.aten.floordiv.int %int3, %n : !torch.int, !torch.int -> !torch.int
+  return %0, %1, %2, %3 : !torch.vtensor<[4],si64>, !torch.vtensor<[4],si64>, !torch.vtensor<[4],f32>, !torch.int
+}
+
+// -----
+// A position is checked, and then kept in range; one that fits a static size is neither; one along an axis of unknown size is both.
+// CHECK-LABEL: func.func @positions
+// CHECK: [[LOWEST:%.+]] = torch.aten.neg.int %int3
+// CHECK: torch.aten.ge.int %arg1, [[LOWEST]]
+// CHECK-NEXT: torch.runtime.assert
+// CHECK: torch.aten.lt.int %arg1, %int3
+// CHECK-NEXT: torch.runtime.assert
+// CHECK: [[ABOVE:%.+]] = torch.prim.max.int %arg1, [[LOWEST]]
+// CHECK: [[AT:%.+]] = torch.prim.min.int [[ABOVE]],
+// CHECK-NEXT: torch.aten.select.int %arg0, %int0, [[AT]]
+// CHECK-NEXT: torch.aten.select.int %arg0, %int0, %int-3
+// CHECK: torch.aten.size.int %arg0
+// CHECK-COUNT-2: torch.runtime.assert
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @positions(%x: !torch.vtensor<[3,?],f32>, %i: !torch.int) -> (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>, !torch.vtensor<[3],f32>) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int-3 = torch.constant.int -3
+  %0 = torch.aten.select.int %x, %int0, %i : !torch.vtensor<[3,?],f32>, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
+  %1 = torch.aten.select.int %x, %int0, %int-3 : !torch.vtensor<[3,?],f32>, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
+  %2 = torch.aten.select.int %x, %int1, %int0 : !torch.vtensor<[3,?],f32>, !torch.int, !torch.int -> !torch.vtensor<[3],f32>
+  return %0, %1, %2 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>, !torch.vtensor<[3],f32>
+}
+
+// -----
+// Nothing to check: no elements, masks, ops that never raise for a value, types that are not known.
+// CHECK-LABEL: func.func @nothing_to_check
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @nothing_to_check(%x: !torch.vtensor<[5],f32>, %none_at: !torch.vtensor<[0],si64>, %u: !torch.vtensor, %at: !torch.vtensor<[2],si64>) -> (!torch.vtensor<[0],f32>, !torch.vtensor<[5],f32>, !torch.vtensor) {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.index_select %x, %int0, %none_at : !torch.vtensor<[5],f32>, !torch.int, !torch.vtensor<[0],si64> -> !torch.vtensor<[0],f32>
+  %1 = torch.aten.div.Tensor %x, %x : !torch.vtensor<[5],f32>, !torch.vtensor<[5],f32> -> !torch.vtensor<[5],f32>
+  %2 = torch.aten.index_select %u, %int0, %at : !torch.vtensor, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
+  return %0, %1, %2 : !torch.vtensor<[0],f32>, !torch.vtensor<[5],f32>, !torch.vtensor
+}
