@@ -305,7 +305,7 @@ class Executor:
 
     def text(self, stage: str) -> str:
         """The newest version, or the newest split, at a stage. Raises RuntimeError when there is none."""
-        newest = max((*self.versions, *self.splits), key=lambda v: v.call, default=None)
+        newest = max(self.all_versions, key=lambda v: v.call, default=None)
         if newest is None:
             raise RuntimeError(f"{self.program.name} has no compiled version yet; explain() says why")
         if isinstance(newest, Split):
@@ -316,6 +316,11 @@ class Executor:
             return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         request = newest.compiled.request
         return request.ir if stage == "specialized" else compile_version.stages(request, (stage,))[stage]
+
+    @property
+    def all_versions(self) -> tuple[Version | Split, ...]:
+        """The whole program's versions, and its splits."""
+        return (*self.versions, *self.splits)
 
     @property
     def splits(self) -> tuple[Split, ...]:

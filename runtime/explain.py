@@ -17,19 +17,21 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0."""
     stats = sum((e.stats() for e in executors), Stats())
     lines = [
-        f"{name}: {stats.calls} calls = {stats.hits} hits + {stats.misses} misses + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
-        f"{stats.compiles} compiles, {stats.versions} versions"
+        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
+        f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
+        f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}"
     ]
     for executor in executors:
         if len(executors) > 1:
             lines.append(f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}")
         for version in executor.versions:
             lines.append(
-                f"  version: {version.guards}: {version.bet.kind}, native, {executor.hits(version)} hits, compiled in {version.milliseconds:.0f} ms"
+                f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
+                f"compiled in {version.milliseconds:.0f} ms"
             )
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
-            lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + (f" at {line}" if line else ""))
+            lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
         if not executor.versions and not executor.splits and not executor.refusals:
             why = executor.last_reason
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
@@ -44,12 +46,20 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
 def _splits(executor: Executor) -> list[str]:
     lines = []
     for split in executor.splits:
-        lines.append(f"  version: {split.guards}: split, {len(split.regions)} native regions, {split.hits} hits, cut in {split.milliseconds:.0f} ms")
+        regions = _count(len(split.regions), "native region")
+        lines.append(f"  version: {split.guards}: split, {regions}, {_count(split.hits, 'hit')}, cut in {split.milliseconds:.0f} ms")
         for number, region in enumerate(split.regions):
-            stats = region.stats()
-            where = f" at {region.program.place}" if region.program.place else ""
-            lines.append(f"    region {number}{where}: {len(region.versions)} versions, {stats.hits} hits, {stats.calls - stats.hits} in tier 0")
-            lines += [f"      {version.guards}: {version.bet.kind}, {region.hits(version)} hits" for version in region.versions]
-            lines += [f"      not compiled: {reason.sentence} [{detail}]" + (f" at {line}" if line else "") for reason, detail, line in region.refusals]
-        lines += [f"    in tier 0: {op}" + (f" at {line}" if line else "") for op, line in split.code.left]
+            stats, versions = region.stats(), _count(len(region.versions), "version")
+            lines.append(f"    region {number}{_at(region.program.place)}: {versions}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0")
+            lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
+            lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
+        lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]
     return lines
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -168,7 +168,7 @@ class Function:
     @property
     def versions(self) -> tuple[Version | Split, ...]:
         """The versions there are now: whole programs compiled, and programs split into native regions."""
-        return tuple(version for executor in self._executors for version in (*executor.versions, *executor.splits))
+        return tuple(version for executor in self._executors for version in executor.all_versions)
 
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`."""
@@ -205,7 +205,7 @@ class Function:
             raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
         if not self.versions:
             raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
-        return max(self._executors, key=lambda e: max((v.call for v in (*e.versions, *e.splits)), default=-1)).text(stage)
+        return max(self._executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
 
     def _newest(self) -> Built:
         graphs = [v.built for variants in self._variants.values() for v in variants]

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+
 import tierup
 from tierup.dialect.reasons import Reason
 from tierup.runtime.events import EventKind
@@ -275,7 +276,7 @@ def test_plan_source_graph_and_explain_show_what_happened():
     assert "!torch.vtensor<[4],f32>" in f.plan("specialized")
     assert "linalg.generic" in f.plan("linalg")
     assert "define" in f.plan("llvm")
-    assert "1 versions" in f.explain()
+    assert "1 version" in f.explain()
     with pytest.raises(ValueError, match="linalg"):
         f.plan("linlag")
 
