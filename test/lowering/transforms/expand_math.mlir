@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-expand-math | FileCheck %s
+// RUN: tierup-opt %s --tierup-expand-math --tierup-expand-math | FileCheck %s
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(func.func(tierup-expand-math{fma=false}))" | FileCheck %s --check-prefix=SPLIT
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(func.func(tierup-expand-math{functions=log}))" | FileCheck %s --check-prefix=LOG
 // A math function in a loop becomes arithmetic on scalars: no call, no branch, constants before the loop.

@@ -1,0 +1,22 @@
+// RUN: tierup-opt %s --tierup-annotate-kernel | FileCheck %s
+// RUN: tierup-opt %s --tierup-annotate-kernel --tierup-annotate-kernel | FileCheck %s
+
+// What the arguments say already stays; numbers have nothing to alias.
+// CHECK: llvm.func internal @entry(%arg0: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg1: i64, %arg2: !llvm.ptr {llvm.noalias})
+llvm.func @entry(%x: !llvm.ptr {llvm.align = 64 : i64}, %n: i64, %y: !llvm.ptr) attributes {tierup.result_kinds = []} {
+  llvm.return
+}
+
+// A helper may be given one pointer twice.
+// CHECK: llvm.func internal @helper(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+llvm.func @helper(%x: !llvm.ptr, %y: !llvm.ptr) {
+  llvm.return
+}
+
+// Declarations, and functions that are not LLVM's yet.
+// CHECK: llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @malloc(i64) -> !llvm.ptr
+// CHECK: func.func @not_lowered(%arg0: !llvm.ptr) attributes {tierup.result_kinds = []}
+func.func @not_lowered(%x: !llvm.ptr) attributes {tierup.result_kinds = []} {
+  return
+}
