@@ -6,16 +6,16 @@ exceptions that they may raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tierup.dialect import torch_types
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.refined_types import cast, constant
-from tierup.dialect.values import Bool, Float, Int, NoneValue
+from tierup.dialect.values import Bool, Float, Int, NoneValue, Value
 
-Rule = Callable[[ir.Operation], "ir.Value | None"]
-"""What the op's only result may be replaced by, or None. A rule makes new ops before the op and erases nothing."""
+Rule = Callable[[ir.Operation], "ir.Value | Sequence[ir.Value] | None"]
+"""What the op's result (or results) may be replaced by, or None. A rule makes new ops before the op and erases nothing."""
 
 _LITERALS = frozenset({"torch.constant.int", "torch.constant.float", "torch.constant.bool", "torch.constant.str", "torch.constant.none"})
 _CONTAINERS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.prim.DictConstruct"})
@@ -38,9 +38,9 @@ def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
             inner = view.operation
             changed |= _round(inner, rules)
             rule = rules.get(inner.name)
-            value = rule(inner) if rule is not None else None
-            if value is not None:
-                replace(inner, value)
+            found = rule(inner) if rule is not None else None
+            if found is not None:
+                replace(inner, [found] if isinstance(found, ir.Value) else found)
                 changed = True
     return changed
 
@@ -50,10 +50,11 @@ def blocks(op: ir.Operation) -> Iterator[ir.Block]:
         yield from region.blocks
 
 
-def replace(op: ir.Operation, value: ir.Value) -> None:
-    """`value` in place of the op's only result, under the result's type; the op goes, and what served only it."""
-    result = op.results[0]
-    result.replace_all_uses_with(cast(value, result.type, ir.InsertionPoint(op)))
+def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """`values` in place of the op's results, under the results' types; the op goes, and what served only it."""
+    for result, value in zip(op.results, values, strict=True):
+        if is_used(result):
+            result.replace_all_uses_with(cast(value, result.type, ir.InsertionPoint(op)))
     operands = list(op.operands)
     op.erase()
     drop_unused(operands)
@@ -134,7 +135,7 @@ def ints_of(value: ir.Value) -> list[int] | None:
 
 def number(op: ir.Operation, value: int | float | bool | None) -> ir.Value:
     """A constant before `op`."""
-    kinds = {type(None): lambda v: NoneValue(), bool: Bool, int: Int, float: Float}
+    kinds: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
     made = constant(kinds[type(value)](value), ir.InsertionPoint(op))
     assert made is not None  # a known number always has a constant
     return made

@@ -1,0 +1,220 @@
+"""tierup-peephole-core: what types already say of tensors, and pairs of ops that undo each other.
+
+    %0 = torch.aten.t %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[3,2],f32>
+    %1 = torch.aten.t %0 : !torch.vtensor<[3,2],f32> -> !torch.vtensor<[2,3],f32>
+    %2 = torch.aten.size.int %1, %int-1 : !torch.vtensor<[2,3],f32>, !torch.int -> !torch.int
+
+becomes
+
+    %2 = torch.constant.int 3           and two transpositions that nobody uses: `tierup-dce` removes them
+
+* sizes: `size`, `size.int` (a negative dim counts from the end; one out of range stays, with its exception), an item of `size`,
+  `len`, `dim`, `numel`; dtypes: `prim.dtype`, `is_floating_point`. They need a type that says it; `disable-shape` leaves them alone,
+  for when types are not to be trusted.
+* `t` of `t`; `expand` to the tensor's own sizes; `type_as` of a tensor with the dtype that it has (there is one device); the number
+  in `NumToTensor`; `_grad_sum_to_size` to None, or again.
+
+A view is replaced by the tensor only where nobody can tell: no write, no result of the function that was a view of an argument and
+would be the argument. MLIR's `canonicalize` knows some of these as well, but drops `tierup.promotion`, and unused ops with their
+exceptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import torch_types
+from tierup.dialect.lazy_aliases import LazyAliases
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import normalise_dim
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting import (
+    Rule,
+    create,
+    int_of,
+    ints_of,
+    is_none,
+    maker,
+    number,
+    numbers,
+    promotion,
+    rewrite,
+    says_as_much,
+    under_casts,
+)
+
+_NUMBER = "torch.prim.NumToTensor.Scalar"
+_SUM_TO_SIZE = "aten._grad_sum_to_size"
+
+
+@register
+@dataclass(frozen=True)
+class PeepholeCore(Pass):
+    """Fold what types say of tensors; drop pairs of ops that undo each other."""
+
+    name = "tierup-peephole-core"
+    disable_shape: bool = False  # types are not to be trusted: fold no size, no rank, no dtype
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        self.apply(func)
+
+    def apply(self, func: ir.Operation) -> bool:
+        """Rewrite; whether anything changed."""
+        core = _Core(LazyAliases(func))
+        rules: dict[str, Rule] = {"torch.aten.t": core.t, "torch.operator": core.operator}
+        rules |= {f"torch.aten.{name}": core.number_of for name in _KINDS}
+        if not self.disable_shape:
+            rules |= {
+                "torch.aten.expand": core.expand, "torch.aten.type_as": core.type_as, "torch.aten.size": core.size,
+                "torch.aten.size.int": core.size_int, "torch.aten.__getitem__.t": core.item_of_size, "torch.aten.len.t": core.len_of_size,
+                "torch.aten.len.Tensor": core.len_of_tensor, "torch.aten.dim": core.dim, "torch.aten.numel": core.numel,
+                "torch.prim.dtype": core.dtype, "torch.aten.is_floating_point": core.is_floating_point,
+            }  # fmt: skip
+        return rewrite(func, rules)
+
+
+# The number in a rank-0 tensor, and the static type that it must have to be the result as it is.
+_KINDS = {
+    "Int.Tensor": "!torch.int", "IntImplicit": "!torch.int", "Float.Tensor": "!torch.float", "FloatImplicit": "!torch.float",
+    "Bool.Tensor": "!torch.bool", "item": None, "ScalarImplicit": None,
+}  # fmt: skip
+_NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool"})
+
+
+class _Core:
+    def __init__(self, aliases: LazyAliases) -> None:
+        self.aliases = aliases
+
+    # --- ops that undo each other ---
+
+    def t(self, op: ir.Operation) -> ir.Value | None:
+        inner = maker(op.operands[0], "torch.aten.t")
+        if inner is None:
+            return None
+        x = inner.operands[0]
+        sizes, _ = torch_types.parse_tensor(str(x.type))
+        if sizes is None or len(sizes) > 2:
+            return None  # of rank 3, t raises
+        return self._base(op, x)
+
+    def expand(self, op: ir.Operation) -> ir.Value | None:
+        x, wanted = op.operands[0], ints_of(op.operands[1])
+        sizes = self._sizes(x)
+        if wanted is None or sizes is None or len(wanted) != len(sizes) or self.aliases.is_written(op.operands[1]):
+            return None
+        if any(want not in (-1, have) for want, have in zip(wanted, sizes, strict=True)):
+            return None
+        return self._base(op, x)
+
+    def _base(self, op: ir.Operation, x: ir.Value) -> ir.Value | None:
+        """The tensor that a view shows as it is."""
+        result = op.results[0]
+        return x if says_as_much(x.type, result.type) and self.aliases.may_become(result, x) else None
+
+    def type_as(self, op: ir.Operation) -> ir.Value | None:
+        x, other = op.operands
+        (_, dtype), (_, wanted) = (torch_types.parse_tensor(str(v.type)) for v in (x, other))
+        if dtype is None or dtype != wanted or promotion(op) is not None or not says_as_much(x.type, op.results[0].type):
+            return None
+        self.aliases.forget()
+        return x  # the op gives x itself
+
+    def number_of(self, op: ir.Operation) -> ir.Value | None:
+        made = maker(op.operands[0], _NUMBER)
+        if made is None or self.aliases.are_written([op.operands[0]]):
+            return None
+        value = under_casts(made.operands[0])
+        wanted, given = _KINDS[op.name.removeprefix("torch.aten.")], str(value.type)
+        if given not in _NUMBERS or wanted not in (None, given) or str(op.results[0].type) not in (given, "!torch.number"):
+            return None  # the op converts
+        return value
+
+    def operator(self, op: ir.Operation) -> ir.Value | None:
+        """The sum that undoes broadcasting: to no sizes it is the tensor; twice, the last sizes count."""
+        if ir.StringAttr(op.attributes["name"]).value != _SUM_TO_SIZE or len(op.operands) != 2:
+            return None
+        x, sizes = op.operands
+        if is_none(sizes) and torch_types.is_value_tensor(x.type) and says_as_much(x.type, op.results[0].type):
+            return x if self.aliases.may_become(op.results[0], x) else None
+        inner = maker(x, "torch.operator")
+        if inner is None or ir.StringAttr(inner.attributes["name"]).value != _SUM_TO_SIZE or is_none(sizes):
+            return None
+        if not torch_types.is_value_tensor(inner.operands[0].type):
+            return None
+        self.aliases.forget()
+        made = ir.Operation.create(
+            "torch.operator", [op.results[0].type], [inner.operands[0], sizes], {"name": op.attributes["name"]},
+            loc=op.location, ip=ir.InsertionPoint(op),
+        )  # fmt: skip
+        return made.operation.results[0]
+
+    # --- what types say ---
+
+    def _sizes(self, x: ir.Value) -> tuple[int | None, ...] | None:
+        if not torch_types.is_tensor(x.type):
+            return None
+        sizes, _ = torch_types.parse_tensor(str(x.type))
+        if sizes is None or (not torch_types.is_value_tensor(x.type) and self.aliases.may_change_size(x)):
+            return None
+        return sizes
+
+    def size(self, op: ir.Operation) -> ir.Value | None:
+        sizes = self._sizes(op.operands[0])
+        if sizes is None or None in sizes:
+            return None
+        self.aliases.forget()
+        return numbers(op, [s for s in sizes if s is not None])
+
+    def size_int(self, op: ir.Operation) -> ir.Value | None:
+        sizes, dim = self._sizes(op.operands[0]), int_of(op.operands[1])
+        if not sizes or dim is None or not -len(sizes) <= dim < len(sizes):
+            return None
+        size = sizes[dim]
+        return None if size is None else number(op, size)
+
+    def item_of_size(self, op: ir.Operation) -> ir.Value | None:
+        made, dim = maker(op.operands[0], "torch.aten.size"), int_of(op.operands[1])
+        if made is None or dim is None or self.aliases.is_written(op.operands[0]):
+            return None
+        x = made.operands[0]
+        sizes = self._sizes(x)
+        if not sizes or not -len(sizes) <= dim < len(sizes):
+            return None
+        size = sizes[dim]
+        if size is not None:
+            return number(op, size)
+        return create(op, "torch.aten.size.int", [x, number(op, normalise_dim(dim, len(sizes)))], op.results[0].type)
+
+    def len_of_size(self, op: ir.Operation) -> ir.Value | None:
+        made = maker(op.operands[0], "torch.aten.size")
+        if made is None or self.aliases.is_written(op.operands[0]):
+            return None
+        sizes = self._sizes(made.operands[0])
+        if sizes is not None:
+            return number(op, len(sizes))
+        return create(op, "torch.aten.dim", [made.operands[0]], op.results[0].type)
+
+    def len_of_tensor(self, op: ir.Operation) -> ir.Value | None:
+        sizes = self._sizes(op.operands[0])
+        return None if not sizes or sizes[0] is None else number(op, sizes[0])
+
+    def dim(self, op: ir.Operation) -> ir.Value | None:
+        sizes = self._sizes(op.operands[0])
+        return None if sizes is None else number(op, len(sizes))
+
+    def numel(self, op: ir.Operation) -> ir.Value | None:
+        sizes = self._sizes(op.operands[0])
+        if sizes is None or None in sizes:
+            return None
+        count = 1
+        for size in sizes:
+            count *= size or 0
+        return number(op, count)
+
+    def dtype(self, op: ir.Operation) -> ir.Value | None:
+        _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
+        return None if dtype is None else number(op, dtype.code)
+
+    def is_floating_point(self, op: ir.Operation) -> ir.Value | None:
+        _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
+        return None if dtype is None else number(op, dtype.is_float)

@@ -1,0 +1,84 @@
+"""tierup-peephole-dict-idioms: dicts whose items are written down, and which nobody changes.
+
+    %d = torch.prim.DictConstruct keys(%a, %b : !torch.str, !torch.str) values(%x, %y : !torch.int, !torch.int) -> !torch.dict<str, int>
+    %v = torch.aten.__getitem__.Dict_str %d, %b : !torch.dict<str, int>, !torch.str -> !torch.int
+    %c = torch.aten.__contains__.str %d, %b : !torch.dict<str, int>, !torch.str -> !torch.bool
+
+becomes, when %a and %b are different constants,
+
+    %y for %v, and %c = torch.constant.bool true
+
+A key that is missing stays, with its KeyError. Dicts with equal keys stay, and those that anything but a lookup uses: with each item
+of a dict known, nothing else is left to do. Tier 0 has no dicts: a program that uses one runs once this pass has removed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting import Rule, create, maker, number, rewrite, str_of
+
+_LENGTH = "aten.len.Dict_str"  # the torch dialect has no op of that name
+_READS = frozenset({"torch.aten.__getitem__.Dict_str", "torch.aten.__contains__.str", "torch.aten.keys.str"})
+
+
+@register
+@dataclass(frozen=True)
+class PeepholeDictIdioms(Pass):
+    """Fold lookups in dicts that are written down."""
+
+    name = "tierup-peephole-dict-idioms"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        self.apply(func)
+
+    def apply(self, func: ir.Operation) -> bool:
+        """Rewrite; whether anything changed."""
+        rules: dict[str, Rule] = {
+            "torch.aten.__getitem__.Dict_str": _item, "torch.aten.__contains__.str": _contains, "torch.aten.keys.str": _keys,
+            "torch.operator": _length,
+        }  # fmt: skip
+        return rewrite(func, rules)
+
+
+def _items(value: ir.Value) -> Mapping[str, tuple[ir.Value, ir.Value]] | None:
+    """Key and value for each key of a dict that nobody changes."""
+    op = maker(value, "torch.prim.DictConstruct")
+    if op is None or not all(_only_reads(use.owner.operation) for use in value.uses):
+        return None
+    half = len(op.operands) // 2
+    keys, values = list(op.operands)[:half], list(op.operands)[half:]
+    names = [str_of(k) for k in keys]
+    known = {name: item for name, item in zip(names, zip(keys, values, strict=True), strict=True) if name is not None}
+    return known if len(known) == half else None  # fewer: two keys are equal, or one is not known
+
+
+def _only_reads(op: ir.Operation) -> bool:
+    return op.name in _READS or _is_length(op)
+
+
+def _is_length(op: ir.Operation) -> bool:
+    return op.name == "torch.operator" and ir.StringAttr(op.attributes["name"]).value == _LENGTH
+
+
+def _item(op: ir.Operation) -> ir.Value | None:
+    items, key = _items(op.operands[0]), str_of(op.operands[1])
+    return items[key][1] if items is not None and key is not None and key in items else None
+
+
+def _contains(op: ir.Operation) -> ir.Value | None:
+    items, key = _items(op.operands[0]), str_of(op.operands[1])
+    return None if items is None or key is None else number(op, key in items)
+
+
+def _keys(op: ir.Operation) -> ir.Value | None:
+    items = _items(op.operands[0])
+    return None if items is None else create(op, "torch.prim.ListConstruct", [key for key, _ in items.values()], op.results[0].type)
+
+
+def _length(op: ir.Operation) -> ir.Value | None:
+    items = _items(op.operands[0]) if _is_length(op) else None
+    return None if items is None else number(op, len(items))

@@ -1,0 +1,113 @@
+"""tierup-remove-list-mutation: lists that grow before anyone looks are made as they are to be.
+
+    %l = torch.prim.ListConstruct %a : (!torch.vtensor) -> !torch.list<vtensor>
+    %b = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    %0 = torch.aten.append.t %l, %b : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %1 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+
+becomes
+
+    %b = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    %l = torch.prim.ListConstruct %a, %b : (!torch.vtensor, !torch.vtensor) -> !torch.list<vtensor>
+    %1 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+
+`append`, `insert` at a constant index (which clamps, as Python's), assignment to a constant index in range. They must be the list's
+first uses and stand in its block: up to there nobody else knows the list, so no other alias need be looked for. A write at an
+index that only the run knows, or out of range, and every one after it, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tierup.dialect import torch_types
+from tierup.dialect.contracts import walk
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting import blocks, create, drop_unused, int_of
+
+_CONSTRUCT = "torch.prim.ListConstruct"
+_APPEND, _INSERT, _SET = "torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"
+
+
+@register
+@dataclass(frozen=True)
+class RemoveListMutation(Pass):
+    """Make lists with the items that are put into them right afterwards."""
+
+    name = "tierup-remove-list-mutation"
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        _rewrite(func)
+
+
+@dataclass
+class _Growing:
+    """A list that only writers have used so far, and what is in it after them."""
+
+    made: ir.Operation
+    items: list[ir.Value]
+    writers: list[ir.Operation] = field(default_factory=list)
+
+    @property
+    def element(self) -> str:
+        return torch_types.elements(str(self.made.results[0].type))[0]
+
+
+def _rewrite(op: ir.Operation) -> None:
+    for block in blocks(op):
+        growing: dict[ir.Value, _Growing] = {}
+        for view in list(block.operations):
+            inner = view.operation
+            _rewrite(inner)
+            if not _write(inner, growing):
+                for value in [v for v in dict.fromkeys(_uses(inner)) if v in growing]:
+                    _finish(growing.pop(value))
+            if inner.name == _CONSTRUCT:
+                growing[inner.results[0]] = _Growing(inner, list(inner.operands))
+        for found in growing.values():
+            _finish(found)
+
+
+def _uses(op: ir.Operation) -> Iterator[ir.Value]:
+    yield from op.operands
+    for inner in walk(op):
+        yield from inner.operands
+
+
+def _write(op: ir.Operation, growing: dict[ir.Value, _Growing]) -> bool:
+    """Note a write to a list that nobody else knows; whether the op is one."""
+    if op.name not in (_APPEND, _INSERT, _SET) or op.operands[0] not in growing:
+        return False
+    found, item = growing[op.operands[0]], list(op.operands)[-1]
+    if str(item.type) != found.element or item in growing:
+        return False  # an item that its type calls something else, or a list that others know from here on
+    if op.name != _APPEND:
+        index, length = int_of(op.operands[1]), len(found.items)
+        if index is None or (op.name == _SET and not -length <= index < length):
+            return False
+        if op.name == _SET:
+            found.items[index] = item
+        else:
+            found.items.insert(index, item)
+    else:
+        found.items.append(item)
+    found.writers.append(op)
+    for result in op.results:  # the list itself
+        result.replace_all_uses_with(op.operands[0])
+    return True
+
+
+def _finish(found: _Growing) -> None:
+    """One construction where the last write stood."""
+    if not found.writers:
+        return
+    last = found.writers[-1]
+    list_ = create(last, _CONSTRUCT, found.items, found.made.results[0].type)
+    unused = [v for op in found.writers for v in list(op.operands)[1:]]
+    for op in found.writers:
+        op.erase()
+    found.made.results[0].replace_all_uses_with(list_)
+    found.made.erase()
+    drop_unused(unused)
