@@ -1,7 +1,8 @@
 """Pipelines: passes of ours and of MLIR's in one sequence, nested as MLIR nests them, run on a module.
 
 Neighbouring passes of MLIR's run in one PassManager, which is kept with the context: a second run costs no parsing.
-Our passes are run by Python between them. The module is verified after each of ours, as MLIR does after each of its own.
+Our passes are run by Python between them. The module is verified after each of ours, as MLIR does after each of its own; a compile
+that cannot wait verifies once after each unbroken row of ours.
 """
 
 from __future__ import annotations
@@ -75,10 +76,14 @@ class Pipeline:
     def __str__(self) -> str:
         return f"builtin.module({','.join(map(str, self.steps))})"
 
-    def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True) -> None:
-        """Run all steps on `module` in place. Raises PassFailure; the module is then to be thrown away."""
+    def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True, verify_each: bool = True) -> None:
+        """Run all steps on `module` in place. Raises PassFailure; the module is then to be thrown away.
+
+        `verify_each=False`: not after every pass of ours, but before MLIR's passes see what they left, and at the end. That broken IR is
+        never run on holds as before; but the failure names the last pass of the row.
+        """
         with module.context, ir.Location.unknown():
-            _run("builtin.module", self.steps, module.operation, module, tuple(hooks), verify)
+            _run("builtin.module", self.steps, module.operation, module, tuple(hooks), verify, verify_each)
 
 
 @cache
@@ -155,9 +160,11 @@ def _check_mlir(element: Element, anchor: str) -> None:
     raise PipelineError(f"'{element}': {said}", element.at)
 
 
-def _run(anchor: str, steps: Sequence[Step], op: ir.Operation, module: ir.Module, hooks: tuple[Hook, ...], verify: bool) -> None:
+def _run(
+    anchor: str, steps: Sequence[Step], op: ir.Operation, module: ir.Module, hooks: tuple[Hook, ...], verify: bool, verify_each: bool
+) -> None:
     pending: list[str] = []
-    for step in steps:
+    for i, step in enumerate(steps):
         if _all_mlir(step) and not (hooks and isinstance(step, Nest)):
             pending.append(str(step))
             if hooks:  # one at a time, so that each is seen
@@ -165,10 +172,11 @@ def _run(anchor: str, steps: Sequence[Step], op: ir.Operation, module: ir.Module
             continue
         _manage(anchor, pending, op, hooks)
         if isinstance(step, OwnPass):
-            _own(step.instance, op, module, hooks, verify)
+            row_ends = not isinstance(steps[i + 1] if i + 1 < len(steps) else None, OwnPass)
+            _own(step.instance, op, module, hooks, verify and (verify_each or row_ends))
         elif isinstance(step, Nest):
             for child in _children(op, step.anchor):
-                _run(step.anchor, step.steps, child, module, hooks, verify)
+                _run(step.anchor, step.steps, child, module, hooks, verify, verify_each)
     _manage(anchor, pending, op, hooks)
 
 

@@ -161,3 +161,16 @@ def walk(root: ir.Operation) -> Iterator[ir.Operation]:
             for view in list(block.operations):
                 yield view.operation
                 yield from walk(view.operation)
+
+
+def walk_unfused(root: ir.Operation) -> list[ir.Operation]:
+    """Every op below `root` but those inside linalg ops, parents first: all places where an op of the torch dialect can be."""
+    found: list[ir.Operation] = []
+
+    def visit(view: ir.Operation) -> ir.WalkResult:
+        op = view.operation
+        found.append(op)
+        return ir.WalkResult.SKIP if op.name.startswith("linalg.") else ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]

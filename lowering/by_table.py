@@ -15,7 +15,7 @@ def lower(function: ir.Operation, table: Mapping[str, Lowering]) -> None:
     """Replace every torch op of the function that the table has. One that raises NotHandled stays: another pass may have it, or
     tierup-verify-lowered names it."""
     load_casts(function.context)
-    for op in list(b.walk(function)):
+    for op in b.walk_unfused(function):
         lowering = table.get(op.name.removeprefix("torch."))
         if lowering is None or PROMOTION in op.attributes:
             continue

@@ -78,13 +78,12 @@ class Run:
             both = views | self.used.get(root, set())
             if (root in written or root in self.written) and (len(both) > 1 or root in across or root in self.across):
                 return True
-        # two allocations lie apart, so of any two bases one must be a suspect
+        # two allocations lie apart, so of any two bases one must be a suspect; pairs that were there before were looked at then
         suspects = {root for root in used if not is_allocation(root)}
-        for root in used:
-            others = {*self.suspects, *suspects} if is_allocation(root) else {*self.used, *used}
-            read_only = not {root, *others} & {*written, *self.written}
-            if not read_only and any(_clash(root, other, written | self.written) for other in others):
-                return True
+        for root in (used.keys() - self.used.keys()) | (written - self.written):
+            for others in (self.suspects, suspects) if is_allocation(root) else (self.used, used):
+                if any(_clash(root, other, self.written, written) for other in others):
+                    return True
         return False
 
     def passes(self, op: ir.Operation) -> bool:
@@ -100,9 +99,9 @@ class Run:
         return sum(m.op.name == "linalg.generic" for m in self.members) > 1 and any("reduction" in m.iterators for m in self.members)
 
 
-def _clash(root: ir.Value, other: ir.Value, written: set[ir.Value]) -> bool:
+def _clash(root: ir.Value, other: ir.Value, *written: set[ir.Value]) -> bool:
     """Whether two bases may be the same memory, and one of them is written."""
-    return root != other and (root in written or other in written) and may_alias(root, other)
+    return root != other and any(root in w or other in w for w in written) and may_alias(root, other)
 
 
 def runs(block: ir.Block) -> Iterator[Run]:

@@ -31,7 +31,7 @@ class LowerControlFlow(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
-        for op in reversed(list(b.walk(function))):  # inner ones first: their bodies move
+        for op in reversed(b.walk_unfused(function)):  # inner ones first: their bodies move
             if op.name not in ("torch.prim.If", "torch.prim.Loop"):
                 continue
             with op.location:

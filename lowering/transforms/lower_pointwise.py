@@ -42,7 +42,7 @@ class LowerPointwise(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
-        for op in list(b.walk(function)):
+        for op in b.walk_unfused(function):
             name = op.name.removeprefix("torch.")
             if op.name.startswith("torch.") and PROMOTION not in op.attributes and pointwise.handles(name):
                 try:

@@ -33,7 +33,7 @@ class LowerScalars(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
-        for op in list(b.walk(function)):
+        for op in b.walk_unfused(function):
             name = op.name.removeprefix("torch.")
             lower = _lowering(name)
             if lower is None or str(op.results[0].type) not in _KINDS:

@@ -160,6 +160,14 @@ def test_what_a_pass_leaves_broken_is_found_after_it(log: list[str]) -> None:
     assert len(log) == 2
 
 
+@pytest.mark.parametrize("text", ["tierup-test-break,tierup-test-note", "tierup-test-break,tierup-test-note,cse"])
+def test_verified_once_a_row_mlir_never_sees_what_is_broken(log: list[str], text: str) -> None:
+    with pytest.raises(PassFailure, match="has no attribute 'run'") as caught:
+        registry.parse(text).run(parse_module(TWO), verify_each=False)
+    assert caught.value.pass_name == "tierup-test-note"
+    assert len(log) == 2
+
+
 def test_hooks_see_every_pass_and_its_op(log: list[str]) -> None:
     seen: list[str] = []
 
