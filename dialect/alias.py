@@ -17,6 +17,7 @@ branches and loops. On a functional graph (`tierup-functionalize`) nothing has a
     aliases.is_safe_to_replace(old, new)    may all uses of old become uses of new, which holds an equal value, as far as memory goes?
                                        No when either is written, when two outputs would become one object (or share memory that they
                                        do not share), when an output would become an argument, or rounds of a loop would share one
+    aliases.replace(old, new)          do so, if it is safe; False: nothing was replaced
     aliases.returned(value)            whether the caller gets it, a view of it, or a container of it
     aliases.can_move_before(op, point) aliases.can_move_after(op, point)     may op go there, with all that must travel along?
     aliases.move_before(op, point)     aliases.move_after(op, point)         go there if so, in order; False: nothing was moved
@@ -27,7 +28,7 @@ flow-insensitive: a write anywhere counts. `op` and `point` of a move stand in o
 which one writes what the other reads or writes, of observable effects (raising on purpose, unknown ops, calls that have some), and of
 those against what may leave the function (guards, ops that raise for some values, bailouts). Two ops that may both raise may swap.
 
-Moving ops, replacing values by others that are safe, and erasing ops keep an analysis valid; for new ops make a new one.
+`move_*`, `replace` and erasing ops keep an analysis valid. For new ops, and after replacing values by other means, make a new one.
 Cost: about 40 us an op; a question costs a set intersection.
 """
 
@@ -83,7 +84,9 @@ class AliasAnalysis:
         for i, op in enumerate(inner_ops(func)):
             for location in self.effects(op).writes if not len(op.regions) or not is_known(op) else ():
                 self._writers.setdefault(location, {})[i] = op
-        self._returned = self._flows_out(func)
+        self._sources: dict[ir.Value, set[ir.Value]] = {}  # what a value may be, view or contain
+        self._returned: set[ir.Value] = set()
+        self._hand_out(v for v in self._flows(func) if self.is_memory(v))
         outputs = [v for op in inner_ops(func) if op.name == "func.return" for v in op.operands]
         self._outputs = reachable(loc for v in outputs for loc in self.points_to.reach(v))
 
@@ -141,6 +144,19 @@ class AliasAnalysis:
         if self.returned(new) or any((loc.outside or loc in self._outputs) and loc not in before for loc in after):
             return False
         return before == after or not _loops(old) - _loops(new)  # else the rounds of a loop would hand out one object
+
+    def replace(self, old: ir.Value, new: ir.Value) -> bool:
+        """Make uses of `old` uses of `new` if that is safe; whether it was."""
+        if not self.is_safe_to_replace(old, new):
+            return False
+        old.replace_all_uses_with(new)
+        if self.is_memory(old) and self.is_memory(new):
+            self.points_to.replaced(old, new)
+            self._sources.setdefault(old, set()).add(new)
+            if self.returned(old):
+                self._outputs |= self.points_to.reach(new)
+                self._hand_out([new])
+        return True
 
     # --- moving ---
 
@@ -235,39 +251,35 @@ class AliasAnalysis:
 
     # --- what the caller gets ---
 
-    def _flows_out(self, func: ir.Operation) -> set[ir.Value]:
-        """The values that are, contain, or are viewed by what is returned, or put into containers of the caller: backwards over the ops
-        that hand memory on."""
-        sources: dict[ir.Value, set[ir.Value]] = {}
-        pending: list[ir.Value] = []
+    def _flows(self, func: ir.Operation) -> list[ir.Value]:
+        """Fill in which values hand memory on to which; what leaves the function, as a result or into a container of the caller."""
+        out: list[ir.Value] = []
         stored: dict[Location, set[ir.Value]] = {}
-        holders: dict[Location, set[ir.Value]] = {}
         for op in inner_ops(func):
-            if op.name == "func.return":
-                pending += op.operands
-            elif op.name in p.LIST_WRITES:
+            if op.name == "func.return" or (op.name != "func.func" and not is_known(op)):  # who nobody knows may keep them
+                out += op.operands
+            elif op.name in p.LIST_WRITES and self.is_memory(op.operands[p.LIST_WRITES[op.name]]):
                 for location in self.points_to.of(op.operands[0]):
                     stored.setdefault(location, set()).add(op.operands[p.LIST_WRITES[op.name]])
-            elif not is_known(op) and op.name != "func.func":
-                pending += op.operands  # it may keep them
             for source, target in _handed_on(op):
                 if self.is_memory(source) and self.is_memory(target):
-                    sources.setdefault(target, set()).add(source)
-        for value, locations in self.points_to.values.items():
-            for location in locations & stored.keys():
-                holders.setdefault(location, set()).add(value)
+                    self._sources.setdefault(target, set()).add(source)
         for location, items in stored.items():
             if location.outside:
-                pending += items
-            for holder in holders.get(location, ()):
-                sources.setdefault(holder, set()).update(items)
-        found: set[ir.Value] = set()
+                out += items
+        for value, locations in self.points_to.values.items() if stored else ():
+            for location in locations & stored.keys():
+                self._sources.setdefault(value, set()).update(stored[location])
+        return out
+
+    def _hand_out(self, values: Iterable[ir.Value]) -> None:
+        """Note that the caller gets these. They may hand on values that are gone since, so none of them is looked into here."""
+        pending = list(values)
         while pending:
             value = pending.pop()
-            if value not in found and self.is_memory(value):
-                found.add(value)
-                pending += sources.get(value, ())
-        return found
+            if value not in self._returned:
+                self._returned.add(value)
+                pending += self._sources.get(value, ())
 
 
 def _handed_on(op: ir.Operation) -> Iterator[tuple[ir.Value, ir.Value]]:

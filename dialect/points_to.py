@@ -93,6 +93,7 @@ class PointsTo:
         self.caller_containers = Location(Holds.CONTAINER)
         self.caller_containers.contents |= {self.caller_containers}
         self._fresh: dict[tuple[ir.Value, Holds], Location] = {}
+        self._others: dict[Location, set[Location]] = {}  # what else it may be since `replaced`
         self._holds: dict[ir.Type, Holds] = {}
         self._changed = True
         body = func.regions[0].blocks[0]
@@ -106,11 +107,27 @@ class PointsTo:
 
     def of(self, value: ir.Value) -> Locations:
         """What the value itself may be."""
-        return frozenset(self.values.get(value, NOWHERE))
+        found = self.values.get(value, NOWHERE)
+        return frozenset(self._with_others(found) if self._others else found)
 
     def reach(self, value: ir.Value) -> Locations:
         """What the value may be and, for a container, all that is in it."""
-        return reachable(self.values.get(value, NOWHERE))
+        found = reachable(self.values.get(value, NOWHERE))
+        return reachable(self._with_others(found)) if self._others else found
+
+    def replaced(self, old: ir.Value, new: ir.Value) -> None:
+        """Uses of `old` have become uses of `new`: whatever may be the one may now be the other."""
+        after = self.of(new)
+        for location in self.of(old) - after:
+            self._others.setdefault(location, set()).update(after)
+
+    def _with_others(self, found: Iterable[Location]) -> set[Location]:
+        seen, pending = set(found), list(found)
+        while pending:
+            new = self._others.get(pending.pop(), NOWHERE) - seen
+            seen |= new
+            pending += new
+        return seen
 
     def holds(self, type_: ir.Type) -> Holds:
         found = self._holds.get(type_)

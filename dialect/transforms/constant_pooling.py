@@ -1,0 +1,100 @@
+"""tierup-constant-pooling: every constant once, at the start of the function.
+
+    %0 = torch.prim.If %c -> (!torch.int) {
+      %1 = torch.constant.int 1
+      torch.prim.If.yield %1 : !torch.int
+    } else {
+      %2 = torch.constant.int 1
+      %3 = torch.aten.add.int %2, %n : ...
+      torch.prim.If.yield %3 : !torch.int
+    }
+
+becomes
+
+    %1 = torch.constant.int 1
+    %0 = torch.prim.If %c -> (!torch.int) {
+      torch.prim.If.yield %1 : !torch.int
+    } else {
+      %3 = torch.aten.add.int %1, %n : ...
+      torch.prim.If.yield %3 : !torch.int
+    }
+
+Constants stand in the order in which they were met; those of a group, which sees nothing from outside, at the start of its body. Equal are
+those of one type and the same bits: 1 and true, 0.0 and -0.0, a tensor of 2.0 and one of 2 stay apart. Two tensor literals of which the
+caller gets both stay two objects. A `torch.tensor.literal` is no constant: it makes a new tensor, which may be written, each time.
+
+MLIR's `canonicalize` hoists and merges constants too, but drops unused ops, with the exceptions that they raise, and `tierup.promotion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.contracts import function_names
+from tierup.dialect.mlir import ir
+from tierup.dialect.passes import functions
+from tierup.dialect.points_to import BODIES
+from tierup.dialect.registry import Pass, register
+
+
+@register
+@dataclass(frozen=True)
+class ConstantPooling(Pass):
+    """Hoist constants to the start of the function and merge equal ones."""
+
+    name = "tierup-constant-pooling"
+
+    def run(self, module: ir.Module) -> None:
+        names = function_names(module)
+        for function in functions(module.operation):
+            pool_constants(function, AliasAnalysis(function, names))
+
+
+def pool_constants(func: ir.Operation, aliases: AliasAnalysis) -> None:
+    """Pool the constants of one function. `aliases` is that function's, and stays valid."""
+    for block in _scopes(func.regions[0].blocks[0]):
+        _pool(block, aliases)
+
+
+def is_constant(op: ir.Operation) -> bool:
+    return op.name.startswith("torch.constant.") or op.name == "torch.vtensor.literal"
+
+
+def _pool(block: ir.Block, aliases: AliasAnalysis) -> None:
+    found = list(_constants(block))
+    start = next(view.operation for view in block.operations if not is_constant(view.operation))
+    pool: dict[object, ir.Value] = {}
+    for op in found:
+        key = (op.name, op.results[0].type, tuple((name, op.attributes[name]) for name in op.attributes))
+        known = pool.get(key)
+        if known is not None and aliases.replace(op.results[0], known):
+            op.erase()
+        else:
+            pool.setdefault(key, op.results[0])
+            op.move_before(start)
+
+
+def _constants(block: ir.Block) -> Iterator[ir.Operation]:
+    """The constants of a block and of the regions in it that see its values, in order."""
+    for view in list(block.operations):
+        op = view.operation
+        if is_constant(op):
+            yield op
+        elif op.name not in BODIES:
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _constants(inner)
+
+
+def _scopes(block: ir.Block) -> Iterator[ir.Block]:
+    """The block, and the bodies inside it that see only their arguments."""
+    yield block
+    for view in list(block.operations):
+        for region in view.operation.regions:
+            for inner in region.blocks:
+                bodies = _scopes(inner)
+                if view.operation.name not in BODIES:
+                    next(bodies)
+                yield from bodies
