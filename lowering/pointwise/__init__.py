@@ -30,7 +30,7 @@ def formulas() -> dict[str, Formula]:
 @cache
 def recipes() -> dict[str, Recipe]:
     """The recipes of ops that type their operands in ways of their own."""
-    return {**selection.RECIPES, **arithmetic.RECIPES}
+    return {**selection.RECIPES, **arithmetic.RECIPES, **comparison.RECIPES}
 
 
 def handles(name: str) -> bool:

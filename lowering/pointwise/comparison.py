@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
-from tierup.lowering.pointwise.formula import Formula, Parameter
+from tierup.lowering.pointwise.context import Context, NotHandled, opmath
+from tierup.lowering.pointwise.formula import Formula, Recipe
 from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, isnan, select
 
 
@@ -61,17 +62,28 @@ def signbit(x: Scalar) -> Scalar:
     return constant(1.0, x.dtype).call("math.copysign", x) < 0
 
 
-def isclose(x: Scalar, y: Scalar, rtol: Parameter = 1e-5, atol: Parameter = 1e-8, equal_nan: Parameter = False) -> Scalar:
+def isclose(c: Context) -> Scalar:
+    """|x - y| <= atol + |rtol*y|, each step rounded to the dtype as tier 0's ops round."""
+    x, y = c.own(0), c.own(1)
+    rtol, atol, equal_nan = (c.parameter(i) if i < len(c) else default for i, default in ((2, 1e-5), (3, 1e-8), (4, False)))
+    if isinstance(equal_nan, Scalar):
+        raise NotHandled
     close = x.equals(y)
+    if type(rtol) is float and type(atol) is float and not (rtol or atol):
+        return close | (isnan(x) & isnan(y)) if x.is_float and equal_nan is True else close
     if not x.is_float:
-        if type(rtol) is float and type(atol) is float and not (rtol or atol):
-            return close
         x, y = (v.cast(dtypes.i64).cast(dtypes.f32) if v.is_bool else v.cast(dtypes.f32) for v in (x, y))
     elif equal_nan is True:
         close = close | (isnan(x) & isnan(y))
-    error = absolute(x - y)
-    finite = error.differs(math.inf) & error.equals(error) & absolute(y).differs(math.inf)
-    return close | (finite & (error <= absolute(x.like(rtol) * y) + atol))
+    common, compute = x.dtype, opmath(x.dtype)
+
+    def step(v: Scalar) -> Scalar:
+        return v.cast(common).cast(compute)
+
+    x, y = x.cast(compute), y.cast(compute)
+    error = absolute(step(x - y))
+    allowed = step(absolute(step(y * rtol)) + step(y.like(atol)))
+    return close | ((error < math.inf) & (error <= allowed))
 
 
 FORMULAS: dict[str, Formula] = {
@@ -80,7 +92,8 @@ FORMULAS: dict[str, Formula] = {
     "aten.logical_or": logical_or,
     "aten.logical_xor": logical_xor,
     "aten.logical_not": logical_not,
-    **{name: (lambda x, y: x & y) for name in ("aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor", "aten.__and__.Scalar")},
+    **{name: (lambda x, y: x & y) 
+       for name in ("aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor", "aten.__and__.Scalar")},
     **{name: (lambda x, y: x | y) for name in ("aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor")},
     **{name: (lambda x, y: x ^ y) for name in ("aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar")},
     "aten.bitwise_not": lambda x: ~x,
@@ -92,5 +105,6 @@ FORMULAS: dict[str, Formula] = {
     "aten.isposinf": _of_float(lambda x: x.equals(math.inf), False),
     "aten.isneginf": _of_float(lambda x: x.equals(-math.inf), False),
     "aten.signbit": signbit,
-    "aten.isclose": isclose,
 }  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {"aten.isclose": isclose}

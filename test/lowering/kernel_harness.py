@@ -181,6 +181,8 @@ def _scalar(bits: int, kind: str) -> Any:
 def _view(base: np.ndarray, spec: abi.ResultSpec, sizes: dict[str, int]) -> np.ndarray:
     """numpy's own as_strided, from the described offset."""
     shape = tuple(_number(d, sizes) for d in spec.sizes)
+    if 0 in shape:
+        return np.zeros(shape, base.dtype)
     strides = tuple(_number(d, sizes) * base.itemsize for d in spec.strides)
     offset = _number(spec.offset, sizes) * base.itemsize
     low = sum(min((n - 1) * s, 0) for n, s in zip(base.shape, base.strides, strict=True))
