@@ -92,7 +92,7 @@ FORMULAS: dict[str, Formula] = {
     "aten.logical_or": logical_or,
     "aten.logical_xor": logical_xor,
     "aten.logical_not": logical_not,
-    **{name: (lambda x, y: x & y) 
+    **{name: (lambda x, y: x & y)
        for name in ("aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor", "aten.__and__.Scalar")},
     **{name: (lambda x, y: x | y) for name in ("aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor")},
     **{name: (lambda x, y: x ^ y) for name in ("aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar")},
