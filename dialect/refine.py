@@ -190,7 +190,7 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
         _match(op, 1, [r.type for r in op.parent.operation.results])
     elif op.name == "torch.prim.Loop":
         _match(op, 2, [r.type for r in op.results])
-    elif op.name == "tierup.yield" and op.parent.operation.name in ("tierup.fusion_group", "tierup.fallback"):
+    elif op.name == "tierup.yield" and op.block.region == op.parent.operation.regions[0]:  # not the yield of a backward region
         _match(op, 0, [r.type for r in op.parent.operation.results])
     elif op.name in ("tierup.fusion_group", "tierup.fallback"):
         _match(op, 0, [a.type for a in op.regions[0].blocks[0].arguments])

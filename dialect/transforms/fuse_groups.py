@@ -35,11 +35,12 @@ from tierup.dialect import diagnostics, regions, symbols
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.dims import Dim, Expr, symbol
 from tierup.dialect.dims import symbols as dim_symbols
-from tierup.dialect.grouping import external_operands, is_boundary, plan
+from tierup.dialect.group_building import build, drop_unused
+from tierup.dialect.grouping import plan
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.nativeness import Nativeness, is_copied
-from tierup.dialect.ops import fusion_group, yield_
+from tierup.dialect.nativeness import Nativeness
+from tierup.dialect.ops import fusion_group
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.dialect.values import Tensor
 
@@ -81,8 +82,9 @@ class FuseGroups(Pass):
                 for op in item if isinstance(item, list) else [item]:
                     op.move_before(terminator)
         for members in found.groups if found is not None else []:
-            group = _build(block, members, inference)
-            _drop_unused(block, inference)
+            group, inputs = build(block, members, inference, fusion_group)
+            _bind_sizes(group.regions[0].blocks[0], inputs, inference)
+            drop_unused(block, inference)
             if not _is_typed_alone(group):
                 diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
                 regions.inline(group)
@@ -91,82 +93,6 @@ class FuseGroups(Pass):
             if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
                 for region in view.operation.regions:
                     self._block(region.blocks[0], inference, native, refused)
-
-
-def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -> ir.Operation:
-    """Move ops that stand side by side into a new group in their place."""
-    inside = set(members)
-    inputs = _inputs(block, members, inside)
-    outputs = [r for op in members for r in op.results if is_boundary(r.type) and _is_used_outside(r, inside, block)]
-    last = members[-1]
-    group = fusion_group(inputs, [v.type for v in outputs], loc=members[0].location, ip=ir.InsertionPoint.after(last))
-    body = group.regions[0].blocks[0]
-    for result, value in zip(group.results, outputs, strict=True):
-        inference.values[result] = inference[value]  # an input of later groups, perhaps
-        for use in [use for use in value.uses if regions.top_level(use.owner.operation, block) not in inside]:
-            use.owner.operation.operands[use.operand_number] = result
-    for op in members:
-        body.append(op)
-    yield_(outputs, loc=last.location, ip=ir.InsertionPoint(body))
-    _take_inside(body, dict(zip(inputs, body.arguments, strict=True)))
-    _bind_sizes(body, inputs, inference)
-    return group
-
-
-def _inputs(block: ir.Block, members: list[ir.Operation], inside: set[ir.Operation]) -> list[ir.Value]:
-    """The values that members read from outside, also through what is copied, in the order of their first use."""
-    found: dict[ir.Value, None] = {}
-    stack = [v for op in members for v in external_operands(op)][::-1]
-    while stack:
-        value = stack.pop()
-        definer = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if definer is not None and is_copied(definer):
-            stack.extend(reversed(list(definer.operands)))
-        elif definer is None or definer not in inside:
-            found[value] = None
-    return list(found)
-
-
-def _is_used_outside(value: ir.Value, inside: set[ir.Operation], block: ir.Block) -> bool:
-    return any(not _only_members_use(use.owner.operation, inside, block) for use in value.uses)
-
-
-def _only_members_use(user: ir.Operation, inside: set[ir.Operation], block: ir.Block) -> bool:
-    top = regions.top_level(user, block)
-    if top in inside:
-        return True
-    if top is None or top != user or not is_copied(user):
-        return False
-    return all(_only_members_use(use.owner.operation, inside, block) for r in user.results for use in r.uses)
-
-
-def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
-    """Make the body isolated: it reads the block arguments in `mapping`, and copies of constants and lists."""
-
-    def taken(value: ir.Value, before: ir.Operation) -> ir.Value:
-        owner = value.owner
-        if value in mapping:
-            return mapping[value]
-        if isinstance(owner, ir.Block) or not is_copied(owner.operation) or regions.top_level(owner.operation, body) is not None:
-            return value
-        op = owner.operation
-        if op.name == "torch.derefine":
-            mapping[value] = taken(op.operands[0], before)
-            return mapping[value]
-        operands = [taken(v, before) for v in op.operands]
-        copy = op.clone(ir.InsertionPoint(before)).operation
-        for i, operand in enumerate(operands):
-            copy.operands[i] = operand
-        mapping[value] = copy.results[0]
-        return copy.results[0]
-
-    for view in list(body.operations):
-        top = view.operation
-        for op in (top, *walk(top)):
-            for i, operand in enumerate(list(op.operands)):
-                new = taken(operand, top)
-                if new != operand:
-                    op.operands[i] = new
 
 
 def _bind_sizes(body: ir.Block, inputs: list[ir.Value], inference: Inference) -> None:
@@ -186,16 +112,6 @@ def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
     if dim == symbol(text):
         return text
     return next(n for i in range(len(names) + len(taken) + 1) if (n := f"g{i}") not in taken and n not in names.values())
-
-
-def _drop_unused(block: ir.Block, inference: Inference) -> None:
-    """Constants and lists that only groups used."""
-    for view in reversed(list(block.operations)):
-        op = view.operation
-        if is_copied(op) and not any(True for r in op.results for _ in r.uses):
-            for result in op.results:
-                inference.values.pop(result, None)  # a value made later may take its address
-            op.erase()
 
 
 def _is_typed_alone(group: ir.Operation) -> bool:
