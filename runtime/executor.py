@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from tierup.runtime.dispatch import DispatchTable, make_table
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.options import Options, current
+from tierup.runtime.options import Options, Overrides
 from tierup.runtime.regions import Regions, Split
 from tierup.runtime.signature import Signature, Unsupported, describe_specs, signature_of
 from tierup.runtime.stats import Stats
@@ -76,7 +76,7 @@ class Executor:
     split further.
     """
 
-    def __init__(self, program: Program, overrides: Mapping[str, Any], direct: DirectTable | None = None, *, is_region: bool = False) -> None:
+    def __init__(self, program: Program, overrides: Overrides, direct: DirectTable | None = None, *, is_region: bool = False) -> None:
         self.program = program
         self._overrides = overrides
         self._direct = direct
@@ -90,6 +90,7 @@ class Executor:
         self._log = SpeculationLog()
         self.versions: list[Version] = []
         self._tables: dict[str, DispatchTable] = {}
+        self._callables: dict[str, Callable[..., Any]] = {}
         self._cutting: set[object] = set()
         self._retired_direct_hits = self._direct_failures = self._split_failures = 0
         self._counts = dict.fromkeys(("misses", "profiled_runs", "interpreted", "compiles"), 0)
@@ -113,13 +114,16 @@ class Executor:
 
     def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of one call with flat arguments."""
-        options = current(self._overrides)
+        options = self._overrides.current()
         if not options.optimize:
             return self._interpret(flat, Reason.OPTIMIZE_OFF)
         if not self.versions:
             return self._miss(*flat)
-        table: tuple[Any, ...] = self._table(options.entry)(*flat)
-        return table
+        run = self._callables.get(options.entry)
+        if run is None:
+            run = self._callables[options.entry] = self._table(options.entry).callable()
+        results: tuple[Any, ...] = run(*flat)
+        return results
 
     def _table(self, entry: str) -> DispatchTable:
         table = self._tables.get(entry)
@@ -135,7 +139,7 @@ class Executor:
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
         """No version fits: record, and maybe compile one."""
-        options = current(self._overrides)
+        options = self._overrides.current()
         if getattr(self._local, "retrying", False):
             return self._interpret(flat, Reason.SITE_GIVEN_UP)
         try:

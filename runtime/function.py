@@ -19,7 +19,6 @@ from tierup.runtime.direct import Convention, DirectTable, convention
 from tierup.runtime.executor import Executor, Program, Version
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
-from tierup.runtime.options import current
 from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
 from tierup.runtime.trees import CallShape, OutputTree, unflatten
@@ -78,8 +77,6 @@ class Function:
         wrapped: Callable[..., Any] | None = None,
     ) -> None:
         """`build` makes the graph for a call's structure, `uncalled` the one to show before there was a call."""
-        options_module.check_names(overrides)
-        current(overrides)  # an option of a wrong type is an error here, not at the first call
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
             self.__tierup_function__ = wrapped
@@ -87,7 +84,8 @@ class Function:
         self._signature = signature
         self._build = build
         self._uncalled = uncalled
-        self._overrides = dict(overrides)
+        self._overrides = options_module.Overrides(overrides)
+        self._positional = _positional(signature)
         self._variants: dict[CallShape, list[Variant]] = {}
         self._tables: dict[object, DirectTable] = {}
         self._direct_class: type[Function] | None = None
@@ -114,6 +112,8 @@ class Function:
         return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        if self._positional is not None and not kwargs and len(args) == len(self._positional):
+            return dict(zip(self._positional, args, strict=True))
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as e:
@@ -133,7 +133,7 @@ class Function:
     def _direct_table(self, shape: CallShape, built: Built) -> DirectTable | None:
         """The table that takes calls of this shape without Python. Only the first convention gets the user-facing entry."""
         made_for = convention(shape, built.output, built.hidden, built.constants)
-        if made_for is None or current(self._overrides).entry != "native":
+        if made_for is None or self._overrides.current().entry != "native":
             return None
         if any(kind in (p.kind for p in self._signature.parameters.values()) for kind in _NOT_POSITIONAL):
             return None
@@ -217,6 +217,12 @@ class Function:
 
 STAGES = ("profiled", "guarded", "specialized", "linalg", "buffers", "loops", "llvm", "asm")
 _NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _positional(signature: inspect.Signature) -> tuple[str, ...] | None:
+    """The names of all parameters, None when some cannot be given by position."""
+    plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values())
+    return tuple(signature.parameters) if plain else None
 
 
 def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:

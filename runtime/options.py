@@ -95,10 +95,27 @@ def _strategy(value: object) -> Strategy:
 _current: contextvars.ContextVar[Options] = contextvars.ContextVar("tierup_options", default=Options())
 
 
-def current(overrides: Mapping[str, Any] | None = None) -> Options:
-    """The options in force here, with a function's own on top."""
-    options = _current.get()
-    return replace(options, **overrides) if overrides else options
+def current() -> Options:
+    """The options in force here."""
+    return _current.get()
+
+
+class Overrides:
+    """A function's own options, which win over those in force where it is called. Raises TypeError or ValueError for a wrong name or value."""
+
+    def __init__(self, changes: Mapping[str, Any]) -> None:
+        check_names(changes)
+        self._changes = dict(changes)
+        base = _current.get()
+        self._merged = (base, replace(base, **self._changes))
+
+    def current(self) -> Options:
+        """The options in force here, with these on top."""
+        base, merged = self._merged  # one read: another thread may put in its own
+        if base is not (now := _current.get()):
+            merged = replace(now, **self._changes)
+            self._merged = (now, merged)
+        return merged
 
 
 def check_names(names: Mapping[str, Any]) -> None:

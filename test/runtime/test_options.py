@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tierup.runtime.options import Options, current, options, table
+from tierup.runtime.options import Options, Overrides, current, options, table
 
 
 def test_a_block_changes_options_and_restores_them():
@@ -32,7 +32,7 @@ def test_a_block_is_not_seen_by_another_thread():
 
 def test_a_functions_own_options_win():
     with options(max_versions=2):
-        assert current({"max_versions": 5}).max_versions == 5
+        assert Overrides({"max_versions": 5}).current().max_versions == 5
 
 
 @pytest.mark.parametrize(
