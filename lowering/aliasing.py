@@ -28,6 +28,11 @@ def is_allocation(buffer: ir.Value) -> bool:
     return made is not None and made.name in ALLOCATIONS
 
 
+def stands_alone(root: ir.Value) -> bool:
+    """Whether a base is an allocation or an argument of an entry: any two of these lie apart."""
+    return is_allocation(root) or (_kind(root) == "argument" and RESULT_KINDS in root.owner.owner.attributes)
+
+
 def may_alias(x: ir.Value, y: ir.Value) -> bool:
     """Whether two bases may share memory.
 

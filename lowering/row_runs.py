@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, is_allocation, may_alias
+from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias, stands_alone
 
 OPS = ("linalg.generic", "linalg.fill", "memref.copy")
 _PURE = (*ALLOCATIONS, "memref.dim", *(v for v in VIEWS if v != "memref.reshape"))  # and all of arith; reshape reads memory
@@ -47,7 +47,7 @@ class Run:
     used: dict[ir.Value, set[ir.Value]] = field(default_factory=dict)  # base -> the views of it that members use
     written: set[ir.Value] = field(default_factory=set)  # bases
     across: set[ir.Value] = field(default_factory=set)  # bases of what is not read row by row
-    suspects: set[ir.Value] = field(default_factory=set)  # bases that are no allocations: what may share memory with others
+    suspects: set[ir.Value] = field(default_factory=set)  # bases that may share memory with others, seen or not
 
     def __bool__(self) -> bool:
         return bool(self.members)
@@ -70,7 +70,7 @@ class Run:
             self.used.setdefault(root, set()).update(views)
         self.written |= written
         self.across |= across
-        self.suspects |= {root for root in used if not is_allocation(root)}
+        self.suspects |= {root for root in used if not stands_alone(root)}
         return True
 
     def _conflicts(self, used: dict[ir.Value, set[ir.Value]], written: set[ir.Value], across: set[ir.Value]) -> bool:
@@ -78,10 +78,10 @@ class Run:
             both = views | self.used.get(root, set())
             if (root in written or root in self.written) and (len(both) > 1 or root in across or root in self.across):
                 return True
-        # two allocations lie apart, so of any two bases one must be a suspect; pairs that were there before were looked at then
-        suspects = {root for root in used if not is_allocation(root)}
+        # of two bases that share memory one is a suspect; pairs that were there before were looked at then
+        suspects = {root for root in used if not stands_alone(root)}
         for root in (used.keys() - self.used.keys()) | (written - self.written):
-            for others in (self.suspects, suspects) if is_allocation(root) else (self.used, used):
+            for others in (self.suspects, suspects) if stands_alone(root) else (self.used, used):
                 if any(_clash(root, other, self.written, written) for other in others):
                     return True
         return False
