@@ -8,7 +8,8 @@ becomes
 Here, on tensors, and last: once there are buffers, CSE shares fills, and a product that must start from zero would start from
 what another one left; and before this no pass may rewrite a product that is not the sum of its operand and the products (folding
 unit dims makes a linalg.generic of it, without the attribute). What is not folded here stays right: it adds to zeros. Only products
-that tierup-products-to-blas takes over are marked, because to all other passes a product adds to what its buffer holds.
+that tierup-products-to-blas takes over are marked, because to all other passes a product adds to what its buffer holds. A product over
+no elements (a size that is known to be 0) keeps its zeros: MLIR erases it from buffers as an op that does nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +33,16 @@ class OverwriteProducts(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for product in [op for op in b.walk(function) if is_blas_product(op)]:
             fill = b.defining_op(product.operands[2])
-            if fill is None or not _fills_with_zero(fill):
+            if fill is None or not _fills_with_zero(fill) or _is_empty(product):
                 continue
             product.operands[2] = list(fill.operands)[-1]
             product.attributes[OVERWRITES] = ir.UnitAttr.get()
             if not len(list(fill.results[0].uses)):
                 fill.erase()
+
+
+def _is_empty(product: ir.Operation) -> bool:
+    return any(0 in b.shape_of(v.type) for v in product.operands)
 
 
 def _fills_with_zero(op: ir.Operation) -> bool:

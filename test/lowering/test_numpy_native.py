@@ -173,3 +173,13 @@ def test_writes_where_a_mask_is_true() -> None:
             compiled(arguments[0].copy(), *arguments[1:])
         the_same(compiled(arguments[0].copy(), *arguments[1:]), want)
         assert compiled.stats().hits, compiled.explain()
+
+
+def test_a_product_over_no_elements_is_zeros() -> None:
+    def product(x, w):
+        return x @ w
+
+    empty = np.ones((20, 0), np.float32), np.ones((0, 30), np.float32)
+    dirty = [np.full((20, 30), 7, np.float32) for _ in range(100)]  # what a result that nobody writes would show
+    del dirty
+    the_same(natively(product, empty)[0], np.zeros((20, 30), np.float32))

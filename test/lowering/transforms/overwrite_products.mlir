@@ -110,6 +110,25 @@ func.func @no_blas_for_it(%h: tensor<4x8xf16>, %k: tensor<8x16xf16>, %x: tensor<
 }
 
 // -----
+// Products over no elements are erased from buffers, so the zeros stay.
+// CHECK-LABEL: func.func @over_nothing
+// CHECK-COUNT-2: linalg.fill
+// CHECK-NOT: tierup.overwrites
+// CHECK: return
+func.func @over_nothing(%x: tensor<4x0xf32>, %w: tensor<0x16xf32>, %y: tensor<2x4x0xf64>, %z: tensor<2x0x16xf64>)
+    -> (tensor<4x16xf32>, tensor<2x4x16xf64>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<4x0xf32>, tensor<0x16xf32>) outs(%f : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %zero64 = arith.constant 0.0 : f64
+  %d = tensor.empty() : tensor<2x4x16xf64>
+  %g = linalg.fill ins(%zero64 : f64) outs(%d : tensor<2x4x16xf64>) -> tensor<2x4x16xf64>
+  %q = linalg.batch_matmul ins(%y, %z : tensor<2x4x0xf64>, tensor<2x0x16xf64>) outs(%g : tensor<2x4x16xf64>) -> tensor<2x4x16xf64>
+  return %p, %q : tensor<4x16xf32>, tensor<2x4x16xf64>
+}
+
+// -----
 // On buffers there is nothing to find: the zeros are not the product's operand any more.
 // CHECK-LABEL: func.func @buffers
 // CHECK: linalg.fill
