@@ -54,8 +54,26 @@ def infer_function(func: ir.Operation, arguments: Sequence[Value], functions: Ma
     walker = _Walker(functions or {})
     walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
     walker.out.results = walker.function(func, arguments)
-    walker.out.ties = walker.ctx.ties
+    walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
     return walker.out
+
+
+def _resolved(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> list[Tie]:
+    """A tie of a size that only the run knows, but that is always one of several: each of these must be equal. Where that can never
+    be (two are different numbers) the tie stays as it is."""
+    sides = [_leaves(side, joined_from, set()) for side in (tie.left, tie.right)]
+    if sides == [[tie.left], [tie.right]] or len({d for side in sides for d in side if isinstance(d, int)}) > 1:
+        return [tie]
+    return [Tie(a, b) for a in sides[0] for b in sides[1] if a != b]
+
+
+def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> list[Dim]:
+    if dim not in joined_from or isinstance(dim, int):
+        return [dim]
+    if dim in seen:
+        return []
+    seen.add(dim)
+    return sorted({leaf for of in joined_from[dim] for leaf in _leaves(of, joined_from, seen)}, key=str)
 
 
 class _Walker:
@@ -64,6 +82,7 @@ class _Walker:
         self.out = Inference()
         self.functions = functions
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
+        self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
         self.lists_change = False
 
     def set(self, value: ir.Value, known: Value) -> None:
@@ -121,7 +140,8 @@ class _Walker:
     def join_at(self, site: ir.Value, a: Value, b: Value) -> Value:
         """join, where sizes that differ become one run-time size per (value, dim), the same in every round."""
         if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape is not None and b.shape is not None and a.rank == b.rank:
-            sizes = tuple(da if da == db else self._site_size(site, i) for i, (da, db) in enumerate(zip(a.shape, b.shape, strict=True)))
+            pairs = enumerate(zip(a.shape, b.shape, strict=True))
+            sizes = tuple(da if da == db else self._joined_size(site, i, da, db) for i, (da, db) in pairs)
             return Tensor(a.dtype if a.dtype == b.dtype else None, sizes)
         return join(a, b)
 
@@ -146,6 +166,11 @@ class _Walker:
         if isinstance(old, int) or stated is None:
             return self._site_size(site, i) if old is None else old
         return stated
+
+    def _joined_size(self, site: ir.Value, dim: int, a: Dim, b: Dim) -> Dim:
+        made = self._site_size(site, dim)
+        self.joined_from.setdefault(made, set()).update({a, b} - {made})
+        return made
 
     def _site_size(self, site: ir.Value, dim: int) -> Dim:
         if (site, dim) not in self.loop_sizes:

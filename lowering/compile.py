@@ -173,7 +173,10 @@ def _lower_torch(module: ir.Module, request: Request) -> None:
 
 
 def _run(named: registry.NamedPipeline, module: ir.Module, request: Request) -> None:
-    _guard(registry.parse(named.text), named.name, module, request)
+    text = named.text
+    if named is LOOPS and not llvm.has_fma(request.target):
+        text = text.replace("tierup-expand-math", "tierup-expand-math{fma=false}")  # else each would be a call to libm
+    _guard(registry.parse(text), named.name, module, request)
 
 
 def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request) -> None:

@@ -52,6 +52,12 @@ def machine(target: str, level: int) -> llvm.TargetMachine:
         return _machines[key]
 
 
+def has_fma(target: str) -> bool:
+    """Whether a target, written as `machine` takes it, has a fused multiply-add: on x86 a feature, elsewhere taken for granted."""
+    triple, _, features = (target or host()).split(":", 2)
+    return not triple.startswith(("x86_64", "i686", "i386")) or "+fma" in features.split(",")
+
+
 def _host_unlocked() -> str:
     features = ",".join(sorted(llvm.get_host_cpu_features().flatten().split(",")))
     return f"{llvm.get_process_triple()}:{llvm.get_host_cpu_name()}:{features}"

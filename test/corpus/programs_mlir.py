@@ -90,8 +90,7 @@ def mlir_newton_sqrt(x, tolerance, limit):
     return guess, steps
 
 
-@program(lambda r, n: (np.eye(n, dtype=np.float32) + 1, np.ones(n, np.float32), 3), mlir=SHARED + "power_iteration.mlir", spoil=VALUES, tolerance=64,
-         native=("static",), regions=1)  # a symbol does not survive being carried by a loop
+@program(lambda r, n: (np.eye(n, dtype=np.float32) + 1, np.ones(n, np.float32), 3), mlir=SHARED + "power_iteration.mlir", spoil=VALUES, tolerance=64)
 def mlir_power_iteration(a, v, steps):
     for _ in range(steps):
         v = a @ v

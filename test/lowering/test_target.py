@@ -1,0 +1,39 @@
+"""Code for a target without fused multiply-add: no call to libm in its place, and the same accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kernel_harness import call
+from single_op import difference, program, tier0
+
+from tierup.lowering import llvm
+from tierup.lowering.compile import compile
+
+_X = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, np.inf, -np.inf, np.nan]])
+
+
+def _without_fma() -> str:
+    triple, _, features = llvm.host().split(":", 2)
+    return f"{triple}:x86-64:{','.join('-' + name[1:] for name in features.split(','))}"
+
+
+@pytest.mark.skipif(not llvm.host().startswith("x86_64"), reason="other targets have a fused multiply-add")
+@pytest.mark.parametrize("op", ["exp", "tanh", "log1p", "sin", "erf", "gelu"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_math_is_expanded_without_fused_multiply_add(op: str, dtype: type) -> None:
+    operands = (np.abs(_X).astype(dtype) if op == "log1p" else _X.astype(dtype), *(["tanh"] if op == "gelu" else []))
+    request, arrays = program(f"aten.{op}", operands)
+    artifact = compile(replace(request, target=_without_fma()), stages=("llvm", "asm"))
+    assert "llvm.fma" not in artifact.stages["llvm"] and "fma" not in artifact.stages["asm"]
+    with np.errstate(all="ignore"):
+        assert difference(call(artifact, arrays)[0], tier0(f"aten.{op}", operands), 4) == ""
+
+
+def test_the_host_s_own_features_decide() -> None:
+    assert llvm.has_fma("x86_64-unknown-linux-gnu:haswell:+avx2,+fma,+sse2")
+    assert not llvm.has_fma("x86_64-unknown-linux-gnu:x86-64:+sse2,-fma")
+    assert llvm.has_fma("aarch64-unknown-linux-gnu:generic:+neon")
+    assert llvm.has_fma("") == llvm.has_fma(llvm.host())
