@@ -68,10 +68,13 @@ class _Rewrites:
 
     def rank_of_convolution(self, op: ir.Operation) -> ir.Value | None:
         made = maker(op.operands[0])
-        if made is None or made.name not in _CONVOLUTIONS or self.aliases.may_change_size(op.operands[0]):
+        if made is None or made.name not in _CONVOLUTIONS:
+            return None
+        tensors = (op.operands[0], made.operands[0])
+        if any(not torch_types.is_value_tensor(t.type) and self.aliases.may_change_size(t) for t in tensors):
             return None
         sizes, _ = torch_types.parse_tensor(str(made.operands[0].type))
-        return None if sizes is None or self.aliases.may_change_size(made.operands[0]) else number(op, len(sizes))
+        return None if sizes is None else number(op, len(sizes))
 
 
 def _number(value: ir.Value) -> int | float | None:

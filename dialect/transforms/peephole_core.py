@@ -135,7 +135,7 @@ class _Core:
             return None
         x, sizes = op.operands
         if is_none(sizes) and torch_types.is_value_tensor(x.type) and says_as_much(x.type, op.results[0].type):
-            return x if self.aliases.may_become(op.results[0], x) else None
+            return None if self.aliases.now.returned(op.results[0]) else x  # a value tensor, which nobody writes
         inner = maker(x, "torch.operator")
         if inner is None or ir.StringAttr(inner.attributes["name"]).value != _SUM_TO_SIZE or is_none(sizes):
             return None

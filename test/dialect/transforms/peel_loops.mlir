@@ -2,7 +2,7 @@
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-peel-loops{count=2},tierup-peel-loops{count=2})" --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @a_condition_ends_it
-// CHECK-SAME: %[[N:.*]]: !torch.int, %[[GO:.*]]: !torch.bool, %[[X:.*]]: !torch.int
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[GO:[a-z0-9]+]]: !torch.bool, %[[X:[a-z0-9]+]]: !torch.int
 func.func @a_condition_ends_it(%n: !torch.int, %go: !torch.bool, %x: !torch.int) -> !torch.int {
   // CHECK: %[[FIRST:.*]] = torch.prim.min.int %[[N]], %int2
   // CHECK: %[[LEFT:.*]] = torch.aten.sub.int %[[N]], %[[FIRST]]

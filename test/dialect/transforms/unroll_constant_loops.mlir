@@ -2,7 +2,7 @@
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-unroll-constant-loops{max-trips=2},tierup-unroll-constant-loops{max-trips=2})" --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @counter
-// CHECK-SAME: %[[X:.*]]: !torch.int
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.int
 func.func @counter(%x: !torch.int) -> !torch.int {
   %true = torch.constant.bool true
   %two = torch.constant.int 2
@@ -21,7 +21,7 @@ func.func @counter(%x: !torch.int) -> !torch.int {
 // -----
 // What a round carries unchanged, or swaps.
 // CHECK-LABEL: func.func @swapped
-// CHECK-SAME: %[[X:.*]]: !torch.int, %[[Y:.*]]: !torch.int
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.int, %[[Y:[a-z0-9]+]]: !torch.int
 func.func @swapped(%x: !torch.int, %y: !torch.int) -> (!torch.int, !torch.int) {
   %true = torch.constant.bool true
   %one = torch.constant.int 1

@@ -3,7 +3,7 @@
 
 // The counter is not read, so none is made.
 // CHECK-LABEL: func.func @by_a_factor
-// CHECK-SAME: %[[N:.*]]: !torch.int, %[[X:.*]]: !torch.vtensor
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[X:[a-z0-9]+]]: !torch.vtensor
 func.func @by_a_factor(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
   %true = torch.constant.bool true
   // CHECK: %[[AT_LEAST:.*]] = torch.prim.max.int %[[N]], %int0
@@ -52,7 +52,7 @@ func.func @counted_by_a_factor(%n: !torch.int, %x: !torch.int) -> !torch.int {
 
 // -----
 // CHECK-LABEL: func.func @whole
-// CHECK-SAME: %[[X:.*]]: !torch.vtensor
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor
 func.func @whole(%x: !torch.vtensor) -> !torch.vtensor {
   %true = torch.constant.bool true
   %n = torch.constant.int 3
@@ -71,7 +71,7 @@ func.func @whole(%x: !torch.vtensor) -> !torch.vtensor {
 
 // -----
 // CHECK-LABEL: func.func @a_negative_count_is_no_round
-// CHECK-SAME: %[[X:.*]]: !torch.vtensor
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor
 func.func @a_negative_count_is_no_round(%x: !torch.vtensor) -> !torch.vtensor {
   %true = torch.constant.bool true
   %n = torch.constant.int -4

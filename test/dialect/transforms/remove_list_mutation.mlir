@@ -1,0 +1,82 @@
+// RUN: tierup-opt %s --tierup-remove-list-mutation --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-remove-list-mutation,tierup-remove-list-mutation)" --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @appended
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor
+func.func @appended(%x: !torch.vtensor) -> !torch.vtensor {
+  %int0 = torch.constant.int 0
+  %l = torch.prim.ListConstruct  : () -> !torch.list<vtensor>
+  %w = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+  // CHECK: %[[T:.*]] = torch.aten.tanh %[[X]]
+  %t = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  // CHECK-NEXT: %[[L:.*]] = torch.prim.ListConstruct %[[X]], %[[T]] :
+  %v = torch.aten.append.t %w, %t : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+  // CHECK-NEXT: torch.aten.cat %[[L]]
+  %0 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
+// Negative and overlong indices of insert clamp.
+// CHECK-LABEL: func.func @inserted
+// CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.int, %[[B:[a-z0-9]+]]: !torch.int, %[[C:[a-z0-9]+]]: !torch.int, %[[D:[a-z0-9]+]]: !torch.int
+func.func @inserted(%a: !torch.int, %b: !torch.int, %c: !torch.int, %d: !torch.int) -> !torch.list<int> {
+  %last = torch.constant.int -1
+  %far = torch.constant.int 9
+  %before = torch.constant.int -9
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  torch.aten.insert.t %l, %far, %b : !torch.list<int>, !torch.int, !torch.int
+  torch.aten.insert.t %l, %last, %c : !torch.list<int>, !torch.int, !torch.int
+  torch.aten.insert.t %l, %before, %d : !torch.list<int>, !torch.int, !torch.int
+  // CHECK-NEXT: %[[L:.*]] = torch.prim.ListConstruct %[[D]], %[[A]], %[[C]], %[[B]] :
+  // CHECK-NEXT: return %[[L]]
+  return %l : !torch.list<int>
+}
+
+// -----
+// CHECK-LABEL: func.func @assigned
+// CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.int, %[[B:[a-z0-9]+]]: !torch.int
+func.func @assigned(%a: !torch.int, %b: !torch.int, %i: !torch.int) -> (!torch.list<int>, !torch.list<int>, !torch.list<int>) {
+  %last = torch.constant.int -1
+  %two = torch.constant.int 2
+  %l = torch.prim.ListConstruct %a, %a : (!torch.int, !torch.int) -> !torch.list<int>
+  // CHECK: %[[L:.*]] = torch.prim.ListConstruct %[[A]], %[[B]] :
+  %0 = torch.aten._set_item.t %l, %last, %b : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  // Out of range: the exception stays.
+  %m = torch.prim.ListConstruct %a, %a : (!torch.int, !torch.int) -> !torch.list<int>
+  // CHECK: torch.aten._set_item.t
+  %1 = torch.aten._set_item.t %m, %two, %b : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  // An unknown index stays, and the append after it; the one before it does not.
+  %k = torch.prim.ListConstruct  : () -> !torch.list<int>
+  // CHECK: %[[K:.*]] = torch.prim.ListConstruct %[[A]] :
+  %2 = torch.aten.append.t %k, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  // CHECK: torch.aten._set_item.t %[[K]]
+  %3 = torch.aten._set_item.t %k, %i, %b : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  // CHECK: torch.aten.append.t %[[K]]
+  %4 = torch.aten.append.t %k, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  // CHECK: return %[[L]],
+  return %l, %m, %k : !torch.list<int>, !torch.list<int>, !torch.list<int>
+}
+
+// -----
+// Somebody looks in between; a loop appends more than once; the list is the caller's; it was put into another list.
+// CHECK-LABEL: func.func @stay
+func.func @stay(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.int, !torch.list<int>, !torch.list<list<int>>) {
+  %true = torch.constant.bool true
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  // CHECK: torch.aten.len.t
+  %n = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+  // CHECK-COUNT-4: torch.aten.append.t
+  %0 = torch.aten.append.t %l, %n : !torch.list<int>, !torch.int -> !torch.list<int>
+  %k = torch.prim.ListConstruct  : () -> !torch.list<int>
+  torch.prim.Loop %a, %true, init() {
+  ^bb0(%i: !torch.int):
+    %1 = torch.aten.append.t %k, %i : !torch.list<int>, !torch.int -> !torch.list<int>
+    torch.prim.Loop.condition %true, iter()
+  } : (!torch.int, !torch.bool) -> ()
+  %2 = torch.aten.append.t %caller, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  %p = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  %q = torch.prim.ListConstruct %p : (!torch.list<int>) -> !torch.list<list<int>>
+  %3 = torch.aten.append.t %p, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  return %n, %k, %q : !torch.int, !torch.list<int>, !torch.list<list<int>>
+}
