@@ -1,0 +1,110 @@
+"""tierup-create-differentiable-subgraphs: group ops whose results require a gradient, for their gradients to be built together.
+
+    func.func @f(%x: !torch.vtensor, %w: !torch.vtensor {tierup.requires_grad = true}) -> !torch.vtensor {
+      %0 = torch.aten.mul.Tensor %x, %w : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+      %1 = torch.aten.sigmoid %0 : !torch.vtensor -> !torch.vtensor
+      return %1 : !torch.vtensor
+    }
+
+becomes
+
+    func.func @f(%x: !torch.vtensor, %w: !torch.vtensor {tierup.requires_grad = true}) -> !torch.vtensor {
+      %0 = "tierup.differentiable"(%x, %w) ({
+      ^bb0(%a: !torch.vtensor, %b: !torch.vtensor):
+        %1 = torch.aten.mul.Tensor %a, %b : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+        %2 = torch.aten.sigmoid %1 : !torch.vtensor -> !torch.vtensor
+        "tierup.yield"(%2) : (!torch.vtensor) -> ()
+      }, {
+        "tierup.yield"() : () -> ()                                      no gradient yet
+      }) {real_outputs = 1 : i64, ...} : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }
+
+Grouped as by tierup-fuse-groups: no cycles, and ops that may raise, write, or touch memory that may be written keep their order. Ops join
+that PyTorch can differentiate (the op table says) and whose results may require a gradient, what profiles saw taken for true. Groups of
+fewer than `threshold` ops are left; constants, lists, views and scalars do not count. No output of a group shares memory with another or
+with an input, which autograd cannot express: the views that do stay outside. Branches and loops are searched for groups inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tierup.dialect import optable
+from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.contracts import function_names
+from tierup.dialect.differentiable import DIFFERENTIABLE, Differentiability, create
+from tierup.dialect.group_building import boundary, build, drop_unused
+from tierup.dialect.grouping import plan, weight
+from tierup.dialect.infer import Inference
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.requires_grad import RequiresGrad
+from tierup.dialect.typed_rewriting import infer_or_remark
+
+
+@register
+@dataclass(frozen=True)
+class CreateDifferentiableSubgraphs(Pass):
+    """Group differentiable ops into tierup.differentiable."""
+
+    name = "tierup-create-differentiable-subgraphs"
+    threshold: int = 2
+
+    def run(self, module: ir.Module) -> None:
+        callees = function_names(module)
+        for func in functions(module.operation):
+            inference = infer_or_remark(func, callees)
+            if inference is not None:
+                _Grouping(func, callees, inference, self.threshold).block(func.regions[0].blocks[0])
+
+
+class _Grouping:
+    def __init__(self, func: ir.Operation, callees: Mapping[str, ir.Operation], inference: Inference, threshold: int) -> None:
+        self.inference = inference
+        self.threshold = threshold
+        self.states = RequiresGrad(func, callees, profiles=True)
+        self.aliases = AliasAnalysis(func, callees)
+
+    def block(self, block: ir.Block) -> None:
+        refused: set[ir.Operation] = set()
+        while True:
+            found = plan(block, self.inference, Differentiability(self.inference, self.states, frozenset(refused)), self.threshold)
+            kept = [] if found is None else [g for g in found.groups if sum(map(weight, g)) >= self.threshold]
+            wrong = {op for group in kept for op in self._sharing(block, group)}
+            if not wrong:
+                break
+            refused |= wrong
+        if found is not None and kept:
+            terminator = list(block.operations)[-1].operation
+            for item in found.order:
+                for op in item if isinstance(item, list) else [item]:
+                    op.move_before(terminator)
+            for members in kept:
+                build(block, members, self.inference, create)
+            drop_unused(block, self.inference)
+        for view in list(block.operations):
+            op = view.operation
+            if op.name != DIFFERENTIABLE and not op.name.startswith("tierup."):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner)
+
+    def _sharing(self, block: ir.Block, group: list[ir.Operation]) -> list[ir.Operation]:
+        """Members that hand out memory which they did not make and which comes in, or is handed out, as another value too."""
+        inputs, outputs = boundary(block, group)
+        tensors = [v for v in (*inputs, *outputs) if self.aliases.is_memory(v)]
+        return [
+            output.owner.operation
+            for output in outputs
+            if self.aliases.is_memory(output) and not _makes(output.owner.operation)
+            and any(v != output and self.aliases.may_alias(output, v) for v in tensors)
+        ]  # fmt: skip
+
+
+def _makes(op: ir.Operation) -> bool:
+    """Whether an op's results are memory of its own. (In a loop alias analysis says of fresh ones that the last round's came in.)"""
+    row = optable.lookup(op.name)
+    return row is not None and row.aliasing is Aliasing.FRESH and row.kind is not Kind.SCALAR
