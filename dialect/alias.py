@@ -143,7 +143,7 @@ class AliasAnalysis:
         before, after = self.points_to.reach(old), self.points_to.reach(new)
         if self.returned(new) or any((loc.outside or loc in self._outputs) and loc not in before for loc in after):
             return False
-        return before == after or not _loops(old) - _loops(new)  # else the rounds of a loop would hand out one object
+        return before == after or not loops_around(old) - loops_around(new)  # else the rounds of a loop would hand out one object
 
     def replace(self, old: ir.Value, new: ir.Value) -> bool:
         """Make uses of `old` uses of `new` if that is safe; whether it was."""
@@ -301,7 +301,7 @@ def _handed_on(op: ir.Operation) -> Iterator[tuple[ir.Value, ir.Value]]:
             yield from ((operand, result) for operand in op.operands)
 
 
-def _loops(value: ir.Value) -> set[ir.Operation]:
+def loops_around(value: ir.Value) -> set[ir.Operation]:
     """The loops around the place where a value is made."""
     owner = value.owner
     op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation

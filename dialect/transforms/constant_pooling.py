@@ -21,7 +21,8 @@ becomes
 
 Constants stand in the order in which they were met; those of a group, which sees nothing from outside, at the start of its body. Equal are
 those of one type and the same bits: 1 and true, 0.0 and -0.0, a tensor of 2.0 and one of 2 stay apart. Two tensor literals of which the
-caller gets both stay two objects. A `torch.tensor.literal` is no constant: it makes a new tensor, which may be written, each time.
+caller gets both stay two objects, and one that the caller gets from each round of a loop stays in the loop. A `torch.tensor.literal` is no
+constant: it makes a new tensor, which may be written, each time.
 
 MLIR's `canonicalize` hoists and merges constants too, but drops unused ops, with the exceptions that they raise, and `tierup.promotion`.
 """
@@ -31,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.alias import AliasAnalysis, loops_around
 from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import functions
@@ -67,6 +68,8 @@ def _pool(block: ir.Block, aliases: AliasAnalysis) -> None:
     start = next(view.operation for view in block.operations if not is_constant(view.operation))
     pool: dict[object, ir.Value] = {}
     for op in found:
+        if _differs_by_round(op, aliases):
+            continue
         key = (op.name, op.results[0].type, tuple((name, op.attributes[name]) for name in op.attributes))
         known = pool.get(key)
         if known is not None and aliases.replace(op.results[0], known):
@@ -74,6 +77,11 @@ def _pool(block: ir.Block, aliases: AliasAnalysis) -> None:
         else:
             pool.setdefault(key, op.results[0])
             op.move_before(start)
+
+
+def _differs_by_round(op: ir.Operation, aliases: AliasAnalysis) -> bool:
+    """Whether the caller gets a tensor of each round of a loop: hoisted, it would be one object for all rounds."""
+    return op.name == "torch.vtensor.literal" and aliases.returned(op.results[0]) and bool(loops_around(op.results[0]))
 
 
 def _constants(block: ir.Block) -> Iterator[ir.Operation]:

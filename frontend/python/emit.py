@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, literals
 from tierup.dialect.mlir import ir
 
 PROMOTION = "tierup.promotion"
@@ -169,22 +169,10 @@ class Emitter:
             return self.numpy("aten.full", [self.int_list([]), number, self.int(dtype.code), self.none, self.none, self.none])
         text = f"!torch.vtensor<[{','.join(map(str, array.shape))}],{dtype.mlir}>"
         type_ = ir.Type.parse(text, self.context)
-        op = self.create("torch.vtensor.literal", [], [type_], {"value": _elements(array, dtype, self.context)})
+        op = self.create("torch.vtensor.literal", [], [type_], {"value": literals.encode(array, dtype, self.context)})
         value = op.results[0]
         if self.mutable:
             sized = ir.Type.parse(text.replace("vtensor", "tensor"), self.context)
             value = self.create("torch.copy.to_tensor", [value], [sized]).results[0]
         value = self.create("torch.tensor_static_info_cast", [value], [self.types.tensor]).results[0]
         return self.numpy("aten.clone", [value, self.none])
-
-
-def _elements(array: np.ndarray, dtype: dtypes.DType, context: ir.Context) -> ir.Attribute:
-    element = {
-        "bool": lambda: ir.IntegerType.get_signless(1, context),
-        "u8": lambda: ir.IntegerType.get_unsigned(8, context),
-        "f16": lambda: ir.F16Type.get(context),
-        "bf16": lambda: ir.BF16Type.get(context),
-        "f32": lambda: ir.F32Type.get(context),
-        "f64": lambda: ir.F64Type.get(context),
-    }.get(dtype.name, lambda: ir.IntegerType.get_signed(dtype.itemsize * 8, context))()
-    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(array.shape), context=context, signless=False)

@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tierup.dialect import optable, torch_types
+import numpy as np
+
+from tierup.dialect import literals, optable, torch_types
 from tierup.dialect.mlir import ir
 from tierup.runtime.errors import UnsupportedOp
-from tierup.runtime.interpreter import literals
 from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing
 
 if TYPE_CHECKING:
@@ -49,8 +50,15 @@ def _number(attribute: ir.Attribute) -> object:
     return attribute.value  # type: ignore[attr-defined]  # a FloatAttr or an IntegerAttr
 
 
+def _decoded(op: ir.Operation) -> np.ndarray:
+    try:
+        return literals.decode(op)
+    except literals.UnreadableLiteral as e:
+        raise UnsupportedOp(str(e)) from e
+
+
 def _literal(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    array = literals.decode(op)
+    array = _decoded(op)
     array.flags.writeable = False
     node = reader.let(op, reader.constant("c", array))
     node.constant = True
@@ -58,7 +66,7 @@ def _literal(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
 
 
 def _tensor_literal(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    reader.let(op, group(reader.constant("c", literals.decode(op)), ".copy()"))  # may be written: every run has its own
+    reader.let(op, group(reader.constant("c", _decoded(op)), ".copy()"))  # may be written: every run has its own
 
 
 def _list(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:

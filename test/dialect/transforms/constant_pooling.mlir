@@ -123,3 +123,26 @@ func.func @groups(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
   %3 = torch.aten.add.Scalar %0, %one, %one : !torch.vtensor<[2],f32>, !torch.int, !torch.int -> !torch.vtensor<[2],f32>
   return %3 : !torch.vtensor<[2],f32>
 }
+
+// -----
+// The list gets a tensor per round; the one that only feeds an op is hoisted.
+// CHECK-LABEL: func.func @one_tensor_per_round
+func.func @one_tensor_per_round(%n: !torch.int, %x: !torch.vtensor) -> (!torch.list<vtensor>, !torch.vtensor) {
+  // CHECK-NEXT: torch.constant.bool true
+  // CHECK-NEXT: torch.vtensor.literal(dense<2.0
+  // CHECK-NEXT: torch.prim.ListConstruct
+  %true = torch.constant.bool true
+  %l = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+  // CHECK: torch.prim.Loop
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %y: !torch.vtensor):
+    // CHECK: torch.vtensor.literal(dense<1.0
+    %0 = torch.vtensor.literal(dense<1.0> : tensor<1xf32>) : !torch.vtensor<[1],f32>
+    %1 = torch.tensor_static_info_cast %0 : !torch.vtensor<[1],f32> to !torch.vtensor
+    %2 = torch.aten.append.t %l, %1 : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %3 = torch.vtensor.literal(dense<2.0> : tensor<1xf32>) : !torch.vtensor<[1],f32>
+    %4 = torch.aten.mul.Tensor %y, %3 : !torch.vtensor, !torch.vtensor<[1],f32> -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%4 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %l, %r : !torch.list<vtensor>, !torch.vtensor
+}

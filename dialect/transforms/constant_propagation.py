@@ -1,0 +1,210 @@
+"""tierup-constant-propagation: run ops on constants now instead of in every run.
+
+    %0 = torch.aten.add.int %int2, %int3 : !torch.int, !torch.int -> !torch.int
+    %1 = torch.aten.lt.int %0, %int4 : !torch.int, !torch.int -> !torch.bool
+    %2 = torch.prim.If %1 -> (!torch.int) { ... yield %a } else { ... yield %b }
+    %3:2 = torch.prim.Loop %int0, %true, init(%x, %y) { ... }
+
+becomes
+
+    // ... of the second arm, %b for %2, %x and %y for %3
+
+* An op whose operands are constants (numbers, strings, None, tensor literals, lists and tuples of such that nobody changes) is run by tier
+  0's kernel, for its own promotion, and replaced by constants. It stays when the kernel raises, when it reads or makes more than
+  `max-elements` elements, when it draws random numbers or writes, when memory that it touches has a writer, and when its result shares
+  memory that the caller would see shared no longer.
+* A branch whose condition is known becomes the arm that is taken; the other arm is never looked at. Of another branch a result goes that
+  is one value, or the same number or string, in both arms.
+* A loop that does not run (a trip count of 0 or less, a condition that starts false) becomes what it starts from. In another loop a
+  carried value that no round changes becomes what the loop starts from.
+* What that leaves unused goes, as tierup-dce has it.
+
+MLIR's `sccp` and `canonicalize` fold what torch's ops fold by themselves, which is few numbers and no tensors, by rules that are not tier
+0's; sccp does not follow torch's branches and loops, and canonicalize drops `tierup.promotion` and ops that raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tierup.dialect import folding
+from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.contracts import function_names
+from tierup.dialect.folding import NOTHING, Known, NotFolded
+from tierup.dialect.liveness import IF, LOOP, eliminate_dead_code
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.passes import functions
+from tierup.dialect.points_to import CONSTRUCTS, Holds, row_of
+from tierup.dialect.registry import Pass, register
+
+_SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
+
+
+@register
+@dataclass(frozen=True)
+class ConstantPropagation(Pass):
+    """Run ops on constants at compile time; resolve branches and loops that constants decide."""
+
+    name = "tierup-constant-propagation"
+    max_elements: int = 16384  # ops that read or make more elements than this stay
+
+    def run(self, module: ir.Module) -> None:
+        names = function_names(module)
+        for function in functions(module.operation):
+            propagate_constants(function, names, self.max_elements)
+
+
+def propagate_constants(func: ir.Operation, functions: Mapping[str, ir.Operation], max_elements: int = 16384) -> bool:
+    """Propagate constants through one function; whether anything was. `functions`: callees by name."""
+    propagation = _Propagation(AliasAnalysis(func, functions), max_elements)
+    propagation.block(func.regions[0].blocks[0])
+    if propagation.changed:
+        eliminate_dead_code(func, functions)
+    return propagation.changed
+
+
+class _Propagation:
+    def __init__(self, aliases: AliasAnalysis, max_elements: int) -> None:
+        self.aliases = aliases
+        self.max_elements = max_elements
+        self.known = Known()
+        self.changed = False
+
+    def block(self, block: ir.Block) -> None:
+        for view in list(block.operations):
+            op = view.operation
+            if op.name == IF:
+                self._if(op)
+            elif op.name == LOOP:
+                self._loop(op)
+            elif len(op.regions):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner)
+            else:
+                self._op(op)
+
+    # --- one op ---
+
+    def _op(self, op: ir.Operation) -> None:
+        if op.name in CONSTRUCTS:
+            self._container(op)
+            return
+        value = folding.read_constant(op)
+        if value is not NOTHING:
+            written = op.name == "torch.tensor.literal" and self.aliases.has_writers(op.results[0])
+            self.known.set(op.results[0], NOTHING if written else value)
+            return
+        if op.name in _SAME_VALUE:
+            self.known.set(op.results[0], self.known.get(op.operands[0]))
+            return
+        row = row_of(op)
+        if row is not None and self._may_fold(op, row):
+            self._fold(op, row)
+
+    def _container(self, op: ir.Operation) -> None:
+        items = self.known.all_of(op.operands)
+        if items is not None and not self.aliases.has_writers(op.results[0]):
+            self.known.set(op.results[0], items if op.name == "torch.prim.ListConstruct" else tuple(items))
+
+    def _may_fold(self, op: ir.Operation, row: Op) -> bool:
+        if row.random or row.writes or row.results == 0 or any(self.known.get(v) is NOTHING for v in op.operands):
+            return False
+        values = [*op.results, *(v for v in op.operands if v not in self.known.made)]
+        if any(self.aliases.has_writers(v) for v in values):
+            return False
+        holds = [self.aliases.points_to.holds(r.type) for r in op.results]
+        if all(h is Holds.NOTHING for h in holds):
+            return True
+        if row.kind is Kind.SCALAR and any("tensor" in str(r.type) for r in op.results):
+            return False  # a tensor out of a list is that tensor, no other one
+        return row.aliasing is Aliasing.FRESH or not any(self.aliases.returned(r) for r in op.results)
+
+    def _fold(self, op: ir.Operation, row: Op) -> None:
+        operands = self.known.all_of(op.operands)
+        assert operands is not None  # _may_fold saw to it
+        try:
+            values = folding.evaluate(op, row, operands, self.max_elements)
+            for value, result in zip(values, op.results, strict=True):
+                folding.check_constant(value, result.type)
+        except NotFolded:
+            return
+        for value, result in zip(values, op.results, strict=True):
+            result.replace_all_uses_with(folding.materialise(value, result.type, op, self.known))
+        op.erase()
+        self.changed = True
+
+    # --- branches ---
+
+    def _if(self, op: ir.Operation) -> None:
+        condition = self.known.get(op.operands[0])
+        if condition is not NOTHING:
+            arm = op.regions[0 if condition else 1].blocks[0]
+            self.block(arm)
+            self._splice(op, arm)
+            return
+        arms = [region.blocks[0] for region in op.regions]
+        for arm in arms:
+            self.block(arm)
+        yielded = [list(list(arm.operations)[-1].operation.operands) for arm in arms]
+        for result, a, b in zip(op.results, *yielded, strict=True):
+            self._join(op, result, a, b)
+
+    def _splice(self, op: ir.Operation, arm: ir.Block) -> None:
+        *body, last = [view.operation for view in arm.operations]
+        yielded = list(last.operands)
+        for inner in body:
+            inner.move_before(op)
+        for result, value in zip(op.results, yielded, strict=True):
+            result.replace_all_uses_with(value)
+        op.erase()
+        self.changed = True
+
+    def _join(self, op: ir.Operation, result: ir.Value, a: ir.Value, b: ir.Value) -> None:
+        """A result that is the same whichever way the branch goes. A value of both arms stands before the branch."""
+        if not _is_used(result):
+            return
+        if a == b:
+            self._becomes(result, a)
+        elif folding.same_constant(self.known.get(a), self.known.get(b)):
+            self._becomes(result, folding.materialise(self.known.get(a), result.type, op, self.known))
+
+    def _becomes(self, old: ir.Value, new: ir.Value) -> None:
+        old.replace_all_uses_with(new)
+        self.changed = True
+
+    # --- loops ---
+
+    def _loop(self, op: ir.Operation) -> None:
+        trip, condition = self.known.get(op.operands[0]), self.known.get(op.operands[1])
+        if condition is False or (trip is not NOTHING and trip <= 0):
+            for result, init in zip(op.results, list(op.operands)[2:], strict=True):
+                result.replace_all_uses_with(init)
+            op.erase()
+            self.changed = True
+            return
+        body = op.regions[0].blocks[0]
+        while self._invariants(op, body):  # each makes at least one more carried value a value from outside
+            pass
+        self.block(body)
+        while self._invariants(op, body):
+            self.block(body)
+
+    def _invariants(self, op: ir.Operation, body: ir.Block) -> bool:
+        """Carried values that no round changes become what the loop starts from; whether there were any that someone used."""
+        found = False
+        after = list(list(body.operations)[-1].operation.operands)[1:]
+        for init, argument, yielded, result in zip(list(op.operands)[2:], list(body.arguments)[1:], after, op.results, strict=True):
+            same = yielded in (argument, init) or folding.same_constant(self.known.get(yielded), self.known.get(init))
+            if not same or not (_is_used(argument) or _is_used(result)):
+                continue
+            argument.replace_all_uses_with(init)
+            result.replace_all_uses_with(init)
+            self.changed = found = True
+        return found
+
+
+def _is_used(value: ir.Value) -> bool:
+    return any(True for _ in value.uses)
