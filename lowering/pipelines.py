@@ -35,6 +35,7 @@ TENSORS = NamedPipeline(
     "fuse and simplify linalg on tensors",
     (
         "func.func(tierup-materialize-boundary,tierup-fold-transposes)",
+        "func.func(tierup-fuse-pointwise)",
         "linalg-fuse-elementwise-ops",
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
