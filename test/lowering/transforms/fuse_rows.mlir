@@ -213,3 +213,41 @@ func.func @kinds_of_buffers(%x: memref<4x4096xf32, strided<[?, ?], offset: ?>>, 
   memref.dealloc %long : memref<4x4096xf32>
   return
 }
+
+// -----
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// A number that is the size of a buffer, and the buffer: as many rows.
+// CHECK-LABEL: func.func @a_size_and_what_it_is_of
+// CHECK: scf.for
+// CHECK: linalg.fill {{.*}} : memref<f32>
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @a_size_and_what_it_is_of(%x: memref<?x8xf32>, %y: memref<?x8xf32>) attributes {tierup.result_kinds = ["buffer"]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %m = memref.dim %x, %c0 : memref<?x8xf32>
+  %sum = memref.alloc(%m) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<?xf32>)
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%y : memref<?x8xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#row, #rows], iterator_types = ["parallel", "parallel"]} ins(%sum : memref<?xf32>) outs(%y : memref<?x8xf32>) {
+  ^bb0(%s: f32, %out: f32):
+    %0 = arith.divf %out, %s : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %sum : memref<?xf32>
+  return
+}

@@ -55,6 +55,24 @@ func.func @reduced_along_the_rows(%x: memref<4x4xf32>, %s: memref<4xf32>, %y: me
   return
 }
 
+// An outermost loop that is no parallel one keeps its order, though it writes by row.
+// CHECK-LABEL: func.func @no_parallel_loop
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @no_parallel_loop(%x: memref<4x8xf32>, %y: memref<4x8xf32>, %s: memref<4xf32>) attributes {tierup.result_kinds = []} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%s : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
 // The second op reads all sums for each row.
 // CHECK-LABEL: func.func @read_by_every_row
 // CHECK-NOT: scf.for
@@ -203,10 +221,11 @@ func.func @arguments_that_may_overlap(%x: memref<4x8xf32>, %s: memref<4xf32>, %y
 // CHECK-LABEL: func.func @chosen_by_control_flow
 // CHECK-NOT: scf.for
 // CHECK: return
-func.func @chosen_by_control_flow(%c: i1, %s: memref<4xf32>) attributes {tierup.result_kinds = []} {
+func.func @chosen_by_control_flow(%c: i1) attributes {tierup.result_kinds = []} {
   %x = memref.alloc() : memref<4x8xf32>
   %z = memref.alloc() : memref<4x8xf32>
   %y = arith.select %c, %x, %z : memref<4x8xf32>
+  %s = memref.alloc() : memref<4xf32>
   linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%s : memref<4xf32>) {
   ^bb0(%in: f32, %out: f32):
     %0 = arith.addf %in, %out : f32

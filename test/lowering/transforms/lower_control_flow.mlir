@@ -68,6 +68,20 @@ func.func @conditional(%n: !torch.int, %go: !torch.bool, %f: !torch.float) -> !t
 }
 
 // -----
+// One that goes on for sure once it has begun, which it may not.
+// CHECK-LABEL: func.func @perhaps_not_at_all
+// CHECK-NOT: scf.for
+// CHECK: scf.while
+func.func @perhaps_not_at_all(%n: !torch.int, %go: !torch.bool, %x: !torch.int) -> !torch.int {
+  %true = torch.constant.bool true
+  %r = torch.prim.Loop %n, %go, init(%x) {
+  ^bb0(%i: !torch.int, %v: !torch.int):
+    torch.prim.Loop.condition %true, iter(%i : !torch.int)
+  } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
+  return %r : !torch.int
+}
+
+// -----
 // Inner ones first: a loop in a branch in a loop.
 // CHECK-LABEL: func.func @nested
 // CHECK: scf.for

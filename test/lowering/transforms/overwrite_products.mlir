@@ -66,6 +66,7 @@ func.func @two_products_of_the_same_zeros(%x: tensor<4x8xf32>, %w: tensor<8x16xf
 // CHECK-NOT: tierup.overwrites
 // CHECK: return
 func.func @adds_to_something(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %bias: tensor<4x16xf32>, %number: f32) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) {
+  %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
   %negative_zero = arith.constant -0.0 : f32
   %e = tensor.empty() : tensor<4x16xf32>
@@ -76,7 +77,7 @@ func.func @adds_to_something(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %bias: t
   %r = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%g : tensor<4x16xf32>) -> tensor<4x16xf32>
   %h = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} outs(%bias : tensor<4x16xf32>) {
   ^bb0(%out: f32):
-    %i = arith.addf %out, %one : f32
+    %i = arith.addf %zero, %out : f32
     linalg.yield %i : f32
   } -> tensor<4x16xf32>
   %s = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%h : tensor<4x16xf32>) -> tensor<4x16xf32>

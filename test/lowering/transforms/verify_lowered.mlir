@@ -37,6 +37,13 @@ func.func @effect(%l: !torch.list<int>, %n: !torch.int) {
 }
 
 // -----
+func.func @written_in_place(%x: !torch.tensor<[4],f32>, %n: !torch.int) {
+  // expected-error@below {{'torch.aten.add_.Scalar' op has no lowering}}
+  %0 = torch.aten.add_.Scalar %x, %n, %n : !torch.tensor<[4],f32>, !torch.int, !torch.int -> !torch.tensor<[4],f32>
+  return
+}
+
+// -----
 func.func @inside_of_a_branch(%c: i1, %x: !torch.vtensor<[4],f32>) -> tensor<?x1xi64> {
   %r = scf.if %c -> tensor<?x1xi64> {
     // expected-error@below {{'torch.aten.nonzero' op has no lowering}}
