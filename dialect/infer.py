@@ -46,12 +46,21 @@ class Inference:
         return self.values[value]
 
 
-def infer_function(func: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation] | None = None) -> Inference:
-    """Infer all values of `func` when it is called with `arguments`. `functions`: callees by name.
+def infer_function(
+    func: ir.Operation,
+    arguments: Sequence[Value],
+    functions: Mapping[str, ir.Operation] | None = None,
+    *,
+    rules: Infer | None = None,
+    tolerant: bool = False,
+) -> Inference:
+    """Infer all values of `func` when it is called with `arguments`. `functions`: callees by name. `rules`: what the op table's rules
+    report to, if not a plain Infer.
 
-    Raises InferenceError when an op cannot run on such operands.
+    Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
+    reads them is never reached.
     """
-    walker = _Walker(functions or {})
+    walker = _Walker(functions or {}, rules or Infer(), tolerant)
     walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
     walker.out.results = walker.function(func, arguments)
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
@@ -77,8 +86,9 @@ def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> li
 
 
 class _Walker:
-    def __init__(self, functions: Mapping[str, ir.Operation]) -> None:
-        self.ctx = Infer()
+    def __init__(self, functions: Mapping[str, ir.Operation], rules: Infer, tolerant: bool) -> None:
+        self.ctx = rules
+        self.tolerant = tolerant
         self.out = Inference()
         self.functions = functions
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
@@ -127,6 +137,8 @@ class _Walker:
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+            if self.tolerant:
+                return tuple(torch_types.value_of(r.type) for r in op.results)
             raise InferenceError(op, str(e)) from e
         if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
             return (results,)  # type: ignore[return-value]  # one result: the value itself
@@ -299,7 +311,11 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
         del walker.ctx.ties[ties:]  # found with types that the next round replaces
         carried = joined
     else:
-        raise InferenceError(op, f"the types that this loop carries did not settle in {_MAX_LOOP_ROUNDS} rounds")
+        if not walker.tolerant:
+            raise InferenceError(op, f"the types that this loop carries did not settle in {_MAX_LOOP_ROUNDS} rounds")
+        joined = _declared(walker, op, operands)
+        walker.out.values.update(zip(list(body.arguments)[1:], joined, strict=True))
+        walker.block(body)
     never_skipped = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value >= 1 and condition == Bool(True)
     return after if runs_once and never_skipped else joined
 
