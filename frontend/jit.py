@@ -32,14 +32,18 @@ def jit(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     if isinstance(fn, Function):
         fn = fn.__tierup_function__
     if not isinstance(fn, FunctionType):
-        raise TypeError(f"tierup.jit takes a Python function, not {type(fn).__name__}" + (": decorate its method" if isinstance(fn, type) else ""))
+        raise TypeError(
+            f"tierup.jit takes a Python function, not {type(fn).__name__}" + (": decorate its method" if isinstance(fn, type) else "")
+        )
     function = fn
     place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
     def make(shape: CallShape, arguments: Mapping[str, object]) -> Built:
         return built(build(function, shape, arguments), function.__name__, place)
 
-    return Function(function.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function)
+    return Function(
+        function.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function
+    )
 
 
 def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:

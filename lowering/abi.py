@@ -96,7 +96,8 @@ class ResultSpec:
 
 
 def scalar_bits(kind: ArgumentKind, value: int | float | bool) -> int:
-    """The 8 bytes of a scalar argument as an int64. Guards compare these: NaN is NaN, -0.0 is not 0.0. Raises struct.error beyond 64 bits."""
+    """The 8 bytes of a scalar argument as an int64. Guards compare these: NaN is NaN, -0.0 is not 0.0.
+    Raises struct.error beyond 64 bits."""
     packed = struct.pack("=d" if kind is ArgumentKind.FLOAT else "=q", value)
     return int(struct.unpack("=q", packed)[0])
 

@@ -82,7 +82,9 @@ def elementwise(tensor: ir.Value, element: ir.Type, body: Callable[[ir.Value], i
     return generic([tensor], [identity], empty_like(tensor, element), lambda xs: body(xs[0]))
 
 
-def generic(inputs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], out: ir.Value, body: Callable[[list[ir.Value]], ir.Value]) -> ir.Value:
+def generic(
+    inputs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], out: ir.Value, body: Callable[[list[ir.Value]], ir.Value]
+) -> ir.Value:
     """A parallel linalg.generic over the shape of `out`, which it overwrites; `maps` says where each input is read."""
     rank = ir.ShapedType(out.type).rank
     return loops(inputs, [*maps, ir.AffineMap.get_identity(rank)], [out], ["parallel"] * rank, lambda xs, _: [body(xs)])[0]

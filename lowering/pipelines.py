@@ -100,6 +100,8 @@ LLVM = NamedPipeline(
 
 STAGES = (TORCH, TENSORS, BUFFERS, LOOPS, LLVM)
 
-CPU = NamedPipeline("lower-cpu", "from the specialised torch dialect to the LLVM dialect", tuple(s for stage in STAGES for s in stage.steps))
+CPU = NamedPipeline(
+    "lower-cpu", "from the specialised torch dialect to the LLVM dialect", tuple(s for stage in STAGES for s in stage.steps)
+)
 
 PIPELINES = (*STAGES, CPU)

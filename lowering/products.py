@@ -23,7 +23,8 @@ from tierup.lowering.tensors import Tensor, pointwise, widened
 
 _NAMED = (dtypes.f32, dtypes.f64)
 NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
-OVERWRITES = "tierup.overwrites"  # put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
+# put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
+OVERWRITES = "tierup.overwrites"
 
 
 def is_blas_product(op: ir.Operation) -> bool:
@@ -126,7 +127,12 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     batch: list[Size] = []
     for i in range(-rank, -2):
         sizes_here = [t.length(i + t.rank) for t in (x, y) if t.rank >= -i]
-        batch.append(next((s for s in sizes_here if isinstance(s, int) and s != 1), next((s for s in sizes_here if not isinstance(s, int)), sizes_here[0])))
+        batch.append(
+            next(
+                (s for s in sizes_here if isinstance(s, int) and s != 1),
+                next((s for s in sizes_here if not isinstance(s, int)), sizes_here[0]),
+            )
+        )
     flat = []
     for t in (x, y):
         matrix = [t.length(t.rank - 2), t.length(t.rank - 1)]

@@ -99,4 +99,12 @@ FORMULAS: dict[str, Formula] = {
 }
 
 # One element of a tensor, as a number of the result's type.
-ITEMS = ("aten.item", "aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor", "aten.IntImplicit", "aten.FloatImplicit", "aten.ScalarImplicit")
+ITEMS = (
+    "aten.item",
+    "aten.Int.Tensor",
+    "aten.Float.Tensor",
+    "aten.Bool.Tensor",
+    "aten.IntImplicit",
+    "aten.FloatImplicit",
+    "aten.ScalarImplicit",
+)

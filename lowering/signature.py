@@ -182,8 +182,9 @@ def sweep(function: ir.Operation) -> None:
             op.erase()
 
 
-_PURE = ("torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
-         "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int", "torch.prim.tolist", "torch.prim.dtype")  # fmt: skip
+_PURE = ("torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple",
+         "torch.prim.NumToTensor", "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int",
+         "torch.prim.tolist", "torch.prim.dtype")  # fmt: skip
 
 _COMPUTED = {
     ResultKind.BUFFER: "buffer",

@@ -203,6 +203,6 @@ def assert_(condition: ir.Value, message: str) -> None:
 
 
 __all__ = [
-    "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "element", "empty", "filled", "kept_axes", "made", "of_torch", "pointwise",
-    "reduce", "squeezed", "widened", "with_kept_dims",
+    "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "element", "empty", "filled", "kept_axes", "made", "of_torch",
+    "pointwise", "reduce", "squeezed", "widened", "with_kept_dims",
 ]  # fmt: skip

@@ -130,7 +130,9 @@ def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> Spli
     if REGIONS not in main.attributes:
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
-    return SplitCode(profiled_text, text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main))))
+    return SplitCode(
+        profiled_text, text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main)))
+    )
 
 
 def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
@@ -183,7 +185,9 @@ def _refuse_copies_in_loops(main: ir.Operation) -> None:
     for op in walk(main):
         if op.name.startswith(_PARTIAL_WRITES) and _is_in_loop_of_tier0(op):
             place = str(diagnostics.place_of(op.location))
-            raise NotCompiled(Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value is copied each time", place)
+            raise NotCompiled(
+                Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value is copied each time", place
+            )
 
 
 def _is_in_loop_of_tier0(op: ir.Operation) -> bool:

@@ -61,7 +61,11 @@ def convention(
         if source is None or constant.kind == "structure":
             return None
         fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
-    key = (len(names), tuple(str(i.access) for i in inputs), tuple((str(c.access), id(f.value)) for c, f in zip(constants, fixed, strict=True)))
+    key = (
+        len(names),
+        tuple(str(i.access) for i in inputs),
+        tuple((str(c.access), id(f.value)) for c, f in zip(constants, fixed, strict=True)),
+    )
     return Convention((*key, *handed), Inputs(len(names), tuple(sources), tuple(fixed)), *handed)
 
 
@@ -102,7 +106,9 @@ def _source(access: hidden.Access, names: list[str]) -> Source | None:
 class DirectTable:
     """A dispatch table in the user's own calling convention."""
 
-    def __init__(self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]) -> None:
+    def __init__(
+        self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]
+    ) -> None:
         self.convention = made_for
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
         self._owners: dict[int, Executor] = {}  # id of our record -> executor
@@ -115,7 +121,13 @@ class DirectTable:
     def add(self, owner: Executor, version: Version) -> None:
         r = version.record
         mine = VersionRecord(
-            r.arguments, r.results, r.address, keepalive=r.keepalive, work=r.work, form=self.convention.form, scalars=self.convention.scalars
+            r.arguments,
+            r.results,
+            r.address,
+            keepalive=r.keepalive,
+            work=r.work,
+            form=self.convention.form,
+            scalars=self.convention.scalars,
         )
         self._records[id(r)] = mine
         self._owners[id(mine)] = owner

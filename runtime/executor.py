@@ -458,7 +458,9 @@ class Executor:
         if self._direct is not None:
             hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
             failures += self._direct_failures
-        return self._regions.stats() + Stats(hits=hits, bailouts=failures + self._split_failures, versions=len(self.versions), **self._counts)
+        return self._regions.stats() + Stats(
+            hits=hits, bailouts=failures + self._split_failures, versions=len(self.versions), **self._counts
+        )
 
     def _emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
         counted = kind in _AFTER_COUNTING

@@ -50,7 +50,8 @@ def _splits(executor: Executor) -> list[str]:
         lines.append(f"  version: {split.guards}: split, {regions}, {_count(split.hits, 'hit')}, cut in {split.milliseconds:.0f} ms")
         for number, region in enumerate(split.regions):
             stats, versions = region.stats(), _count(len(region.versions), "version")
-            lines.append(f"    region {number}{_at(region.program.place)}: {versions}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0")
+            answers = f"{versions}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
+            lines.append(f"    region {number}{_at(region.program.place)}: {answers}")
             lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
             lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
         lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]

@@ -34,7 +34,9 @@ class Options:
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
-    num_profiled_runs: int = _count(1, 0, "calls that are recorded before the first version is compiled; 0: bet on the first call's own types")
+    num_profiled_runs: int = _count(
+        1, 0, "calls that are recorded before the first version is compiled; 0: bet on the first call's own types"
+    )
     fusion_strategy: Strategy = field(
         default=(("static", 2), ("dynamic", 10)),
         metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]'},
@@ -101,7 +103,10 @@ def current() -> Options:
 
 
 class Overrides:
-    """A function's own options, which win over those in force where it is called. Raises TypeError or ValueError for a wrong name or value."""
+    """A function's own options, which win over those in force where it is called.
+
+    Raises TypeError or ValueError for a wrong name or value.
+    """
 
     def __init__(self, changes: Mapping[str, Any]) -> None:
         check_names(changes)
@@ -126,7 +131,9 @@ def check_names(names: Mapping[str, Any]) -> None:
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
-            raise TypeError(f"unknown option {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; options are {', '.join(known)}"))
+            raise TypeError(
+                f"unknown option {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; options are {', '.join(known)}")
+            )
 
 
 @contextmanager

@@ -91,7 +91,9 @@ class SpeculationLog:
         self.bets += 1
 
     def _has_dynamic_left(self, options: Options) -> bool:
-        return any(options.kind_of_version(i) == "dynamic" for i in range(self.bets, self.bets + sum(n for _, n in options.fusion_strategy)))
+        return any(
+            options.kind_of_version(i) == "dynamic" for i in range(self.bets, self.bets + sum(n for _, n in options.fusion_strategy))
+        )
 
     def _dynamic(self, signature: Signature) -> Bet:
         specs, generalised = [], []

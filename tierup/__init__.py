@@ -35,7 +35,18 @@ _EXPORTS = {
     "options": "tierup.runtime.options:options",
 }
 
-__all__ = ["NotOptimized", "ProgramError", "UnsupportedSyntax", "__version__", "assert_optimized", "events", "jit", "load", "ops", "options"]
+__all__ = [
+    "NotOptimized",
+    "ProgramError",
+    "UnsupportedSyntax",
+    "__version__",
+    "assert_optimized",
+    "events",
+    "jit",
+    "load",
+    "ops",
+    "options",
+]
 
 
 def __getattr__(name: str) -> Any:

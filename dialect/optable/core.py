@@ -71,7 +71,7 @@ class Op:
     infer: InferRule
     results: int = 1  # -1: as many as the operand has items (ListUnpack, TupleUnpack)
     aliasing: Aliasing = Aliasing.FRESH
-    numpy: str | None = None  # tier 0 under NumPy's promotion: "module.function" under tierup.dialect.kernels, same operands; None: same as kernel
+    numpy: str | None = None  # the kernel under NumPy's promotion, spelled as `kernel`, same operands; None: the same
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
     native: bool = True  # whether lowering has it (for dtypes in native_dtypes)
     native_dtypes: tuple[str, ...] | None = None  # None: every dtype of programs
@@ -129,7 +129,8 @@ class Infer:
         return a if isinstance(a, int) else b if isinstance(b, int) else a
 
     def broadcast(self, shapes: Iterable[Shape | None], what: str = "operands do not broadcast") -> Shape | None:
-        """The broadcast of shapes under NumPy's and torch's common rule; None when a rank is unknown. Symbols stand for sizes of at least 2."""
+        """The broadcast of shapes under NumPy's and torch's common rule; None when a rank is unknown.
+        Symbols stand for sizes of at least 2."""
         known = list(shapes)
         if any(s is None for s in known):
             return None

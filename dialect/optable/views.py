@@ -177,7 +177,9 @@ def _row(
     native: bool = True,
 ) -> Op:  # fmt: skip
     flavour = None if numpy is None else f"numpy_views.{numpy}"
-    return Op(f"aten.{name}", Kind.VIEW, f"views.{kernel}", infer, aliasing=aliasing, numpy=flavour, tolerance=EXACT, note=note, native=native)
+    return Op(
+        f"aten.{name}", Kind.VIEW, f"views.{kernel}", infer, aliasing=aliasing, numpy=flavour, tolerance=EXACT, note=note, native=native
+    )
 
 
 MAY_VIEW = Aliasing.MAY_VIEW

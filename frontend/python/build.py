@@ -122,7 +122,9 @@ class _Program:
         func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n)}) for n in names])
         func.attributes["tierup.source"] = ir.StringAttr.get("jit")
         self._drop_unused(func)
-        return GraphResult(self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes))
+        return GraphResult(
+            self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes)
+        )
 
     def _function(self, source: Source, name: str, types: list[ir.Type]) -> tuple[ir.Operation, Frame]:
         """An empty function and its frame. Its type is set when it is finished."""

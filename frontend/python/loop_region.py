@@ -65,7 +65,13 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any], execute: Callable[
 
 
 def _attempt(
-    frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: set[str], wanted: list[str], execute: Callable[..., Ends | None]
+    frame: Frame,
+    body: LoopBody,
+    outer: dict[str, Value],
+    plan: _Plan,
+    assigned: set[str],
+    wanted: list[str],
+    execute: Callable[..., Ends | None],
 ) -> _Plan | None:
     """Build the loop by this plan. None when it fits; else a wider plan, with nothing built."""
     em = frame.em
@@ -82,7 +88,9 @@ def _attempt(
         with em.at_end(block):
             values = iter(arguments[1:])
             inside = {name: raise_(templates[name], values, em.region) for name in names}
-            unset = {name: Unset(f"the loop at line {line} has not set it yet") for name in assigned if name not in inside or name in plan.late}
+            unset = {
+                name: Unset(f"the loop at line {line} has not set it yet") for name in assigned if name not in inside or name in plan.late
+            }
             frame.env = {**outer, **inside, **unset}
             frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
             body.bind(Scalar(arguments[0], "int"))

@@ -37,7 +37,8 @@ _INT: dict[type, str] = {
 }
 _FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
 _COMPARE_INT: dict[type, str] = {
-    ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int", ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
+    ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int",
+    ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
 }  # fmt: skip
 _COMPARE_FLOAT: dict[type, str] = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.float", ast.Gt: "aten.gt.float", ast.GtE: "aten.ge.float"}
 _MAX_MULTIPLICATIONS = 16

@@ -75,7 +75,11 @@ def _hstack(c: Call) -> Tensor:
 
 def _column_stack(c: Call) -> Tensor:
     """Vectors become columns."""
-    return _joined(c, [p if p.rank > 1 else shape.reshaped(p, (p.sizes[0] if p.rank else 1, 1), [p.length(0) if p.rank else 1, 1]) for p in c.tensors(0)], 1)
+    return _joined(
+        c,
+        [p if p.rank > 1 else shape.reshaped(p, (p.sizes[0] if p.rank else 1, 1), [p.length(0) if p.rank else 1, 1]) for p in c.tensors(0)],
+        1,
+    )
 
 
 def _constant_pad(value: int) -> Lowering:
@@ -92,7 +96,10 @@ def _constant_pad(value: int) -> Lowering:
         for i in range(len(pads) // 2):
             before[x.rank - 1 - i], after[x.rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
         cut = [sizes.sub(x.length(i), max(-before[i], 0) + max(-after[i], 0)) for i in range(x.rank)]
-        lengths = [k if k is not None else sizes.add(v, max(before[i], 0) + max(after[i], 0)) for i, (k, v) in enumerate(zip(known, cut, strict=True))]
+        lengths = [
+            k if k is not None else sizes.add(v, max(before[i], 0) + max(after[i], 0))
+            for i, (k, v) in enumerate(zip(known, cut, strict=True))
+        ]
         dynamic = [sizes.value(v) for v, k in zip(lengths, known, strict=True) if k is None]
         out = Tensor(tensors.filled(known, dynamic, number), dtype, known)
         if any(isinstance(v, int) and v <= 0 for v in cut):

@@ -35,7 +35,10 @@ def _repeat(c: Call) -> Tensor:
     lengths = [n if i < lead else sizes.mul(x.length(i - lead), n) for i, n in enumerate(counts)]
 
     def source(at: list[ir.Value]) -> list[Size]:
-        return [at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else sizes.remainder(at[i + lead], x.length(i)) for i in range(x.rank)]
+        return [
+            at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else sizes.remainder(at[i + lead], x.length(i))
+            for i in range(x.rank)
+        ]
 
     return _read(c, x, lengths, source)
 

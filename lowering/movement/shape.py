@@ -59,7 +59,9 @@ def reshaped(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:
         if x.rank == 0:
             return x
         ones = cast(x, (1,) * x.rank)
-        return Tensor(b.value("tensor.collapse_shape", [ones.value], builtin_type(Known(x.dtype, ())), reassociation=_groups([])), x.dtype, ())
+        return Tensor(
+            b.value("tensor.collapse_shape", [ones.value], builtin_type(Known(x.dtype, ())), reassociation=_groups([])), x.dtype, ()
+        )
     vector = flattened(x)
     count = math.prod(s for s in sizes if s is not None) if None not in sizes else None
     vector = cast(vector, (count,))
@@ -117,7 +119,9 @@ def permuted(x: Tensor, order: Sequence[int]) -> Tensor:
     sizes = tuple(x.sizes[i] for i in order)
     dynamic = [x.size(i) for i in order if x.sizes[i] is None]
     axes = [list(order).index(i) for i in range(x.rank)]
-    return Tensor(b.generic([x.value], [tensors.dims_map(x.rank, axes)], tensors.empty(sizes, dynamic, x.dtype), lambda v: v[0]), x.dtype, sizes)
+    return Tensor(
+        b.generic([x.value], [tensors.dims_map(x.rank, axes)], tensors.empty(sizes, dynamic, x.dtype), lambda v: v[0]), x.dtype, sizes
+    )
 
 
 def broadcast(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:

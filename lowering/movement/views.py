@@ -268,5 +268,17 @@ LOWERINGS: dict[str, Lowering] = {
 }
 
 # The functional twins that copy: the same values.
-_COPIES = ("expand", "permute", "select.int", "slice.Tensor", "squeeze", "squeeze.dim", "transpose.int", "unsqueeze", "view", "t", "diagonal")
+_COPIES = (
+    "expand",
+    "permute",
+    "select.int",
+    "slice.Tensor",
+    "squeeze",
+    "squeeze.dim",
+    "transpose.int",
+    "unsqueeze",
+    "view",
+    "t",
+    "diagonal",
+)
 LOWERINGS |= {"aten." + "_copy.".join(name.split(".")) + ("" if "." in name else "_copy"): LOWERINGS[f"aten.{name}"] for name in _COPIES}

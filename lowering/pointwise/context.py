@@ -19,7 +19,11 @@ _CONSTANTS = {
     "torch.constant.bool": lambda a: ir.BoolAttr(a).value,
     "torch.constant.str": lambda a: ir.StringAttr(a).value,
 }
-_TO_BUILTIN = {"!torch.int": ("torch_c.to_i64", dtypes.i64), "!torch.float": ("torch_c.to_f64", dtypes.f64), "!torch.bool": ("torch_c.to_i1", dtypes.bool_)}
+_TO_BUILTIN = {
+    "!torch.int": ("torch_c.to_i64", dtypes.i64),
+    "!torch.float": ("torch_c.to_f64", dtypes.f64),
+    "!torch.bool": ("torch_c.to_i1", dtypes.bool_),
+}
 
 
 class NotHandled(Exception):
@@ -78,7 +82,9 @@ def parameter(value: ir.Value) -> Parameter:
     if type_ not in _TO_BUILTIN:
         raise NotHandled
     cast, dtype = _TO_BUILTIN[type_]
-    return Scalar(b.value(cast, [value], {"i64": b.integer_type(64), "f64": ir.F64Type.get(), "bool": b.integer_type(1)}[dtype.name]), dtype)
+    return Scalar(
+        b.value(cast, [value], {"i64": b.integer_type(64), "f64": ir.F64Type.get(), "bool": b.integer_type(1)}[dtype.name]), dtype
+    )
 
 
 def candidate(value: ir.Value) -> tuple[DType, Strength] | None:

@@ -148,7 +148,8 @@ def _group_norm(c: Call, groups: int, weight: int, bias: int, eps: int) -> list[
     deviation, center, scale = _standardised(grouped, [2], _epsilon(c, eps))
     flat = pointwise(grouped, [_all(deviation), (scale, [0, 1])], deviation.dtype, lambda v, r: v * r)
     back = reshaped(flat, x.sizes, x.lengths)
-    one = pointwise(x, [_all(back), *(p for p in (_along(c.optional_tensor(weight), [1]), _along(c.optional_tensor(bias), [1])) if p is not None)],
+    scale_and_shift = (_along(c.optional_tensor(weight), [1]), _along(c.optional_tensor(bias), [1]))
+    one = pointwise(x, [_all(back), *(p for p in scale_and_shift if p is not None)],
                     x.dtype, _affine(c.optional_tensor(weight) is not None, c.optional_tensor(bias) is not None))  # fmt: skip
     if len(c.op.results) == 1:
         return [one]

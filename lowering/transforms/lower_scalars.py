@@ -20,7 +20,11 @@ from tierup.lowering import torch_ops as t
 from tierup.lowering.pointwise.context import NotHandled, load_casts, parameter
 from tierup.lowering.pointwise.scalar import Scalar, constant
 
-_KINDS = {"!torch.int": (dtypes.i64, "torch_c.from_i64"), "!torch.float": (dtypes.f64, "torch_c.from_f64"), "!torch.bool": (dtypes.bool_, "torch_c.from_i1")}
+_KINDS = {
+    "!torch.int": (dtypes.i64, "torch_c.from_i64"),
+    "!torch.float": (dtypes.f64, "torch_c.from_f64"),
+    "!torch.bool": (dtypes.bool_, "torch_c.from_i1"),
+}
 _NATURAL = {bool: dtypes.bool_, int: dtypes.i64, float: dtypes.f64}
 
 

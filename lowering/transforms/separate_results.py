@@ -85,7 +85,11 @@ def _separate_fill(fill: ir.Operation) -> None:
 
 def _is_fill(op: ir.Operation) -> bool:
     """Whether an op makes a tensor from scalars and its destination alone."""
-    return op.name.startswith("linalg.") and len(op.results) == 1 and not any(isinstance(v.type, ir.ShapedType) for v in list(op.operands)[:-1])
+    return (
+        op.name.startswith("linalg.")
+        and len(op.results) == 1
+        and not any(isinstance(v.type, ir.ShapedType) for v in list(op.operands)[:-1])
+    )
 
 
 def _is_private(value: ir.Value) -> bool:
