@@ -141,7 +141,7 @@ class Infer:
             for i, dim in enumerate(shape, start=rank - len(shape)):
                 if out[i] == 1:
                     out[i] = dim
-                elif dim != 1:
+                elif dim not in (1, out[i]):  # the message below costs more than all else here
                     out[i] = self.equal(out[i], dim, f"{what} {' and '.join(map(format_shape, known))}")
         return tuple(out)
 
