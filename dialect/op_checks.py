@@ -67,7 +67,9 @@ def facts(attribute: ir.Attribute, name: str) -> Fact:
 
 
 def check_fact_fits(fact: Fact, type_: ir.Type) -> None:
-    """Facts about a tensor belong to a tensor, facts about a number to a number of that kind."""
+    """Facts about a tensor belong to a tensor, facts about a number to a number of that kind; definedness alone to an optional too."""
+    if isinstance(fact, Profiled) and fact == Profiled(defined=fact.defined) and str(type_).startswith("!torch.optional<"):
+        return
     if isinstance(fact, Profiled) != torch_types.is_tensor(type_):
         raise Broken(f"has facts about a {'tensor' if isinstance(fact, Profiled) else 'number'} ({fact}) for a value of type {type_}")
     if isinstance(fact, ProfiledScalar) and "!torch.number" not in (fact.torch_type(), str(type_)) and fact.torch_type() != str(type_):

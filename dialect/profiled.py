@@ -246,10 +246,12 @@ Fact = Profiled | ProfiledScalar
 
 
 def observe(value: object) -> Fact | None:
-    """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor) and numbers.
-    None for anything else (lists, strings): there is no bet to make on it."""
+    """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor, an absent optional), numbers;
+    of a list that it is there. None for anything else (strings): there is no bet to make on it."""
     if value is None or isinstance(value, np.ndarray):
         return Profiled.of(value)
+    if isinstance(value, list):
+        return Profiled(defined=True)
     if type(value) in (int, float, bool):
         return ProfiledScalar.of(value)  # type: ignore[arg-type]  # just checked
     return None
