@@ -223,11 +223,11 @@ def test_malformed_text_says_what_is_wrong(text: str, says: str) -> None:
         profiled.parse(text)
 
 
-def test_observe_takes_arrays_none_and_python_numbers_only() -> None:
+def test_observe_takes_arrays_none_python_numbers_and_lists_only() -> None:
     assert profiled.observe(np.zeros(2)) == Profiled.of(np.zeros(2))
     assert profiled.observe(None) == UNDEFINED
     assert profiled.observe(True) == ProfiledScalar("bool", True)
-    assert profiled.observe([1]) is None
+    assert profiled.observe([1]) == Profiled(defined=True)  # of a list only that it is there
     assert profiled.join(Profiled(), ProfiledScalar()) is None
 
 
