@@ -1,0 +1,48 @@
+// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing --tierup-lower-indexing | FileCheck %s
+
+// Positions of true elements are collected without a branch, into room for all and one more; then the result is read.
+// CHECK-LABEL: func.func @read
+// CHECK: [[ROOM:%.+]] = tensor.empty() : tensor<7xi64>
+// CHECK: [[FOUND:%.+]]:3 = scf.for {{.*}} iter_args([[LIST:%.+]] = [[ROOM]], [[COUNT:%.+]] = %{{.+}}, %{{.+}} = %{{.+}})
+// CHECK-NOT: scf.if
+// CHECK: tensor.insert %{{.+}} into %{{.+}} : tensor<7xi64>
+// CHECK: tensor.empty([[FOUND]]#1) : tensor<?xf32>
+// CHECK: linalg.generic
+// CHECK: tensor.extract [[FOUND]]#0
+func.func @read(%x: !torch.vtensor<[2,3],f32>, %mask: !torch.vtensor<[2,3],i1>) -> !torch.vtensor<[?],f32> {
+  %0 = torch.prim.ListConstruct %mask : (!torch.vtensor<[2,3],i1>) -> !torch.list<vtensor>
+  %1 = torch.aten.index.Tensor_hacked_twin %x, %0 : !torch.vtensor<[2,3],f32>, !torch.list<vtensor> -> !torch.vtensor<[?],f32>
+  return %1 : !torch.vtensor<[?],f32>
+}
+
+// -----
+// A write of one value, or of rows, is a select.
+// CHECK-LABEL: func.func @write
+// CHECK-NOT: scf.for
+// CHECK: linalg.generic
+// CHECK: arith.select %in_{{.+}}, %in_{{.+}}, %in : f32
+// CHECK-NOT: torch.aten
+func.func @write(%x: !torch.vtensor<[?,3],f32>, %mask: !torch.vtensor<[?],i1>, %row: !torch.vtensor<[3],f32>) -> !torch.vtensor<[?,3],f32> {
+  %false = torch.constant.bool false
+  %0 = torch.prim.ListConstruct %mask : (!torch.vtensor<[?],i1>) -> !torch.list<vtensor>
+  %1 = torch.aten.index_put.hacked_twin %x, %0, %row, %false
+    : !torch.vtensor<[?,3],f32>, !torch.list<vtensor>, !torch.vtensor<[3],f32>, !torch.bool -> !torch.vtensor<[?,3],f32>
+  return %1 : !torch.vtensor<[?,3],f32>
+}
+
+// -----
+// Values for each of the true elements would have to be counted: left alone. So is a mask beside positions.
+// CHECK-LABEL: func.func @kept
+// CHECK: torch.aten.index_put.hacked_twin
+// CHECK: torch.aten.index.Tensor_hacked_twin
+func.func @kept(%x: !torch.vtensor<[2,3],f32>, %mask: !torch.vtensor<[2],i1>, %rows: !torch.vtensor<[2,3],f32>, %at: !torch.vtensor<[1],si64>)
+    -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[?],f32>) {
+  %false = torch.constant.bool false
+  %0 = torch.prim.ListConstruct %mask : (!torch.vtensor<[2],i1>) -> !torch.list<vtensor>
+  %1 = torch.aten.index_put.hacked_twin %x, %0, %rows, %false
+    : !torch.vtensor<[2,3],f32>, !torch.list<vtensor>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor<[2,3],f32>
+  %2 = torch.prim.ListConstruct %mask, %at : (!torch.vtensor<[2],i1>, !torch.vtensor<[1],si64>) -> !torch.list<vtensor>
+  %3 = torch.aten.index.Tensor_hacked_twin %x, %2 : !torch.vtensor<[2,3],f32>, !torch.list<vtensor> -> !torch.vtensor<[?],f32>
+  return %1, %3 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[?],f32>
+}
