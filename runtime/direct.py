@@ -58,7 +58,7 @@ def convention(
     fixed: list[Constant] = []
     for constant in constants:
         source = _source(constant.access, names)
-        if source is None or constant.kind == "structure":
+        if source is None or constant.kind in ("structure", "missing"):
             return None
         fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
     key = (

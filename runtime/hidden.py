@@ -98,7 +98,8 @@ class Constant:
     """A value from outside that is part of the graph. The graph is right for a call only if `holds` is true then.
 
     `kind`: "value" (numbers, strings, dtypes: same type and equal, NaN equal to itself), "identity" (functions, modules,
-    classes, objects) or "structure" (of a list, tuple or dict: its type and its length or keys).
+    classes, objects), "structure" (of a list, tuple or dict: its type and its length or keys) or "missing" (the class of the
+    exception that reading it raises: the graph raises it too).
     """
 
     access: Access
@@ -108,12 +109,14 @@ class Constant:
     def holds(self, arguments: Mapping[str, object]) -> bool:
         try:
             now = self.access.read(arguments)
-        except (NameError, AttributeError, KeyError, IndexError, TypeError):
-            return False
+        except (NameError, AttributeError, KeyError, IndexError, TypeError) as e:
+            return self.kind == "missing" and type(e) is self.value
         if self.kind == "identity":
             return now is self.value
         if self.kind == "structure":
             return structure_of(now) == self.value
+        if self.kind == "missing":
+            return False
         if now is self.value:
             return True
         return type(now) is type(self.value) and same_number(now, self.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import types
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -74,21 +73,21 @@ def _object(frame: Frame, node: ast.Attribute, owner: Object, name: str) -> Valu
     try:
         value = getattr(owner.value, name)
     except AttributeError as e:
+        frame.outside.constant(owner.access.attribute(name), "missing", type(e))
         raise WillRaise(e) from e
     if isinstance(owner.value, types.ModuleType) and owner.value.__name__.split(".")[0] in _STABLE_MODULES:
         return Object(value, owner.access.attribute(name)) if isinstance(value, types.ModuleType) else Const(value)
+    access = owner.access.attribute(name)
     if isinstance(value, types.MethodType):
         inner = getattr(value.__func__, "__tierup_function__", None)
         if inner is None:
             raise frame.error(node, f"the method `.{name}` of a {type(owner.value).__name__} object", "decorate it with @tierup.jit")
-        return Method(owner, name)
-    if getattr(value, "__tierup_function__", None) is not None and name in _class_members(owner.value):
-        return Method(owner, name)  # a tierup function found in the class: owner is its first argument
-    return frame.outside_value(node, value, owner.access.attribute(name))
-
-
-def _class_members(obj: Any) -> dict[str, Any]:
-    return {k: v for cls in reversed(type(obj).__mro__) for k, v in vars(cls).items()}
+        frame.outside.constant(access.attribute("__func__"), "identity", value.__func__)
+        bound: Value = owner
+        if value.__self__ is not owner.value:  # a class method, or the method of another object
+            bound = frame.outside_value(node, value.__self__, access.attribute("__self__"))
+        return Method(bound, name, inner)
+    return frame.outside_value(node, value, access)
 
 
 def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Value:
@@ -105,6 +104,7 @@ def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Val
     try:
         found = getattr(value, name)
     except AttributeError as e:
+        frame.outside.constant(owner.access.attribute(name) if owner.access is not None else None, "missing", type(e))
         raise WillRaise(e) from e
     if isinstance(value, (np.dtype, np.finfo, np.iinfo, np.ufunc)):
         return Const(found)
@@ -118,10 +118,8 @@ def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Val
 
 def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner, name = method.owner, method.name
-    if isinstance(owner, Object):
-        members = _class_members(owner.value)
-        function = getattr(members[name], "__tierup_function__")  # noqa: B009 - checked when the attribute was read
-        return frame.call_function(frame, node, function, [owner, *args], kwargs)
+    if method.function is not None:
+        return frame.call_function(frame, node, method.function, [owner, *args], kwargs)
     if isinstance(owner, Sequence):
         return _sequence_method(frame, node, owner, name, args)
     if isinstance(owner, Mapping_):

@@ -14,7 +14,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.python.source import Source
+from tierup.frontend.python.source import Definition, Source
 from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Sequence, Unset, Value
 from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
@@ -109,6 +109,7 @@ class Frame:
         try:
             found = access.read({})
         except NameError as e:
+            self.outside.constant(access, "missing", NameError)
             raise WillRaise(NameError(str(e))) from e
         if root == "global" and name not in function.__globals__ and hasattr(builtins, name):
             self.outside.constant(access, "identity", found)
@@ -162,7 +163,7 @@ def _has_state(value: object) -> bool:
     return not isinstance(value, plain) and not hasattr(value, "__tierup_function__") and hasattr(value, "__dict__")
 
 
-def local_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+def local_names(tree: Definition) -> set[str]:
     """The names that the body binds: Python never looks them up outside."""
     if isinstance(tree, ast.Lambda):
         return set()

@@ -10,13 +10,15 @@ from types import FunctionType
 
 from tierup.frontend.errors import UnsupportedSyntax
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
+
 
 @dataclass(frozen=True)
 class Source:
     """A function's definition. Nodes of `tree` have lines and columns of `filename`."""
 
     function: FunctionType
-    tree: ast.FunctionDef | ast.Lambda
+    tree: Definition
     filename: str
 
     @property
@@ -68,7 +70,7 @@ def parse(function: FunctionType) -> Source:
     return source
 
 
-def _definition(lines: list[str], first: int) -> ast.FunctionDef | None:
+def _definition(lines: list[str], first: int) -> Definition | None:
     """The `def` in these lines. An indented one is parsed inside `if 1:`, which leaves its columns and strings as they are."""
     text = "".join(lines)
     indented = text[:1] in (" ", "\t")
@@ -78,7 +80,7 @@ def _definition(lines: list[str], first: int) -> ast.FunctionDef | None:
         return None
     body = module.body[0].body if indented and module.body and isinstance(module.body[0], ast.If) else module.body
     tree = body[0] if body else None
-    if not isinstance(tree, ast.FunctionDef):
+    if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
     shift = first - 2 if indented else first - 1
     for node in ast.walk(tree):
@@ -98,11 +100,11 @@ def _lambda(function: FunctionType, filename: str) -> ast.Lambda | None:
     return found[0] if len(found) == 1 else None
 
 
-def _matches(function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> bool:
+def _matches(function: FunctionType, tree: Definition) -> bool:
     code = function.__code__
     args = tree.args
     names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
     names += [a.arg for a in (args.vararg, args.kwarg) if a is not None]
-    if isinstance(tree, ast.FunctionDef) and tree.name != code.co_name:
+    if not isinstance(tree, ast.Lambda) and tree.name != code.co_name:
         return False
     return list(code.co_varnames[: len(names)]) == names

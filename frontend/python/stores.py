@@ -14,6 +14,8 @@ from tierup.frontend.python.index_items import gather, has_index_arrays, optiona
 from tierup.frontend.python.scalars import SYMBOLS
 from tierup.frontend.python.values import Array, Const, Sequence, Value, describe, is_number
 
+_TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
+
 
 def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value) -> None:
     """`owner[index] = value`."""
@@ -70,7 +72,7 @@ def _refuse_detached(frame: Frame, node: ast.AST, view: Array) -> None:
 
 def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, value: Value) -> None:
     if owner.kind == "tuple":
-        raise WillRaise(TypeError("'tuple' object does not support item assignment"))
+        raise WillRaise(_TUPLE_STORE)
     require_own_list(frame, node, owner)
     if not isinstance(index, Const) or not isinstance(index.value, int):
         raise frame.error(node, f"{describe(index)} as the index of a list", "use a constant index, or an array", NeedsStatic)
@@ -126,6 +128,10 @@ def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, value: Valu
 def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
     """An array held in a list or dict: written in place, the container stays as it is."""
     current = indexing.load(frame, node, owner, index)
+    if isinstance(owner, Sequence) and owner.kind == "tuple":  # Python writes the array, and raises when it puts it back
+        if isinstance(current, Array) and not current.may_be_scalar:
+            array_operators.update(frame, node, op, current, value)
+        raise WillRaise(_TUPLE_STORE)
     if isinstance(current, Array):
         if not current.may_be_scalar:
             array_operators.update(frame, node, op, current, value)

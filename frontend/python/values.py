@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,6 +124,7 @@ class Method:
 
     owner: Value
     name: str
+    function: FunctionType | None = None  # of an object's method: what a tierup function was made of
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from frontend_oracle import check
+from frontend_oracle import call, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -211,6 +211,19 @@ def structure(x, items):
 
 def test_tuples_lists_and_dicts():
     check(structure, X, [X, X * 2, X * 3], unranked=False)
+
+
+def adds_to_an_item(pair):
+    pair[0] += 1
+    return pair[0]
+
+
+def test_adding_to_an_item_of_a_tuple_writes_the_array_and_raises():
+    check(adds_to_an_item, [X.copy(), X])
+    for pair in ((X.copy(), X), (np.float32(1), X), (1, X)):
+        check(adds_to_an_item, pair)
+        with pytest.raises(TypeError, match="'tuple' object does not support item assignment"):
+            call(adds_to_an_item, pair)
 
 
 def conditional(x, flag):

@@ -191,6 +191,19 @@ class Model:
     def plain(self, x):
         return self.forward(x)
 
+    @staticmethod
+    @jit
+    def square(x):
+        return x * x
+
+    @classmethod
+    @jit
+    def times_scale(cls, x):
+        return x * cls.scale
+
+    def of_class(self, x):
+        return self.square(x) + self.times_scale(x)
+
 
 def test_methods_read_self():
     model = Model()
@@ -215,6 +228,40 @@ def test_methods_do_not_assign_attributes_or_call_undecorated_methods():
         graph(Model.forget, Model(), X)
     with pytest.raises(UnsupportedSyntax, match=r"method `.forward` of a Model object; decorate it with @tierup.jit"):
         graph(Model.plain, Model(), X)
+
+
+def test_static_and_class_methods():
+    check(Model.of_class, Model(), X)
+
+
+def test_a_method_that_is_replaced_makes_another_graph(monkeypatch):
+    model = Model()
+    built, _, arguments = graph(Model.forward, model, X)
+
+    @jit
+    def negated(self, h):
+        return -h
+
+    monkeypatch.setattr(Model, "twice", negated)
+    assert not all(c.holds(arguments) for c in built.constants)
+    check(Model.forward, model, X)
+
+
+def reads_missing(model, x):
+    return x * model.rate + NOT_THERE_YET  # noqa: F821 - a global that a test sets
+
+
+def test_what_is_missing_is_looked_for_again(monkeypatch):
+    model = Model()
+    first, _, arguments = graph(reads_missing, model, X)
+    model.rate = 2
+    assert not all(c.holds(arguments) for c in first.constants)
+    second, leaves, arguments = graph(reads_missing, model, X)
+    with pytest.raises(NameError, match="'NOT_THERE_YET' is not defined"):
+        run(second, leaves, arguments)
+    monkeypatch.setitem(globals(), "NOT_THERE_YET", 1)
+    assert not all(c.holds(arguments) for c in second.constants)
+    check(reads_missing, model, X)
 
 
 # --- arguments -----------------------------------------------------------------------------------------------------------

@@ -73,6 +73,15 @@ def compiled(body, name, tmp_path):
     return namespace["f"], path
 
 
+def test_coroutines_are_named(tmp_path):
+    path = tmp_path / "later.py"
+    path.write_text("async def f(x):\n    return x\n")
+    namespace = {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    with pytest.raises(UnsupportedSyntax, match="coroutines are not translated"):
+        graph(namespace["f"], np.zeros(3))
+
+
 @pytest.mark.parametrize("body", REFUSED, ids=[b.split("\n")[0] for b in REFUSED])
 def test_refused(body, tmp_path):
     function, path = compiled(body, "refused", tmp_path)
