@@ -27,20 +27,26 @@ _PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
 
 
 def specialise(
-    func: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation] | None = None, *, keep_branches: bool = False
+    func: ir.Operation,
+    arguments: Sequence[Value],
+    functions: Mapping[str, ir.Operation] | None = None,
+    *,
+    keep_branches: bool = False,
+    tolerant: bool = False,
 ) -> list[Tie]:
     """Type `func` for `arguments` (one value each), in place; the ties are sizes that a guard must hold equal.
 
     Arguments of a known number become constants; symbols in their shapes are declared and bound. `functions`: callees by
     name; they are not typed. `keep_branches`: branches that are never taken stay, untyped, for who takes a twin of the program
     from it that knows nothing of these arguments. A function that others call keeps its result types. Raises InferenceError for
-    an op that raises on such operands, and for a type in the IR that is wrong; the function is then in an unspecified state.
+    an op that raises on such operands, unless `tolerant`: its results then keep their types; and for a type in the IR that is wrong:
+    the function is then in an unspecified state.
     """
     block = func.regions[0].blocks[0]
     known = [_merged(func, argument, value) for argument, value in zip(block.arguments, arguments, strict=True)]
     for argument, value in zip(block.arguments, known, strict=True):
         fix(argument, value)
-    inference = infer_function(func, known, functions)
+    inference = infer_function(func, known, functions, tolerant=tolerant)
     if not keep_branches:
         splice(block, inference)
     ops = list(walk(func))  # before casts are made: what inference says is looked up for these only
