@@ -8,7 +8,7 @@ Each result that is a tensor is a remark at its op, in the text of the program; 
 is not known is `?`. Sizes that must be equal for the program to run are remarks at the function. An op that raises on such operands
 is a remark too: where no run comes it is no error.
 
-With `generalize`, arguments of static sizes stand for those of any sizes: each size but 0 and 1 is a symbol of its own, `s<argument>_<dim>`.
+With `generalize`, arguments of static sizes stand for any: each size but 0 and 1 is a symbol of its own, `s<argument>_<dim>`.
 Equal sizes are not taken for one symbol; which the program needs equal is what the remarks at the function say.
 """
 
