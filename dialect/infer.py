@@ -333,6 +333,24 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
     return walker.block(block)
 
 
+def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """The forward region; temporaries for the gradient follow its results. What backward takes nobody knows here."""
+    return _region(walker, op, operands)[: len(op.results)]
+
+
+def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """tierup.constant_chunk: as aten.chunk, whose list it unpacks."""
+    row = optable.lookup("aten.chunk")
+    assert row is not None
+    try:
+        found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
+    except (ShapeError, IndexError, TypeError) as e:
+        raise InferenceError(op, str(e)) from e
+    if isinstance(found, List) and found.items is not None and len(found.items) == len(op.results):
+        return found.items
+    return _declared(walker, op, operands)
+
+
 _TERMINATORS = {"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"}
 
 _STRUCTURE = {
@@ -361,6 +379,9 @@ _STRUCTURE = {
     "tierup.guard": _guarded,
     "tierup.bailout": _guarded,
     "tierup.check": _guarded,
+    "tierup.check_requires_grad": _refining,
+    "tierup.constant_chunk": _chunk,
+    "tierup.differentiable": _differentiable,
     "tierup.fusion_group": _region,
     "tierup.fallback": _region,
 }

@@ -125,14 +125,27 @@ def _type_results(op: ir.Operation, inference: Inference) -> None:
     if op.name == "torch.prim.Loop":
         _type_loop(op, inference)
         return
-    if op.name in ("tierup.fusion_group", "tierup.fallback"):
+    if op.name in ("tierup.fusion_group", "tierup.fallback", "tierup.differentiable"):
         for argument in op.regions[0].blocks[0].arguments:
             _settle(op, argument, inference)
+    if op.name == "tierup.differentiable":
+        _type_backward(op, inference)
     for result in op.results:
         if op.name in _PINNED:
             _pin(op, result, result.type, inference)
         elif op.name != "torch.derefine" or torch_types.is_tensor(result.type):
             _settle(op, result, inference)
+
+
+def _type_backward(op: ir.Operation, inference: Inference) -> None:
+    """What backward takes has the types of the forward values that it is."""
+    forward, backward = (region.blocks[0] for region in op.regions)
+    outputs, inputs = list(list(forward.operations)[-1].operation.operands), list(op.operands)
+    taken = (("vjp_outputs", outputs), ("captured_inputs", inputs), ("captured_outputs", outputs))
+    sources = [values[i] for name, values in taken for i in ir.DenseI64ArrayAttr(op.attributes[name])]
+    for argument, source in zip(backward.arguments, sources, strict=True):
+        if source in inference.values:
+            argument.set_type(refined_type(op, argument.type, inference[source]))
 
 
 def _settle(op: ir.Operation, value: ir.Value, inference: Inference) -> None:
@@ -198,7 +211,7 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
         _match(op, 2, [r.type for r in op.results])
     elif op.name == "tierup.yield" and op.block.region == op.parent.operation.regions[0]:  # not the yield of a backward region
         _match(op, 0, [r.type for r in op.parent.operation.results])
-    elif op.name in ("tierup.fusion_group", "tierup.fallback"):
+    elif op.name in ("tierup.fusion_group", "tierup.fallback", "tierup.differentiable"):
         _match(op, 0, [a.type for a in op.regions[0].blocks[0].arguments])
     elif op.name == "func.call":
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
