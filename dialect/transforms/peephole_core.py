@@ -37,7 +37,6 @@ from tierup.dialect.rewriting import (
     maker,
     number,
     numbers,
-    promotion,
     rewrite,
     says_as_much,
     under_casts,
@@ -114,10 +113,10 @@ class _Core:
     def type_as(self, op: ir.Operation) -> ir.Value | None:
         x, other = op.operands
         (_, dtype), (_, wanted) = (torch_types.parse_tensor(str(v.type)) for v in (x, other))
-        if dtype is None or dtype != wanted or promotion(op) is not None or not says_as_much(x.type, op.results[0].type):
+        if dtype is None or dtype != wanted or not says_as_much(x.type, op.results[0].type):
             return None
         self.aliases.forget()
-        return x  # the op gives x itself
+        return x  # the op gives x itself, under NumPy's rules as under torch's
 
     def number_of(self, op: ir.Operation) -> ir.Value | None:
         made = maker(op.operands[0], _NUMBER)

@@ -59,3 +59,16 @@ func.func @written(%a: !torch.tensor<[2],f32>) -> !torch.tensor {
   %1 = torch.aten.cat %m, %int0 : !torch.list<tensor>, !torch.int -> !torch.tensor
   return %1 : !torch.tensor
 }
+
+// -----
+// CHECK-LABEL: func.func @a_list_that_grows
+// CHECK-COUNT-2: torch.aten.cat
+func.func @a_list_that_grows(%a: !torch.vtensor<[2],f32>) -> !torch.vtensor {
+  %int0 = torch.constant.int 0
+  %l = torch.prim.ListConstruct %a, %a : (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>) -> !torch.list<vtensor>
+  %w = torch.aten.append.t %l, %a : !torch.list<vtensor>, !torch.vtensor<[2],f32> -> !torch.list<vtensor>
+  %0 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?],f32>
+  %m = torch.prim.ListConstruct %0, %a : (!torch.vtensor<[?],f32>, !torch.vtensor<[2],f32>) -> !torch.list<vtensor>
+  %1 = torch.aten.cat %m, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

@@ -173,3 +173,29 @@ func.func @resized(%x: !torch.tensor<[2],f32>, %n: !torch.list<int>) -> !torch.i
   %1 = torch.aten.size.int %x, %int0 : !torch.tensor<[2],f32>, !torch.int -> !torch.int
   return %1 : !torch.int
 }
+
+// -----
+// NumPy's astype gives x itself as well.
+// CHECK-LABEL: func.func @type_as_of_numpy
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[2],f32>
+func.func @type_as_of_numpy(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  // CHECK-NEXT: return %[[X]]
+  %0 = torch.aten.type_as %x, %x {tierup.promotion = "numpy"} : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
+
+// -----
+// The list says something else by then.
+// CHECK-LABEL: func.func @expanded_to_a_list_that_changes
+func.func @expanded_to_a_list_that_changes(%x: !torch.vtensor<[1],f32>, %n: !torch.int) -> !torch.vtensor {
+  %false = torch.constant.bool false
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %l = torch.prim.ListConstruct %int1 : (!torch.int) -> !torch.list<int>
+  %w = torch.aten._set_item.t %l, %int0, %n : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  // CHECK: %[[E:.*]] = torch.aten.expand
+  %0 = torch.aten.expand %x, %l, %false : !torch.vtensor<[1],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor
+  // CHECK: torch.aten.tanh %[[E]]
+  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

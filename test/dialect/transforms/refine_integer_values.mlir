@@ -119,3 +119,19 @@ func.func @undecided(%n: !torch.int, %b: !torch.bool) -> (!torch.int, !torch.int
   %2 = torch.aten.neg.int %n : !torch.int -> !torch.int
   return %0, %2 : !torch.int, !torch.int
 }
+
+// -----
+// Both arms give n, which the first one knows to be 3.
+// CHECK-LABEL: func.func @the_same_in_both_arms
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int
+func.func @the_same_in_both_arms(%n: !torch.int) -> !torch.int {
+  %int3 = torch.constant.int 3
+  %p = torch.aten.eq.int %n, %int3 : !torch.int, !torch.int -> !torch.bool
+  %0 = torch.prim.If %p -> (!torch.int) {
+    torch.prim.If.yield %n : !torch.int
+  } else {
+    torch.prim.If.yield %n : !torch.int
+  }
+  // CHECK: return %[[N]]
+  return %0 : !torch.int
+}

@@ -112,3 +112,14 @@ func.func @would_raise(%n: !torch.tensor<[4],si64>, %s: !torch.tensor<[1],f32>, 
   %2 = torch.aten.add_.Tensor %w, %x, %int1 : !torch.tensor, !torch.tensor<[4],f32>, !torch.int -> !torch.tensor
   return %0, %1, %2 : !torch.tensor, !torch.tensor, !torch.tensor
 }
+
+// -----
+// Sizes that are not known to be equal: the in-place op does not broadcast the tensor that it writes.
+// CHECK-LABEL: func.func @sizes
+func.func @sizes(%x: !torch.tensor<[?],f32>, %y: !torch.tensor<[?],f32>) -> (!torch.tensor, !torch.tensor) {
+  %int1 = torch.constant.int 1
+  %t = torch.aten.exp %x : !torch.tensor<[?],f32> -> !torch.tensor<[?],f32>
+  // CHECK: torch.aten.add_.Tensor
+  %0 = torch.aten.add_.Tensor %t, %y, %int1 : !torch.tensor<[?],f32>, !torch.tensor<[?],f32>, !torch.int -> !torch.tensor
+  return %0, %0 : !torch.tensor, !torch.tensor
+}

@@ -364,6 +364,19 @@ def test_a_write_in_a_loop_of_what_was_made_outside_stays() -> None:
     assert "mul_.Tensor" in assert_kept(mutation(body), "tierup-remove-tensor-mutation", [[F32, F32, True]])
 
 
+def test_a_write_in_every_round_goes_on_from_the_last() -> None:
+    body = FRESH + f"""%true = torch.constant.bool true
+  %int3 = torch.constant.int 3
+  %s = torch.prim.Loop %int3, %true, init(%y) {{
+  ^bb0(%i: !torch.int, %a: {T}):
+    %w = torch.aten.mul_.Tensor %t, %x : {T}, {T} -> {T}
+    %b = torch.aten.add.Tensor %a, %w, %int1 : {T}, {T}, !torch.int -> {T}
+    torch.prim.Loop.condition %true, iter(%b : {T})
+  }} : (!torch.int, !torch.bool, {T}) -> {T}
+  %r = torch.tensor_static_info_cast %s : {T} to {U}"""
+    assert "mul_.Tensor" in assert_kept(mutation(body), "tierup-remove-tensor-mutation", [[F32, F32, True]])
+
+
 # --- facts ---------------------------------------------------------------------------------------------------------------------
 
 CONDITIONS = {
