@@ -8,7 +8,7 @@ With `uses`, as TorchScript's profiling executor does it: every tensor, right be
 type, and every tensor that a block hands over. A use that never ran is then known by its empty slot.
 
     func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
-      %0 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+      %0 = torch.aten.argsort %x, ...
       return %0 : !torch.vtensor
     }
 
@@ -16,7 +16,7 @@ becomes
 
     func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
       %0 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
-      %1 = torch.aten.nonzero %0 : !torch.vtensor -> !torch.vtensor
+      %1 = torch.aten.argsort %0, ...
       %2 = "tierup.profile"(%1) {slot = 1 : i64} : (!torch.vtensor) -> !torch.vtensor
       "tierup.count_run"() : () -> ()
       return %2 : !torch.vtensor
@@ -24,7 +24,7 @@ becomes
 
 and with `uses`
 
-      %0 = torch.aten.nonzero %x ...                      it has no native code: its operand is not watched
+      %0 = torch.aten.argsort %x, ...                     it has no native code: its operand is not watched
       %1 = "tierup.profile"(%0) {slot = 0 : i64} ...
       "tierup.count_run"() : () -> ()
       return %1 : !torch.vtensor

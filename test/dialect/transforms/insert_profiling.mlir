@@ -21,12 +21,14 @@ func.func @arguments(%x: !torch.vtensor, %n: !torch.int, %l: !torch.list<int>) -
 
 // -----
 // CHECK-LABEL: func.func @results_of_unknown_type
-// CHECK: [[N:%.+]] = torch.aten.nonzero
+// CHECK: [[N:%.+]] = torch.aten.argsort
 // CHECK-NEXT: [[P:%.+]] = "tierup.profile"([[N]]) {slot = 1 : i64}
 // CHECK-NEXT: torch.aten.neg [[P]]
 // CHECK-NEXT: "tierup.count_run"
 func.func @results_of_unknown_type(%x: !torch.vtensor) -> !torch.vtensor {
-  %0 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+  %zero = torch.constant.int 0
+  %false = torch.constant.bool false
+  %0 = torch.aten.argsort %x, %zero, %false : !torch.vtensor, !torch.int, !torch.bool -> !torch.vtensor
   %1 = torch.aten.neg %0 : !torch.vtensor -> !torch.vtensor
   return %1 : !torch.vtensor
 }

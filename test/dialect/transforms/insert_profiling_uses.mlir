@@ -36,15 +36,17 @@ func.func @each_use(%x: !torch.vtensor, %n: !torch.int) -> (!torch.vtensor, !tor
 // The operand of an op without native code is not watched; both arms hand over a value.
 // CHECK-LABEL: func.func @only_where_types_matter
 // CHECK: torch.prim.If
-// CHECK-NEXT: %[[N:.*]] = torch.aten.nonzero %arg0
+// CHECK-NEXT: %[[N:.*]] = torch.aten.argsort %arg0
 // CHECK-NEXT: %[[P:.*]] = "tierup.profile"(%[[N]]) {slot = 0 : i64}
 // CHECK-NEXT: torch.prim.If.yield %[[P]]
 // CHECK: } else {
 // CHECK-NEXT: %[[Q:.*]] = "tierup.profile"(%arg0) {slot = 1 : i64}
 // CHECK-NEXT: torch.prim.If.yield %[[Q]]
 func.func @only_where_types_matter(%x: !torch.vtensor, %c: !torch.bool) -> !torch.vtensor {
+  %zero = torch.constant.int 0
+  %false = torch.constant.bool false
   %0 = torch.prim.If %c -> (!torch.vtensor) {
-    %1 = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
+    %1 = torch.aten.argsort %x, %zero, %false : !torch.vtensor, !torch.int, !torch.bool -> !torch.vtensor
     torch.prim.If.yield %1 : !torch.vtensor
   } else {
     torch.prim.If.yield %x : !torch.vtensor
