@@ -40,6 +40,7 @@ class Inference:
 
     values: dict[ir.Value, Value] = field(default_factory=dict)
     ties: list[Tie] = field(default_factory=list)
+    cast_from: dict[ir.Value, Value] = field(default_factory=dict)  # of a cast's result: what was known of its operand there
     results: tuple[Value, ...] = ()
 
     def __getitem__(self, value: ir.Value) -> Value:
@@ -190,6 +191,7 @@ class _Walker:
         return self.loop_sizes[site, dim]
 
 
+_CONJUNCTION = "torch.aten.__and__.bool"
 _BAILOUT = frozenset({"tierup.bailout"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
 
@@ -275,6 +277,7 @@ def refine(value: Value, type_: ir.Type) -> Value:
 
 def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     values = [refine(v, r.type) for v, r in zip(operands, op.results, strict=False)]
+    walker.out.cast_from.update(zip(op.results, operands, strict=False))
     return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
 
 
@@ -291,8 +294,27 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     condition = operands[0]
     if isinstance(condition, Bool) and condition.value is not None:
         return walker.block(op.regions[0 if condition.value else 1].blocks[0])  # the other arm may not even run on such operands
-    arms = [walker.block(region.blocks[0]) for region in op.regions]
+    values = walker.out.values
+    assumed = _assumed(op.operands[0])
+    before = {value: values[value] for value, _ in assumed}
+    for value, fact in assumed:
+        values[value] = walker.with_facts(value, values[value], fact)
+    then = walker.block(op.regions[0].blocks[0])
+    values.update(before)
+    arms = [then, walker.block(op.regions[1].blocks[0])]
     return tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, *arms, strict=True))
+
+
+def _assumed(condition: ir.Value) -> list[tuple[ir.Value, Fact]]:
+    """What a true condition says of values: those that a tierup.check_shapes in it found to fit."""
+    owner = condition.owner
+    if isinstance(owner, ir.Block):
+        return []
+    if owner.name == _CONJUNCTION:
+        return [pair for operand in owner.operands for pair in _assumed(operand)]
+    if owner.name != "tierup.check_shapes":
+        return []
+    return list(zip(owner.operands, map(facts_of, ir.ArrayAttr(owner.attributes["expected"])), strict=True))
 
 
 def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:

@@ -109,7 +109,7 @@ def _forget_once(func: ir.Operation, inference: Inference) -> bool:
             continue
         blocks = [block for region in op.regions for block in region.blocks]
         for value in (*op.results, *(a for block in blocks for a in block.arguments)):
-            known = inference.values.get(op.operands[0] if op.name == _INFO_CAST else value)
+            known = inference.cast_from.get(value) if op.name == _INFO_CAST else inference.values.get(value)
             if torch_types.is_value_tensor(value.type) and isinstance(known, Tensor) and not follows(value.type, known):
                 value.set_type(torch_types.tensor_type(known, context=value.context))
                 changed = True

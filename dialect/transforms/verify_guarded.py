@@ -3,6 +3,7 @@
 * Types of arguments are what callers guarantee (a version's entry guards); everything else is inferred again, from them,
   from constants and from the facts of guards and checks. A type in the IR that knows more than that is a bet nobody checks.
 * A refined result of `tierup.check` is used only where its answer was found true: under a `torch.prim.If` on it.
+* Under a `torch.prim.If` on a `tierup.check_shapes` its operands fit its facts, so casts there may say so.
 * A cast (`torch.tensor_static_info_cast`, `torch.prim.unchecked_cast`) proves nothing: its result must follow as well.
 
     %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
@@ -94,7 +95,7 @@ def _check_types(op: ir.Operation, inference: Inference, contract: Contract) -> 
     for value in values:
         if not torch_types.is_tensor(value.type) or value not in inference.values:
             continue
-        proven = inference[op.operands[0]] if op.name in _CASTS else inference[value]
+        proven = inference.cast_from[value] if op.name in _CASTS else inference[value]
         if isinstance(proven, Tensor) and not follows(value.type, proven):
             what = torch_types.tensor_type(proven, value_semantics=torch_types.is_value_tensor(value.type))
             whose = "its result" if isinstance(value, ir.OpResult) else "an argument of its body"
