@@ -147,8 +147,6 @@ def _import_file_of(name: str) -> None:
 
 def _discover() -> None:
     global _discovered
-    from importlib.metadata import entry_points  # 20 ms that a start without unknown passes need not pay
-
     with _discovery:  # two threads may ask at once for their first pass
         if _discovered:
             return
@@ -157,9 +155,23 @@ def _discover() -> None:
                 continue
             for info in pkgutil.iter_modules(importlib.import_module(package).__path__, package + "."):
                 importlib.import_module(info.name)
-        for entry in entry_points(group=ENTRY_POINTS):
-            entry.load()
+        load_entry_points()
         _discovered = True
+
+
+_entry_points_loaded = False
+
+
+def load_entry_points() -> None:
+    """Import the modules of passes that installed distributions name, once. What such a module raises is the caller's to see."""
+    global _entry_points_loaded
+    if _entry_points_loaded:
+        return
+    from importlib.metadata import entry_points  # 20 ms that a start without a compile need not pay
+
+    for entry in entry_points(group=ENTRY_POINTS):
+        entry.load()
+    _entry_points_loaded = True
 
 
 def options_of(cls: type[Pass]) -> tuple[Option, ...]:

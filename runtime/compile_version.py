@@ -6,10 +6,11 @@ Loads MLIR and LLVM: the runtime imports this module when the first version is w
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics, registry, symbols
+from tierup.dialect import custom, diagnostics, registry, symbols
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
@@ -72,7 +73,11 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
     try:
         TYPES.run(module)
         _refuse_numpys(module)
+        custom.run("pre-fusion", module)
         CLEAN.run(module)
+        custom.run("post-fusion", module)
+    except custom.CustomPassError as e:
+        raise NotCompiled(Reason.CUSTOM_PASS_FAILED, "".join(traceback.format_exception(e)).strip()) from e
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)

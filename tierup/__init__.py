@@ -10,6 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tierup.dialect.custom import custom_pass as custom_pass
+    from tierup.dialect.custom import register_pass as register_pass
+    from tierup.dialect.custom import unregister_pass as unregister_pass
+    from tierup.dialect.passes import Pass as Pass
+    from tierup.dialect.passes import PassFailure as PassFailure
     from tierup.frontend import ops as ops
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
@@ -25,27 +30,37 @@ __version__ = "0.1.0"
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
+    "Pass": "tierup.dialect.passes:Pass",
+    "PassFailure": "tierup.dialect.passes:PassFailure",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
+    "custom_pass": "tierup.dialect.custom:custom_pass",
     "events": "tierup.runtime.events",
     "jit": "tierup.frontend.jit:jit",
     "load": "tierup.frontend.jit:load",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
+    "register_pass": "tierup.dialect.custom:register_pass",
+    "unregister_pass": "tierup.dialect.custom:unregister_pass",
 }
 
 __all__ = [
     "NotOptimized",
+    "Pass",
+    "PassFailure",
     "ProgramError",
     "UnsupportedSyntax",
     "__version__",
     "assert_optimized",
+    "custom_pass",
     "events",
     "jit",
     "load",
     "ops",
     "options",
+    "register_pass",
+    "unregister_pass",
 ]
 
 

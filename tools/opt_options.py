@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tierup.dialect import mlir_passes, registry
 from tierup.dialect.pipeline import is_mlir_pass
@@ -42,6 +47,7 @@ OPTIONS = (
     OptionRow("dump-pass-pipeline", "dump_pass_pipeline", "", "print the pipeline that is about to run, to stderr"),
     OptionRow("list-passes", "", "", "list all passes, tierup's with their options"),
     OptionRow("list-pipelines", "", "", "list the named pipelines with their steps"),
+    OptionRow("load-passes", "", "FILE.py|MODULE", "import passes from there; stands before the passes on the line"),
     OptionRow("o", "output", "FILE", "write the result there (default: -, stdout)"),
     OptionRow("help", "", "", "this text; --help --PASS explains one pass"),
 )
@@ -121,12 +127,30 @@ def _set(settings: Settings, row: OptionRow, value: str | None, rest: list[str])
         if not rest:
             raise UsageError(f"option --{row.flag} needs a value: --{row.flag}={row.value}")
         value = rest.pop(0)
-    if row.flag == "tierup-pipeline":
+    if row.flag == "load-passes":
+        _load_passes(value)
+    elif row.flag == "tierup-pipeline":
         settings.passes.append(PassFlag(value, pipeline=True))
     elif row.value == "PASS,...":
         setattr(settings, row.field, (*getattr(settings, row.field), *value.split(",")))
     else:
         setattr(settings, row.field, value)
+
+
+def _load_passes(name: str) -> None:
+    """Import a file or a module that defines passes. Raises UsageError with the line at fault."""
+    try:
+        if not name.endswith(".py"):
+            importlib.import_module(name)
+            return
+        spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+    except Exception as e:  # whatever the user's file raises
+        where = traceback.extract_tb(e.__traceback__)[-1]
+        raise UsageError(f"cannot load passes from '{name}': {type(e).__name__}: {e} ({where.filename}:{where.lineno})") from e
 
 
 def _truth(row: OptionRow, value: str | None) -> bool:

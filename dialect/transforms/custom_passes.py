@@ -1,0 +1,33 @@
+"""tierup-custom-passes: the passes that users have registered for a place in the pipeline, in the order of their registration.
+
+Nothing is registered in a fresh `tierup-opt`; `--load-passes=FILE.py` and the entry points of installed distributions do it.
+
+    func.func @f(...) {...}
+
+becomes what the registered passes make of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.dialect import custom
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, PassFailure, register
+
+
+@register
+@dataclass(frozen=True)
+class CustomPasses(Pass):
+    """Run the passes that users registered for `when`: pre-fusion or post-fusion."""
+
+    name = "tierup-custom-passes"
+    when: str = "post-fusion"
+
+    def run(self, module: ir.Module) -> None:
+        if self.when not in custom.WHEN:
+            raise PassFailure(module.operation, f"'when' is {' or '.join(custom.WHEN)}, not '{self.when}'")
+        try:
+            custom.run(self.when, module)
+        except custom.CustomPassError as e:
+            raise PassFailure(module.operation, str(e)) from e
