@@ -44,7 +44,7 @@ class Reason(Enum):
     PROGRAM_RAISES = "the program raises for these types; tier 0 raises the exception"
     GROUP_TOO_SMALL = "too few ops to be worth a native region"
     CUSTOM_PASS_FAILED = "a pass that was registered by the user failed; nothing was compiled"
-    COMPILE_FAILED = "the compiler failed; a reproducer was written where TIERUP_DUMP_DIR says"
+    COMPILE_FAILED = "the compiler failed (with TIERUP_DUMP_DIR=folder a reproducer is written there)"
     PYTHON_ENTRY = "the option entry is 'python'"
     ENTRY_UNAVAILABLE = "the native entry failed its self-probe on this interpreter"
 

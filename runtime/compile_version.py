@@ -22,6 +22,7 @@ from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.load import NativeCode, load
+from tierup.runtime import dump
 from tierup.runtime.options import Options
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
@@ -101,7 +102,8 @@ def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec,
     except Unsupported as e:
         raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
     except CompileError as e:
-        raise NotCompiled(Reason.COMPILE_FAILED, str(e)) from e
+        path = dump.write(f"{entry}-{e.stage}", e.reproducer)
+        raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
     return Compiled(code, request, (time.perf_counter() - start) * 1e3)
 
 
