@@ -91,7 +91,7 @@ def _is_candidate(op: ir.Operation, aliases: AliasAnalysis) -> bool:
     known = op.name in _PURE or op.name.startswith("torch.constant.") or (row is not None and row.results != 0)
     if not known or not len(op.results) or (row is not None and (row.random or row.writes)):
         return False
-    return not aliases.has_side_effects(op) and not aliases.touches_written(op)
+    return not aliases.touches_written(op)
 
 
 def _key(op: ir.Operation) -> Key:

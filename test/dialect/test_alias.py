@@ -139,6 +139,23 @@ def test_what_took_the_place_of_an_output_is_one() -> None:
     assert not p.aliases.replace(p["z"], p["x"])
 
 
+def test_two_outputs_that_view_one_tensor_stay_two() -> None:
+    p = program(f"""func.func @f(%v: {V}) -> ({V}, {V}) {{
+      {unary("x", "t", "v", V)}{unary("y", "t", "v", V)}{unary("z", "t", "v", V)}
+      return %x, %y : {V}, {V} }}""")
+    assert not p.aliases.is_safe_to_replace(p["y"], p["x"])
+    assert p.aliases.is_safe_to_replace(p["y"], p["z"])
+
+
+def test_a_view_of_what_took_the_place_of_an_output_is_the_callers_memory() -> None:
+    p = program(f"""func.func @f(%v: {V}) -> ({V}, {V}) {{
+      {unary("x", "tanh", "v", V)}{unary("y", "tanh", "v", V)}{unary("view", "t", "x", V)}{unary("w", "exp", "v", V)}
+      return %y, %w : {V}, {V} }}""")
+    assert p.aliases.is_safe_to_replace(p["w"], p["view"])
+    assert p.aliases.replace(p["y"], p["x"])
+    assert not p.aliases.is_safe_to_replace(p["w"], p["view"])
+
+
 def test_rounds_of_a_loop_do_not_share_an_output() -> None:
     p = program(f"""func.func @f(%v: {V}, %n: !torch.int, %l: !torch.list<vtensor>) {{
       %true = torch.constant.bool true
@@ -191,6 +208,7 @@ MOVES = f"""func.func @f(%a: {T}, %c: !torch.bool, %n: !torch.int) {{
         ("assert", "after", "second", False),
         ("second", "before", "q", False),
         ("q", "before", "p", True),
+        ("w", "before", "y", False),  # %y reads what it writes
         ("p", "before", "p", True),
     ],
 )
@@ -216,6 +234,21 @@ def test_what_travels_along_keeps_its_order() -> None:
     assert p.aliases.move_before(p.ops["x"], p.ops["p"])
     names = [str(op.location).removeprefix('loc("').removesuffix('")') for op in walk(p.module.body.operations[0].operation)]
     assert names == ["free", "assert", "q", "x", "y", "w", "z", "p", "second", "return"]
+
+
+def test_what_writes_the_memory_that_the_moving_op_reads_travels_along() -> None:
+    p = program(MOVES)
+    assert p.aliases.move_before(p.ops["z"], p.ops["free"])
+    names = [str(op.location).removeprefix('loc("').removesuffix('")') for op in walk(p.module.body.operations[0].operation)]
+    assert names == ["x", "y", "w", "z", "free", "assert", "q", "p", "second", "return"]
+
+
+def test_two_writes_keep_their_order() -> None:
+    p = program(f"""func.func @f(%a: {T}, %u: {V}, %v: {V}) {{
+      torch.overwrite.tensor.contents %u overwrites %a : {V}, {T} loc("first")
+      torch.overwrite.tensor.contents %v overwrites %a : {V}, {T} loc("second")
+      return }}""")
+    assert not p.aliases.can_move_before(p.ops["second"], p.ops["first"])
 
 
 def test_ops_of_two_blocks_cannot_be_ordered() -> None:

@@ -243,3 +243,14 @@ func.func @left_alone(%x: !torch.vtensor, %c: !torch.bool) -> !torch.vtensor {
   "tierup.count_run"() : () -> ()
   return %4 : !torch.vtensor
 }
+
+// -----
+// One op, and the types of what it gives differ.
+// CHECK-LABEL: func.func @result_types
+func.func @result_types(%x: !torch.vtensor) -> !torch.vtensor {
+  // CHECK-COUNT-2: torch.aten.tanh
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[2],f32>
+  %2 = torch.aten.matmul %0, %1 : !torch.vtensor, !torch.vtensor<[2],f32> -> !torch.vtensor
+  return %2 : !torch.vtensor
+}

@@ -281,3 +281,51 @@ func.func private @harmless(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// What a loop starts with, and goes on by, is used.
+// CHECK-LABEL: func.func @conditions
+func.func @conditions(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
+  // CHECK: %[[M:.*]] = torch.aten.mul.int
+  // CHECK: %[[START:.*]] = torch.aten.lt.int
+  %m = torch.aten.mul.int %n, %n : !torch.int, !torch.int -> !torch.int
+  %start = torch.aten.lt.int %n, %n : !torch.int, !torch.int -> !torch.bool
+  // CHECK: torch.prim.Loop %[[M]], %[[START]]
+  %r = torch.prim.Loop %m, %start, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %0 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    // CHECK: %[[ON:.*]] = torch.aten.gt.int
+    %on = torch.aten.gt.int %n, %i : !torch.int, !torch.int -> !torch.bool
+    // CHECK: torch.prim.Loop.condition %[[ON]]
+    torch.prim.Loop.condition %on, iter(%0 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  // CHECK: %[[C:.*]] = torch.aten.eq.int
+  %c = torch.aten.eq.int %n, %m : !torch.int, !torch.int -> !torch.bool
+  // CHECK: torch.prim.If %[[C]]
+  %s = torch.prim.If %c -> (!torch.vtensor) {
+    torch.prim.If.yield %r : !torch.vtensor
+  } else {
+    torch.prim.If.yield %x : !torch.vtensor
+  }
+  return %s : !torch.vtensor
+}
+
+// -----
+// Sizes are declared for arguments and for what is live.
+// CHECK-LABEL: func.func @declared_sizes
+func.func @declared_sizes(%x: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
+  // CHECK: %[[S:.*]] = torch.symbolic_int "s0"
+  // CHECK-NOT: torch.symbolic_int
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 100} : !torch.int
+  %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 100} : !torch.int
+  // CHECK: torch.bind_symbolic_shape %arg0, [%[[S]]]
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  // CHECK: %[[T:.*]] = torch.aten.tanh
+  %t = torch.aten.tanh %x : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  // CHECK-NEXT: torch.bind_symbolic_shape %[[T]], [%[[S]]]
+  torch.bind_symbolic_shape %t, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  // CHECK-NEXT: return %[[T]]
+  %e = torch.aten.exp %x : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  torch.bind_symbolic_shape %e, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  return %t : !torch.vtensor<[?],f32>
+}
