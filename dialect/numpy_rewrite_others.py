@@ -293,4 +293,5 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_indexing.gather": gather,
     "numpy_indexing.index": index,
     "numpy_indexing.index_put": index_put,
+    **_all("numpy_scalars", as_is, "item_int", "item_float", "item_bool"),
 }  # fmt: skip

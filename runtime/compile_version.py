@@ -75,13 +75,30 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
         TYPES.run(module)
         _refuse_numpys(module)
         custom.run("pre-fusion", module)
-        CLEAN.run(module)
+        _clean(module)
         custom.run("post-fusion", module)
     except custom.CustomPassError as e:
         raise NotCompiled(Reason.CUSTOM_PASS_FAILED, "".join(traceback.format_exception(e)).strip()) from e
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)
+
+
+# What torch-mlir folds to true when both operands are one value: not so for NaN.
+_FALSE_FOR_NAN = ("torch.aten.eq.Tensor", "torch.aten.eq.float", "torch.aten.ge.float")
+
+
+def _clean(module: ir.Module) -> None:
+    """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile."""
+    for op in list(b.walk(module.operation)):
+        if op.name in _FALSE_FOR_NAN:
+            right = op.operands[1]
+            op.operands[1] = ir.Operation.create("tierup.hidden", [right.type], [right], loc=op.location, ip=ir.InsertionPoint(op)).result
+    CLEAN.run(module)
+    for op in list(b.walk(module.operation)):
+        if op.name == "tierup.hidden":
+            op.result.replace_all_uses_with(op.operands[0])
+            op.erase()
 
 
 def _refuse_numpys(module: ir.Module) -> None:

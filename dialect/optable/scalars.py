@@ -212,6 +212,8 @@ def _element(result: type | None, rank_0: bool = False, integers: bool = False) 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
         x = operands[0]
         shape, dtype = (x.shape, x.dtype) if isinstance(x, Tensor) else (None, None)
+        if shape and ctx.promotion is Promotion.NUMPY and result in (Int, Float):
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         if shape is not None and rank_0 and shape:
             raise ShapeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
         for d in shape or ():
@@ -316,9 +318,9 @@ ROWS = [
     _row("aten.__is__", "is_same", _identity_test(negated=False)),
     _row("aten.__isnot__", "is_not_same", _identity_test(negated=True)),
     _row("aten.item", "item", _element(None)),
-    _row("aten.Int.Tensor", "item_int", _element(Int)),
-    _row("aten.Float.Tensor", "item_float", _element(Float)),
-    _row("aten.Bool.Tensor", "item_bool", _element(Bool)),
+    _row("aten.Int.Tensor", "item_int", _element(Int), numpy=True),
+    _row("aten.Float.Tensor", "item_float", _element(Float), numpy=True),
+    _row("aten.Bool.Tensor", "item_bool", _element(Bool), numpy=True),
     _row("aten.IntImplicit", "implicit_int", _element(Int, rank_0=True, integers=True)),
     _row("aten.FloatImplicit", "implicit_float", _element(Float, rank_0=True)),
     _row("aten.ScalarImplicit", "implicit_number", _element(None, rank_0=True)),

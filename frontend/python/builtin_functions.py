@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators, arrays, iteration
 from tierup.frontend.python.arrays import as_array
 from tierup.frontend.python.branch import select
@@ -100,8 +101,28 @@ def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
 def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
-        return Scalar(em.scalar("aten.Int.float", [x.ssa], em.types.int) if x.kind == "float" else to_int(frame, x), "int")
-    return Scalar(em.numpy("aten.Int.Tensor", [as_array(frame, node, x).ssa], em.types.int), "int")
+        return Scalar(_truncated(frame, x.ssa) if x.kind == "float" else to_int(frame, x), "int")
+    array = as_array(frame, node, x)
+    if array.dtype is None or array.dtype.kind == "f":
+        _refuse_special(frame, em.numpy("aten.Float.Tensor", [array.ssa], em.types.float))
+    return Scalar(em.numpy("aten.Int.Tensor", [array.ssa], em.types.int), "int")
+
+
+def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
+    """A float without its fraction."""
+    _refuse_special(frame, number)
+    return frame.em.scalar("aten.Int.float", [number], frame.em.types.int)
+
+
+def _refuse_special(frame: Frame, number: ir.Value) -> None:
+    """What is no number or infinite has no int."""
+    em = frame.em
+    holds = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
+    either = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
+    is_nan = em.scalar("aten.__not__", [either(holds("lt", 0.0), holds("ge", 0.0))], em.types.bool)
+    raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
+    infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
+    raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
 
 
 @function(float)
@@ -202,7 +223,7 @@ def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
     number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
-    truncated = Scalar(em.scalar("aten.Int.float", [number], em.types.int), "int")
+    truncated = Scalar(_truncated(frame, number), "int")
     above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
     return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
 
@@ -213,6 +234,7 @@ def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
     number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    _refuse_special(frame, number)
     return Scalar(em.scalar("aten.ceil.float", [number], em.types.int), "int")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -183,3 +185,50 @@ def test_a_product_over_no_elements_is_zeros() -> None:
     dirty = [np.full((20, 30), 7, np.float32) for _ in range(100)]  # what a result that nobody writes would show
     del dirty
     the_same(natively(product, empty)[0], np.zeros((20, 30), np.float32))
+
+
+def test_nan_is_not_equal_to_itself() -> None:
+    def same(x):
+        y = x.reshape(-1).reshape(x.shape)
+        return x == x, x == y, x >= x, x != x
+
+    def same_number(x: float):
+        n = 0
+        while x == x and n < 3:  # noqa: PLR0124 - what the test is about
+            n += 1
+        return n, x >= x
+
+    for dtype in (np.float16, np.float32, np.float64):
+        x = np.array([[1.0, np.nan], [np.inf, -0.0]], dtype)
+        for got, want in zip(natively(same, (x,))[0], same(x), strict=True):
+            the_same(got, want)
+    assert natively(same_number, (1.0,), (math.nan,)) == [same_number(1.0), (0, False)]
+
+
+def test_int_of_what_is_no_number_raises() -> None:
+    def whole(x):
+        return int(x), math.floor(x), math.ceil(x)
+
+    for make in (float, np.float32, np.asarray):
+        compiled = jit(whole)
+        for _ in range(3):
+            assert compiled(make(-2.5)) == (-2, -3, -2)
+            with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+                compiled(make(math.nan))
+            with pytest.raises(OverflowError, match="cannot convert float infinity to integer"):
+                compiled(make(-math.inf))
+        assert compiled.stats().hits
+
+
+@pytest.mark.parametrize("convert", [int, float, bool])
+@pytest.mark.parametrize("count", [0, 2])
+def test_numbers_of_arrays_with_more_or_less_than_one_element_raise_as_numpy_does(convert: Callable[..., Any], count: int) -> None:
+    def number(x):
+        return convert(x)
+
+    compiled, x = jit(number), np.ones(count)
+    with pytest.raises(Exception) as wanted:  # noqa: PT011 - NumPy's, whichever it is
+        convert(x)
+    for _ in range(3):
+        with pytest.raises(type(wanted.value), match=re.escape(str(wanted.value))):
+            compiled(x)
