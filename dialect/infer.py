@@ -298,11 +298,15 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     assumed = _assumed(op.operands[0])
     before = {value: values[value] for value, _ in assumed}
     for value, fact in assumed:
-        values[value] = walker.with_facts(value, values[value], fact)
+        values[value] = walker.with_facts(value, _without_sizes(values[value]), fact)  # its symbols tie values to one another
     then = walker.block(op.regions[0].blocks[0])
     values.update(before)
     arms = [then, walker.block(op.regions[1].blocks[0])]
     return tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, *arms, strict=True))
+
+
+def _without_sizes(value: Value) -> Value:
+    return Tensor(value.dtype) if isinstance(value, Tensor) else value
 
 
 def _assumed(condition: ir.Value) -> list[tuple[ir.Value, Fact]]:

@@ -60,6 +60,25 @@ def specialise(
     return [tie for tie in inference.ties if tie.left != tie.right]
 
 
+def specialise_region(owner: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation]) -> list[Tie]:
+    """Type the first region of `owner`, a fusion group, for values of its block's arguments, in place; and its results. Its ties.
+
+    Raises InferenceError as `specialise`.
+    """
+    block = owner.regions[0].blocks[0]
+    inference = infer_function(owner, arguments, functions)
+    ops = list(walk(owner))
+    for argument, value in zip(block.arguments, arguments, strict=True):
+        argument.set_type(refined_type(owner, argument.type, value))
+    for op in ops:
+        _type_results(op, inference)
+    for result, value in zip(owner.results, inference.results, strict=True):
+        result.set_type(refined_type(owner, result.type, value))
+    match_edges(ops, functions)
+    bind(block, arguments)
+    return [tie for tie in inference.ties if tie.left != tie.right]
+
+
 def _merged(func: ir.Operation, argument: ir.Value, value: Value) -> Value:
     """What is known of an argument: what the caller says, and what its type says."""
     if isinstance(value, Tensor) and torch_types.is_tensor(argument.type):
