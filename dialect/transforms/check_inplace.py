@@ -39,8 +39,11 @@ class CheckInplace(Pass):
             raise PassFailure.of(found)
 
 
+_DUNDERS = frozenset({"__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
+
+
 def _writes(name: str) -> bool:
-    """Whether an op's name says that it works in place: `aten.add_.Tensor`, not `aten.__and__.Tensor`."""
+    """Whether an op's name says that it works in place: `aten.add_.Tensor` and `aten.__iand__.Tensor`, not `aten.__and__.Tensor`."""
     _, _, rest = name.partition(".")
     base = rest.partition(".")[0]
-    return base.endswith("_") and not base.endswith("__")
+    return base in _DUNDERS or (base.endswith("_") and not base.endswith("__"))

@@ -10,6 +10,7 @@ func.func @known(%x: !torch.tensor, %y: !torch.tensor, %v: !torch.vtensor, %l: !
   torch.overwrite.tensor.contents %v overwrites %x : !torch.vtensor, !torch.tensor
   %2 = torch.aten.__and__.Tensor %v, %v : !torch.vtensor, !torch.vtensor -> !torch.vtensor
   %3 = torch.operator "aten._fused_adam"(%v) : (!torch.vtensor) -> !torch.vtensor
+  %4 = torch.operator "aten.__xor__.Tensor"(%v, %v) : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor
   return %0 : !torch.tensor
 }
 
@@ -23,6 +24,8 @@ func.func @unknown(%x: !torch.tensor, %c: !torch.bool) -> !torch.tensor {
   torch.prim.If %c -> () {
     // expected-error@below {{writes its operand (aten.polygamma_)}}
     %1 = torch.operator "aten.polygamma_"(%x) : (!torch.tensor) -> !torch.tensor
+    // expected-error@below {{writes its operand (aten.__iand__.Tensor)}}
+    %2 = torch.operator "aten.__iand__.Tensor"(%x, %x) : (!torch.tensor, !torch.tensor) -> !torch.tensor
     torch.prim.If.yield
   } else {
     torch.prim.If.yield

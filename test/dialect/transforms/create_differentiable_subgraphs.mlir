@@ -124,6 +124,23 @@ func.func @reads_of_memory_keep_their_order(%m: !torch.tensor, %x: !torch.vtenso
 }
 
 // -----
+// A read that waits for the group keeps the write behind it waiting.
+// CHECK-LABEL: func.func @read_behind_the_group
+// CHECK: "tierup.differentiable"
+// CHECK: torch.aten.add.Scalar %arg0
+// CHECK: torch.aten.zero_ %arg0
+func.func @read_behind_the_group(%m: !torch.tensor, %x: !torch.vtensor) -> (!torch.vtensor, !torch.tensor) {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  %n = torch.aten.numel %0 : !torch.vtensor -> !torch.int
+  %1 = torch.aten.add.Scalar %m, %n, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %2 = torch.aten.zero_ %m : !torch.tensor -> !torch.tensor
+  %3 = torch.aten.exp %0 : !torch.vtensor -> !torch.vtensor
+  return %3, %1 : !torch.vtensor, !torch.tensor
+}
+
+// -----
 // A view that only the group uses is in it; one that is handed out with what it views, or views an input, is not.
 // CHECK-LABEL: func.func @aliased_outputs
 // CHECK: [[G:%.+]]:2 = "tierup.differentiable"

@@ -95,6 +95,18 @@ func.func @left(%u: !torch.vtensor, %b: !torch.vtensor<[4],f32>, %x: !torch.vten
 }
 
 // -----
+// Whether the bias fits only the run knows.
+// CHECK-LABEL: func.func @may_not_fit
+// CHECK: torch.aten.addmm
+func.func @may_not_fit(%b: !torch.vtensor<[?],f32>, %x: !torch.vtensor<[2,3],f32>, %w: !torch.vtensor<[3,4],f32>) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %b, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %one = torch.constant.int 1
+  %0 = torch.aten.addmm %b, %x, %w, %one, %one : !torch.vtensor<[?],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<[3,4],f32>, !torch.int, !torch.int -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
 // A bias with a row too many: addmm refuses it on every call, which is said and left.
 // CHECK-LABEL: func.func @raises
 // CHECK: torch.aten.addmm

@@ -37,11 +37,12 @@ func.func @less_is_known_of_an_element(%x: !torch.vtensor<[4],f32>, %n: !torch.i
   return %0#0, %0#1 : !torch.vtensor, !torch.optional<int>
 }
 
-// Tuples from elsewhere, and one whose position only the run knows; a tuple that is returned stays, though it is also taken apart.
+// Tuples from elsewhere, one whose position only the run knows, and one whose position raises; a tuple that is returned stays, though it is also taken apart.
 // CHECK-LABEL: func.func @left
 // CHECK: torch.prim.TupleUnpack %arg0
 // CHECK: [[T:%.+]] = torch.prim.TupleConstruct
 // CHECK: torch.prim.TupleIndex [[T]], %arg1
+// CHECK: torch.prim.TupleIndex [[T]], %int2
 // CHECK: torch.prim.If
 // CHECK: torch.prim.TupleUnpack
 // CHECK: return [[T]]
@@ -49,6 +50,8 @@ func.func @left(%p: !torch.tuple<vtensor, int>, %i: !torch.int, %c: !torch.bool)
   %0:2 = torch.prim.TupleUnpack %p : !torch.tuple<vtensor, int> -> !torch.vtensor, !torch.int
   %t = torch.prim.TupleConstruct %0#1, %i : !torch.int, !torch.int -> !torch.tuple<int, int>
   %1 = torch.prim.TupleIndex %t, %i : !torch.tuple<int, int>, !torch.int -> !torch.int
+  %two = torch.constant.int 2
+  %out = torch.prim.TupleIndex %t, %two : !torch.tuple<int, int>, !torch.int -> !torch.int
   %2 = torch.prim.If %c -> (!torch.tuple<int, int>) {
     torch.prim.If.yield %t : !torch.tuple<int, int>
   } else {

@@ -89,3 +89,19 @@ func.func @may_not_fit(%x: !torch.vtensor<[?],f32>, %b: !torch.vtensor<[?],f32>)
   %2 = torch.aten.mul.Tensor %x, %1 : !torch.vtensor<[?],f32>, !torch.vtensor -> !torch.vtensor
   return %2 : !torch.vtensor
 }
+
+// -----
+// The same shape, but only if 4 and s0 are equal: it is the expand that raises when they are not.
+// CHECK-LABEL: func.func @same_shape_if_it_fits
+// CHECK: [[E:%.+]] = torch.aten.expand
+// CHECK: torch.aten.mul.Tensor %arg0, [[E]]
+func.func @same_shape_if_it_fits(%x: !torch.vtensor<[4],f32>, %b: !torch.vtensor<[?],f32>) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %b, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %true = torch.constant.bool true
+  %four = torch.constant.int 4
+  %s = torch.prim.ListConstruct %four : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.expand %b, %s, %true : !torch.vtensor<[?],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.mul.Tensor %x, %0 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

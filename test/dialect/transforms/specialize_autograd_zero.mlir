@@ -128,6 +128,22 @@ func.func @blocks(%g: !torch.vtensor, %h: !torch.vtensor) -> !torch.vtensor {
 }
 
 // -----
+// One undefined gradient and one of which nothing is known answer no question.
+// CHECK-LABEL: func.func @unknown_answers
+// CHECK: torch.prim.If
+// CHECK: [[A:%.+]] = "tierup.any_nonzero"
+// CHECK: [[F:%.+]] = torch.constant.bool false
+// CHECK: [[B:%.+]] = "tierup.all_zero"
+// CHECK: torch.prim.If.yield [[A]], [[F]], [[B]]
+func.func @unknown_answers(%g: !torch.vtensor, %k: !torch.vtensor) -> (!torch.bool, !torch.bool, !torch.bool) {
+  %0 = "tierup.profile"(%g) {slot = 0 : i64, profiled = #tierup.profiled<?[*] undefined>} : (!torch.vtensor) -> !torch.vtensor
+  %1 = "tierup.any_nonzero"(%0, %k) : (!torch.vtensor, !torch.vtensor) -> !torch.bool
+  %2 = "tierup.all_nonzero"(%0, %k) : (!torch.vtensor, !torch.vtensor) -> !torch.bool
+  %3 = "tierup.all_zero"(%0, %k) : (!torch.vtensor, !torch.vtensor) -> !torch.bool
+  return %1, %2, %3 : !torch.bool, !torch.bool, !torch.bool
+}
+
+// -----
 // A list that was there is no bet: it may be absent another time.
 // CHECK-LABEL: func.func @list_that_was_there
 // CHECK-NOT: __is__
