@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 
-from tierup.dialect import dtypes, optable, torch_types
+from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import follows
 from tierup.dialect.infer import LIST_WRITERS, PROMOTION, Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_site import Keep, Site, same_shape
-from tierup.dialect.optable.core import Infer, Kind, Op, Tie
+from tierup.dialect.optable.core import Kind, Op, Promotion, Tie
+from tierup.dialect.raising import takes_every_array
 from tierup.dialect.transforms.explicit_promotion import REWRITES
 from tierup.dialect.values import Bool, Tensor, Value
 
@@ -135,21 +135,8 @@ class Nativeness:
         if len(tensors) > 1 or any(v not in self.inference.values for v in op.operands):
             return True
         operands = tuple(None if i in tensors else self.inference[v] for i, v in enumerate(op.operands))
-        return not _takes_every_array(row.name, operands)
-
-
-@lru_cache(maxsize=4096)
-def _takes_every_array(name: str, operands: tuple[Value | None, ...]) -> bool:
-    """Whether an op of one tensor (None in `operands`) runs on arrays of every dtype and rank: its rule is asked."""
-    row = optable.lookup(name)
-    assert row is not None
-    for dtype in dtypes.ALL:
-        for shape in ((), (1,), (3,), (0,), (2, 3), (2, 1, 3)):
-            try:
-                row.infer(Infer(), [Tensor(dtype, shape) if v is None else v for v in operands])
-            except (ValueError, IndexError, TypeError, ZeroDivisionError):
-                return False
-    return True
+        promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        return not takes_every_array(row.name, operands, promotion)
 
 
 def _is_same(new: Value, wanted: Value, ties: Sequence[Tie]) -> bool:
