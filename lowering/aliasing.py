@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 
 VIEWS = ("memref.subview", "memref.reinterpret_cast", "memref.cast", "memref.expand_shape", "memref.collapse_shape", "memref.transpose",
          "memref.reshape", "memref.view", "memref.memory_space_cast")  # fmt: skip
@@ -30,7 +30,7 @@ def is_allocation(buffer: ir.Value) -> bool:
 
 def stands_alone(root: ir.Value) -> bool:
     """Whether a base is an allocation or an argument of an entry: any two of these lie apart."""
-    return is_allocation(root) or (_kind(root) == "argument" and RESULT_KINDS in root.owner.owner.attributes)
+    return is_allocation(root) or (_kind(root) == "argument" and _lies_apart(root))
 
 
 def may_alias(x: ir.Value, y: ir.Value) -> bool:
@@ -48,7 +48,13 @@ def may_alias(x: ir.Value, y: ir.Value) -> bool:
         return False
     if "allocation" in kinds:
         return not (_there_before(x, y) if _kind(y) == "allocation" else _there_before(y, x))
-    return not (kinds == {"argument"} and RESULT_KINDS in x.owner.owner.attributes)
+    return not (kinds == {"argument"} and _lies_apart(x))
+
+
+def _lies_apart(argument: ir.Value) -> bool:
+    """Whether nothing is written to an argument's memory through another argument: so in an entry, and in its parts."""
+    attributes = argument.owner.owner.attributes
+    return RESULT_KINDS in attributes or PART in attributes
 
 
 def _kind(buffer: ir.Value) -> str:

@@ -48,6 +48,8 @@ BUFFERS = NamedPipeline(
     "lower-buffers",
     "bufferise: memory becomes explicit",
     (
+        "tierup-split-kernel",
+        "duplicate-function-elimination",
         "func.func(tierup-separate-results)",
         "eliminate-empty-tensors",
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",

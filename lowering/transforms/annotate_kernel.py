@@ -5,7 +5,8 @@ becomes
     llvm.func internal @f(%arg0: !llvm.ptr {llvm.noalias}, ...)
 
 Results are fresh memory and arguments are only read, so no pointer argument of an entry is written through another. Entries are
-called by the adapter alone, hence internal; so are the helpers that MLIR's passes add.
+called by the adapter alone, hence internal; so are the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
+marked as it is, and stay functions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 
 
 @register
@@ -32,7 +33,9 @@ class AnnotateKernel(Pass):
             if function.name != "llvm.func" or not len(function.regions[0].blocks):
                 continue
             function.attributes["linkage"] = internal
-            if RESULT_KINDS in function.attributes:
+            if PART in function.attributes:
+                function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])  # parts keep LLVM's time linear
+            if RESULT_KINDS in function.attributes or PART in function.attributes:
                 arguments = function.regions[0].blocks[0].arguments
                 marks = [_known(function, i) | (noalias if str(a.type) == "!llvm.ptr" else {}) for i, a in enumerate(arguments)]
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])

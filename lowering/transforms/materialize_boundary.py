@@ -26,6 +26,7 @@ from tierup.lowering import builders as b
 
 RESULT_KINDS = "tierup.result_kinds"
 LAYOUT = "tierup.layout"
+PART = "tierup.part"  # part of an entry (split_kernel.py): its memory lies apart as an entry's does
 
 
 @register

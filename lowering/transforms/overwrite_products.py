@@ -37,7 +37,7 @@ class OverwriteProducts(Pass):
                 continue
             product.operands[2] = list(fill.operands)[-1]
             product.attributes[OVERWRITES] = ir.UnitAttr.get()
-            if not len(list(fill.results[0].uses)):
+            if next(iter(fill.results[0].uses), None) is None:  # counting the uses of a fill that all share would be quadratic
                 fill.erase()
 
 

@@ -20,3 +20,12 @@ llvm.func @malloc(i64) -> !llvm.ptr
 func.func @not_lowered(%x: !llvm.ptr) attributes {tierup.result_kinds = []} {
   return
 }
+
+// -----
+// A part of an entry is marked as the entry is, and LLVM leaves it a function.
+// CHECK-LABEL: llvm.func internal @part(
+// CHECK-SAME: !llvm.ptr {llvm.noalias}
+// CHECK-SAME: passthrough = ["noinline"]
+llvm.func @part(%x: !llvm.ptr) attributes {tierup.part} {
+  llvm.return
+}
