@@ -20,6 +20,10 @@ class NotOptimized(RuntimeError):
     """A call that may run in native code only (`options(strict=True)`, `assert_optimized()`) has none. The message names the ops."""
 
 
+class RecompileLimitWarning(UserWarning):
+    """A function has as many versions as its options allow, and calls come that fit none of them."""
+
+
 class GuardFailed(Exception):
     """A `tierup.guard` met a value that does not fit: the program must be left for its unspecialised twin."""
 

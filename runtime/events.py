@@ -3,10 +3,14 @@
     with tierup.events.subscribe(print): f(x)
 
 Hits are not events: they cost nothing and are counted (`stats()`). Every function also keeps its last events for `explain()`.
+
+`TIERUP_LOG=compiles,misses,bailouts,profiles` (or `all`) in the environment prints the events of these kinds to stderr as they happen.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +66,14 @@ class Event:
         return "; ".join(parts)
 
 
+LOG = "TIERUP_LOG"
+LOGGED = {
+    "compiles": (EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED),
+    "misses": (EventKind.MISS, EventKind.FALLBACK),
+    "bailouts": (EventKind.ERROR_EXIT,),
+    "profiles": (EventKind.PROFILED,),
+}
+
 Listener = Callable[[Event], object]
 _listeners: tuple[Listener, ...] = ()
 _lock = threading.Lock()
@@ -86,3 +98,22 @@ def subscribe(listener: Listener) -> Iterator[Listener]:
             remaining = list(_listeners)
             remaining.remove(listener)
             _listeners = tuple(remaining)
+
+
+def log_listener(wanted: str) -> Listener:
+    """A listener that prints what a value of `TIERUP_LOG` asks for to stderr, and says so of a word that it does not know."""
+    words = [w.strip() for w in wanted.split(",") if w.strip()]
+    for word in words:
+        if word not in LOGGED and word != "all":
+            print(f"tierup: {LOG}: unknown kind {word!r}: all, or some of {', '.join(LOGGED)}", file=sys.stderr)
+    kinds = set(EventKind) if "all" in words else {kind for word in words for kind in LOGGED.get(word, ())}
+
+    def show(event: Event) -> None:
+        if event.kind in kinds:
+            print(f"tierup: {event}", file=sys.stderr)
+
+    return show
+
+
+if os.environ.get(LOG):
+    _listeners = (log_listener(os.environ[LOG]),)

@@ -6,8 +6,11 @@ that a version's guards fit; all others arrive in `_miss`, which profiles, bets,
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +22,7 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
 from tierup.runtime import events, guards
 from tierup.runtime.dispatch import DispatchTable, make_table
-from tierup.runtime.errors import NotOptimized
+from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options, Overrides
@@ -96,6 +99,7 @@ class Executor:
         self._counts = dict.fromkeys(("misses", "profiled_runs", "interpreted", "compiles"), 0)
         self._compiling: set[tuple[ArgumentSpec, ...]] = set()
         self._regions = Regions()
+        self._warned = False
         self.last_reason: Reason | None = None
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # why bets have no code, in order, without repeats; and the op
 
@@ -184,6 +188,8 @@ class Executor:
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
         if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.refusals):
             raise self._not_optimized()
+        if reason is Reason.DEPTH_EXHAUSTED and self._log.bets:
+            self._warn_of_limit(signature, options)
         if self.versions:
             self._count("misses")
             self._note_miss(flat, signature, reason)
@@ -194,6 +200,22 @@ class Executor:
             self._emit(EventKind.PROFILED, reason, action="ran in tier 0", milliseconds=(time.perf_counter() - start) * 1e3)
             return result
         return self._interpret(flat, reason)
+
+    def _warn_of_limit(self, signature: Signature, options: Options) -> None:
+        """Say once, to the user, that calls like this one will stay slow."""
+        with self._lock:
+            if self._warned:
+                return
+            self._warned = True
+        strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
+        calls = ", ".join(f"{name}: {klass}" for name, klass in zip(self.program.names, signature.classes, strict=True))
+        warnings.warn(
+            f"{self.program.name} (at {self.program.place}) has used up its {self._log.bets} versions (fusion_strategy: {strategy}; "
+            f"bailout_depth: {options.bailout_depth}); calls with ({calls}) that fit none run in the interpreter. "
+            f"Raise fusion_strategy, call it with fewer kinds of arguments, or see explain().",
+            RecompileLimitWarning,
+            stacklevel=_stack_level(),
+        )
 
     def _note_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> None:
         nearest = self._nearest(signature)
@@ -476,3 +498,12 @@ def _with_values(specs: tuple[ArgumentSpec, ...], flat: tuple[Any, ...]) -> tupl
         ArgumentSpec(s.kind, value=v) if s.kind in (ArgumentKind.INT, ArgumentKind.BOOL) and s.value is None else s
         for s, v in zip(specs, flat, strict=True)
     )
+
+
+def _stack_level() -> int:
+    """How far up the stack the user's code is: the first frame that is not of this package."""
+    here = os.path.dirname(__file__)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import load as load
     from tierup.runtime import events as events
     from tierup.runtime.errors import NotOptimized as NotOptimized
+    from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
     from tierup.runtime.options import assert_optimized as assert_optimized
     from tierup.runtime.options import options as options
 
@@ -32,6 +33,7 @@ _EXPORTS = {
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "Pass": "tierup.dialect.passes:Pass",
     "PassFailure": "tierup.dialect.passes:PassFailure",
+    "RecompileLimitWarning": "tierup.runtime.errors:RecompileLimitWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
@@ -50,6 +52,7 @@ __all__ = [
     "Pass",
     "PassFailure",
     "ProgramError",
+    "RecompileLimitWarning",
     "UnsupportedSyntax",
     "__version__",
     "assert_optimized",
