@@ -234,7 +234,9 @@ def test_registration_refuses_what_no_command_line_could_say(log: list[str]) -> 
 
 
 def test_pass_files_are_named_after_their_flags() -> None:
-    for name, cls in registry.passes().items():
+    own = {name: cls for name, cls in registry.passes().items() if cls.__module__.startswith("tierup.")}  # tests register others
+    assert own
+    for name, cls in own.items():
         assert cls.__module__.rpartition(".")[2] == name.removeprefix("tierup-").replace("-", "_")
 
 
@@ -281,6 +283,7 @@ def test_other_distributions_add_passes_through_an_entry_point(tmp_path: Path, m
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(passes, "_registered", dict(registry.passes()))
     monkeypatch.setattr(passes, "_discovered", False)
+    monkeypatch.setattr(passes, "_entry_points_loaded", False)
     assert "foreign" in registry.passes()
     assert registry.find("foreign") is not None
 
