@@ -51,10 +51,15 @@ def ops_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def own_passes() -> dict[str, type[Pass]]:
+    """The project's own passes by name: what users have registered is not for these pages."""
+    return {name: cls for name, cls in registry.passes().items() if cls.__module__.startswith("tierup.")}
+
+
 def passes_page() -> str:
     """docs/passes.md."""
     parts = [_HEAD]
-    rest = dict(registry.passes())
+    rest = own_passes()
     for package, title in _PACKAGES.items():
         mine = {name: cls for name, cls in rest.items() if cls.__module__.startswith(package + ".")}
         if mine:

@@ -17,7 +17,7 @@ def test_docs_are_current() -> None:
 
 def test_every_pass_pipeline_and_op_is_documented() -> None:
     passes, dialect = passdoc.passes_page(), passdoc.ops_table()
-    assert all(f"### --{name}\n" in passes for name in registry.passes())
+    assert all(f"### --{name}\n" in passes for name in passdoc.own_passes())
     assert all(f"### {name}\n" in passes for name in registry.named_pipelines())
     assert all(f"`{name}`" in dialect for name in DEFINITIONS)
 
