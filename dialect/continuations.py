@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tierup.dialect import regions
 from tierup.dialect.contracts import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes import PassFailure
 from tierup.dialect.refined_types import cast
 from tierup.dialect.resume_points import definer, is_made_again, root
 
@@ -20,7 +21,7 @@ def build(bailout: ir.Operation, func: ir.Operation, name: str, functions: Mappi
     """A private function `name` that does what is left of `func` where `bailout` stands in it.
 
     Its parameters are the bailout's operands, its results `func`'s. Guards in it hand through, and no type in it says what a guard
-    proved: it runs on any values. `functions`: callees by name.
+    proved: it runs on any values. `functions`: callees by name. Raises PassFailure when the rest reads what the bailout does not capture.
     """
     signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
     types = ir.FunctionType.get([v.type for v in bailout.operands], signature.results)
@@ -35,7 +36,7 @@ def build(bailout: ir.Operation, func: ir.Operation, name: str, functions: Mappi
     ip = ir.InsertionPoint(func.parent.regions[0].blocks[0])
     made = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=bailout.location, ip=ip).operation
     body = ir.Block.create_at_start(made.regions[0], types.inputs, [bailout.location] * len(types.inputs))
-    rest = _Rest(body, {root(v): a for v, a in zip(bailout.operands, body.arguments, strict=True)})
+    rest = _Rest(bailout, body, {root(v): a for v, a in zip(bailout.operands, body.arguments, strict=True)})
     rest.known[bailout.results[0]] = body.arguments[0]
     rest.follow(bailout)
     _despecialise(body, types, functions)
@@ -45,7 +46,8 @@ def build(bailout: ir.Operation, func: ir.Operation, name: str, functions: Mappi
 class _Rest:
     """Clones what follows a point to the end of `body`. `known`: values of the program, and what they are here."""
 
-    def __init__(self, body: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
+    def __init__(self, bailout: ir.Operation, body: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
+        self.bailout = bailout
         self.ip = ir.InsertionPoint(body)
         self.known = known
 
@@ -106,7 +108,9 @@ class _Rest:
         if below != value:
             found = self.value(below)
         else:
-            assert op is not None and is_made_again(op), f"{value} is needed after a bailout that does not capture it"
+            if op is None or not is_made_again(op):
+                what = f"the result of {op.name}" if op is not None else "a block argument"
+                raise PassFailure(self.bailout, f"does not capture {what} of type {value.type}, which the rest of the program reads")
             found = self.clone(op).results[0]
         self.known[value] = found
         return found

@@ -24,6 +24,7 @@ from tierup.dialect.values import Bool, Tensor, Value
 
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
 _PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
+_KEEP_NUMBERS = frozenset({"tierup.bailout", "tierup.check", "tierup.guard", "tierup.profile"})  # of a number; of a tensor they refine it
 
 
 def specialise(
@@ -150,7 +151,7 @@ def _type_results(op: ir.Operation, inference: Inference) -> None:
     if op.name == "tierup.differentiable":
         _type_backward(op, inference)
     for result in op.results:
-        if op.name in _PINNED:
+        if op.name in _PINNED or (op.name in _KEEP_NUMBERS and not torch_types.is_tensor(result.type)):
             _pin(op, result, result.type, inference)
         elif op.name != "torch.derefine" or torch_types.is_tensor(result.type):
             _settle(op, result, inference)

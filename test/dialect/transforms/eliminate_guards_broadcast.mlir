@@ -5,8 +5,8 @@
 // CHECK-LABEL: func.func @broadcast
 // CHECK: %[[M:.*]] = torch.aten.mul.Tensor
 // CHECK-NEXT: %[[E:.*]] = torch.aten.sub.Tensor
-// CHECK-NEXT: %[[D:.*]] = torch.aten.size.int %[[E]]
-// CHECK-NEXT: "tierup.guard"(%[[D]])
+// CHECK: %[[D:.*]] = torch.aten.sub.int
+// CHECK-NEXT: "tierup.guard"(%[[D]]) {expected = #tierup.profiled<int=0>}
 // CHECK: torch.aten.mul.Tensor {{.*}} -> !torch.vtensor<[4],f32>
 // CHECK-NOT: tierup.guard
 func.func @broadcast(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>, %z: !torch.vtensor<[4],f32>) -> (!torch.vtensor, !torch.int) {
@@ -15,10 +15,10 @@ func.func @broadcast(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>, %
   %1 = torch.aten.sub.Tensor %0, %x, %zero : !torch.vtensor, !torch.vtensor<[?],f32>, !torch.int -> !torch.vtensor
   %n = torch.aten.size.int %1, %zero : !torch.vtensor, !torch.int -> !torch.int
   %m = torch.aten.size.int %x, %zero : !torch.vtensor<[?],f32>, !torch.int -> !torch.int
-  %2 = "tierup.guard"(%n) {expected = #tierup.profiled<int=4>} : (!torch.int) -> !torch.int
+  %d = torch.aten.sub.int %n, %m : !torch.int, !torch.int -> !torch.int
+  %2 = "tierup.guard"(%d) {expected = #tierup.profiled<int=0>} : (!torch.int) -> !torch.int
   %3 = torch.aten.mul.Tensor %x, %z : !torch.vtensor<[?],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
   %4 = "tierup.guard"(%3) {expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
   %5 = torch.aten.neg %4 : !torch.vtensor<[4],f32> -> !torch.vtensor
-  %d = torch.aten.sub.int %n, %m : !torch.int, !torch.int -> !torch.int
   return %5, %2 : !torch.vtensor, !torch.int
 }

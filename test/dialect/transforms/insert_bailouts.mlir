@@ -1,5 +1,7 @@
 // RUN: tierup-opt %s --split-input-file --tierup-verify-guarded --tierup-insert-bailouts --tierup-verify-guarded | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --tierup-insert-bailouts --tierup-insert-bailouts | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-insert-bailouts --tierup-build-bailout-continuations 2> /dev/null | FileCheck %s --check-prefix=BUILD
+// RUN: tierup-opt %s --split-input-file --tierup-insert-bailouts --tierup-infer-types | FileCheck %s --check-prefix=TYPED
 
 // Live are those that are read later, in the order of their definitions; constants are made again; the guarded value comes first, once.
 // CHECK-LABEL: func.func @straight
@@ -28,6 +30,20 @@ func.func @roots(%x: !torch.vtensor, %y: !torch.vtensor, %n: !torch.int) -> !tor
   %3 = torch.aten.mul.Scalar %2, %number : !torch.vtensor, !torch.number -> !torch.vtensor
   %4 = torch.aten.mul.Tensor %3, %0 : !torch.vtensor, !torch.vtensor<[4],f32> -> !torch.vtensor
   return %4 : !torch.vtensor
+}
+
+// -----
+// The number under a guarded one of another type is captured when it is read itself.
+// CHECK-LABEL: func.func @under_the_guarded
+// CHECK: %[[N:.*]] = torch.derefine %arg1
+// CHECK-NEXT: "tierup.bailout"(%[[N]], %arg0, %arg1)
+// BUILD-LABEL: func.func private @under_the_guarded_continuation_0(%arg0: !torch.number, %arg1: !torch.vtensor, %arg2: !torch.int)
+// BUILD-NEXT: torch.aten.add.Scalar %arg1, %arg0, %arg2
+func.func @under_the_guarded(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+  %number = torch.derefine %n : !torch.int to !torch.number
+  %0 = "tierup.guard"(%number) {expected = #tierup.profiled<int=3>} : (!torch.number) -> !torch.number
+  %1 = torch.aten.add.Scalar %x, %0, %n : !torch.vtensor, !torch.number, !torch.int -> !torch.vtensor
+  return %1 : !torch.vtensor
 }
 
 // -----
@@ -81,6 +97,10 @@ func.func @loop(%x: !torch.vtensor, %n: !torch.int, %w: !torch.vtensor) -> !torc
 
 // -----
 // Indices go on after those that are there. What a function returns is no longer what its guards proved.
+// TYPED-LABEL: func.func @indices_go_on
+// TYPED-SAME: -> !torch.vtensor {
+// TYPED-LABEL: func.func @no_guard
+// TYPED-SAME: -> !torch.vtensor<[4],f32>
 // CHECK-LABEL: func.func @indices_go_on
 // CHECK-SAME: -> !torch.vtensor {
 // CHECK: index = 7
@@ -88,7 +108,7 @@ func.func @loop(%x: !torch.vtensor, %n: !torch.int, %w: !torch.vtensor) -> !torc
 // CHECK: %[[P:.*]] = torch.tensor_static_info_cast %[[B]] : !torch.vtensor<[4],f32> to !torch.vtensor
 // CHECK: return %[[P]]
 func.func @indices_go_on(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor<[4],f32> {
-  %0 = "tierup.bailout"(%x) {index = 7 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
+  %0 = "tierup.bailout"(%x, %y) {index = 7 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor<[4],f32>
   %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
   return %1 : !torch.vtensor<[4],f32>
 }
