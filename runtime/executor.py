@@ -150,6 +150,8 @@ class Executor:
             signature = signature_of(flat)
         except Unsupported as e:
             return self._interpret(flat, e.reason)
+        if not self.program.tier0.takes(flat):
+            return self._interpret(flat, Reason.PROGRAM_RAISES)  # not recorded: no version may be made for what the program refuses
         if not options.strict and (split := self._regions.splits.get(signature.classes)) is not None:
             return self._run_split(split, flat)
         if not options.profile:

@@ -226,6 +226,8 @@ def _message(frame: Frame, node: ast.expr) -> str:
 
 
 def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends | None:
+    if not __debug__:
+        return None  # python -O
     test = condition(frame, node.test)
     frame.at(node)
     message = "" if node.msg is None else _message(frame, node.msg)

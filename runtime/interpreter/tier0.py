@@ -120,6 +120,15 @@ class Tier0:
 
         return call
 
+    def takes(self, leaves: tuple[object, ...]) -> bool:
+        """Whether the arguments are of the kinds, dtypes and sizes that the program's types say."""
+        try:
+            for parameter, value in zip(self.parameters, leaves, strict=True):
+                parameter.convert(value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
     def _failed(self, error: Exception, leaves: tuple[object, ...]) -> None:
         """Make an exception on its way out speak of the user's program."""
         line, traceback = None, error.__traceback__

@@ -1,5 +1,10 @@
 """if, for, while: as the undecorated function, whatever kinds of value the paths give."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from frontend_oracle import call, check, graph
@@ -399,3 +404,15 @@ def test_temporaries_of_loops_are_not_carried():
 
     text = str(graph(f, X)[0].module)
     assert text.count("torch.prim.Loop %") == 2 and "prim.If" not in text
+
+
+def test_assertions_are_left_out_as_python_leaves_them_out(tmp_path):
+    path = tmp_path / "asserts.py"
+    path.write_text(
+        "import numpy as np, tierup\n@tierup.jit\ndef f(x):\n    assert x.sum() > 9\n    return x\nprint([f(np.ones(2)).sum() for _ in range(3)])\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    run = [subprocess.run([sys.executable, *flags, str(path)], cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True)
+           for flags in (["-O"], [])]  # fmt: skip
+    assert run[0].returncode == 0 and "2.0" in run[0].stdout, run[0].stderr
+    assert "AssertionError" in run[1].stderr

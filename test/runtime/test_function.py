@@ -320,3 +320,30 @@ def test_numpys_rules_survive_every_pass():
     for _ in range(3):
         np.testing.assert_array_equal(f(x), np.sign(x))
     assert f.stats().hits == 2
+
+
+DECLARED = """func.func @f(%x: !torch.vtensor<[?,4],f32>, %n: !torch.float) -> !torch.vtensor {
+  %one = torch.constant.int 1
+  %0 = torch.aten.add.Scalar %x, %n, %one : !torch.vtensor<[?,4],f32>, !torch.float, !torch.int -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+"""
+
+
+def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path):
+    path = tmp_path / "declared.mlir"
+    path.write_text(DECLARED)
+    f = tierup.load(path)
+    for _ in range(3):
+        f(f32(3, 4), 1.0)
+        with pytest.raises(ValueError, match=r"expected shape \(\?, 4\), got \(3, 5\)"):
+            f(f32(3, 5), 1.0)
+        with pytest.raises(TypeError, match="expected dtype float32, got float64"):
+            f(np.ones((3, 4)), 1.0)
+    for rows in (2, 2, 5, 6):
+        f(f32(rows, 4), 1.0)
+    assert any(v.bet.kind == "dynamic" for v in f.versions)
+    with pytest.raises(ValueError, match=r"expected shape \(\?, 4\), got \(6, 5\)"):
+        f(f32(6, 5), 1.0)
+    stats = f.stats()
+    assert stats.calls == stats.hits + stats.misses + stats.profiled_runs + stats.interpreted
