@@ -105,7 +105,7 @@ def loops(
         [out.type for out in outs if isinstance(out.type, ir.RankedTensorType)],
         regions=1,
         indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-        iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
+        iterator_types=ir.Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]"),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
     )
     types = [ir.ShapedType(v.type).element_type for v in (*inputs, *outs)]

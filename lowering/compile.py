@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tierup.dialect import registry, symbols
+from tierup.dialect import diagnostics, registry, symbols
 from tierup.dialect.context import thread_context
 from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
@@ -44,6 +44,16 @@ class _Log:
         self.milliseconds[stage] = (time.perf_counter() - start) * 1e3
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """A request as LLVM IR text, before LLVM has seen it."""
+
+    text: str
+    results: tuple[ResultSpec, ...]
+    error_sites: tuple[ErrorSite, ...]
+    externals: tuple[str, ...]
+
+
 def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa: A001 - the field's word
     """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, asm.
 
@@ -51,6 +61,32 @@ def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa
     a ValueError, for a request that contradicts itself.
     """
     log = _Log(stages)
+    lowered = _lower(request, log)
+    with log.timed("optimise+emit"):
+        try:
+            emitted = llvm.emit(lowered.text, target=request.target, level=request.level, want_asm="asm" in log.wanted)
+        except RuntimeError as e:
+            raise CompileError(str(e), "LLVM", lowered.text) from e
+    if "asm" in log.wanted:
+        log.texts["asm"] = emitted.asm
+    return Artifact(
+        object=emitted.object,
+        symbol=SYMBOL,
+        arguments=request.arguments,
+        results=lowered.results,
+        error_sites=lowered.error_sites,
+        externals=lowered.externals,
+        stages=log.texts,
+        timings_ms=log.milliseconds,
+    )
+
+
+def lower(request: Request) -> Lowered:
+    """The first part of `compile`, up to LLVM. Raises what `compile` does."""
+    return _lower(request, _Log(()))
+
+
+def _lower(request: Request, log: _Log) -> Lowered:
     context = thread_context()
     with context, ir.Location.unknown(), _crashes_are_compile_errors(request):
         with log.timed("parse"):
@@ -73,23 +109,7 @@ def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa
             sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in ties)
     if "llvm" in log.wanted:
         log.texts["llvm"] = text
-    with log.timed("optimise+emit"):
-        try:
-            emitted = llvm.emit(text, target=request.target, level=request.level, want_asm="asm" in log.wanted)
-        except RuntimeError as e:
-            raise CompileError(str(e), "LLVM", text) from e
-    if "asm" in log.wanted:
-        log.texts["asm"] = emitted.asm
-    return Artifact(
-        object=emitted.object,
-        symbol=SYMBOL,
-        arguments=request.arguments,
-        results=results,
-        error_sites=sites,
-        externals=externals,
-        stages=log.texts,
-        timings_ms=log.milliseconds,
-    )
+    return Lowered(text, results, sites, externals)
 
 
 @contextmanager
@@ -157,19 +177,21 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
 
 def _lower_torch(module: ir.Module, request: Request) -> None:
     """Out of the torch dialect; what fails here is an op of the program that has no lowering."""
-    places = {}
-    for function in registry.functions(module.operation):
-        for op in b.walk(function):
-            found = origins.origin(op.location)
-            if found is not None:
-                places.setdefault(found.place, found.op)
     try:
         registry.parse(TORCH.text).run(module, verify_each=False)
     except NotLowered as e:
         raise Unsupported(e.origin.op, e.origin.place, str(e.diagnostics[0].message)) from e
     except PassFailure as e:
         place = next((str(d.place) for d in e.diagnostics if d.place.line), "")
-        raise Unsupported(places.get(place, "an op"), place, f"has no lowering ({e})") from e
+        raise Unsupported(_op_at(place, request), place, f"has no lowering ({e})") from e
+
+
+def _op_at(place: str, request: Request) -> str:
+    """The first op of the program at a place. The module that failed may have lost it."""
+    for op in b.walk(_parse(request).operation):
+        if op.name.startswith("torch.") and str(diagnostics.place_of(op.location)) == place:
+            return op.name.removeprefix("torch.")
+    return "an op"
 
 
 def _run(named: registry.NamedPipeline, module: ir.Module, request: Request) -> None:
