@@ -11,7 +11,8 @@ from tierup.dialect.ir_text import parse_module
 @pytest.mark.parametrize("graph", compile_time.GRAPHS)
 def test_a_graph_has_as_many_ops_as_asked_for_and_reaches_llvm(graph: str) -> None:
     text, _ = compile_time.GRAPHS[graph](12)
-    body = parse_module(text).body.operations[0].operation.regions[0].blocks[0].operations
+    module = parse_module(text)
+    body = module.body.operations[0].operation.regions[0].blocks[0].operations
     assert sum(view.operation.name.startswith("torch.aten.") for view in body) == 12
     row = compile_time.measure(graph, 12)
     assert row.seconds > 0
