@@ -28,7 +28,8 @@ flow-insensitive: a write anywhere counts. `op` and `point` of a move stand in o
 which one writes what the other reads or writes, of observable effects (raising on purpose, unknown ops, calls that have some), and of
 those against what may leave the function (guards, ops that raise for some values, bailouts). Two ops that may both raise may swap.
 
-`move_*`, `replace` and erasing ops keep an analysis valid. For new ops, and after replacing values by other means, make a new one.
+`move_*`, `replace` and erasing ops keep an analysis valid. For new ops (but see `adopt`), and after
+replacing values by other means, make a new one.
 Cost: about 40 us an op; a question costs a set intersection.
 """
 
@@ -158,6 +159,13 @@ class AliasAnalysis:
                 self._hand_out([new])
         return True
 
+    def adopt(self, old: ir.Value, new: ir.Value) -> None:
+        """Take `new`, the result of an op made since, for the memory that `old` is; uses of `old` may then become uses of `new`."""
+        self.points_to.values[new] = set(self.points_to.values.get(old, ()))
+        self._sources[new] = set(self._sources.get(old, ()))
+        if self.returned(old):
+            self._returned.add(new)
+
     # --- moving ---
 
     def can_move_before(self, op: ir.Operation, point: ir.Operation) -> bool:
@@ -174,7 +182,11 @@ class AliasAnalysis:
 
     def conflict(self, a: ir.Operation, b: ir.Operation) -> bool:
         """Whether the order of two ops of one block shows, by memory or effects; that one uses the other's results is not looked at."""
-        x, y = self.effects(a), self.effects(b)
+        return self.conflicting(self.effects(a), self.effects(b))
+
+    @staticmethod
+    def conflicting(x: Effects, y: Effects) -> bool:
+        """Whether the order of what does these things shows."""
         if not (x.writes.isdisjoint(y.writes) and x.writes.isdisjoint(y.reads) and x.reads.isdisjoint(y.writes)):
             return True
         return _orders(x, y) or _orders(y, x)

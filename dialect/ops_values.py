@@ -52,13 +52,22 @@ def _check_matrices(op: ir.Operation) -> None:
             raise Broken(f"multiplies matrices, got {value.type}")
 
 
-@define("batched_mm_tree", operands=["matrices*"], results=["sum"])
+_MAX_ELEMENTS = {"max_elements": "how large all operands together may be to be computed as one batch, an integer; absent: any size"}
+
+
+@define("batched_mm_tree", operands=["matrices*"], results=["sum"], optional=_MAX_ELEMENTS)
 def batched_mm_tree(op: ir.Operation) -> None:
-    """The sum of the products of the first half of the operands with the second half, pair by pair."""
+    """The sum of the products of the first half of the operands with the second half, pair by pair, added from left to right."""
     _check_matrices(op)
+    _check_max_elements(op)
     count = len(op.operands)
     if count == 0 or count % 2:
         raise Broken(f"has {count} operands, expected as many left sides as right sides, at least one of each")
+
+
+def _check_max_elements(op: ir.Operation) -> None:
+    if "max_elements" in op.attributes:
+        integer(op, "max_elements", 0)
 
 
 @define(
@@ -66,10 +75,12 @@ def batched_mm_tree(op: ir.Operation) -> None:
     operands=["common", "others*"],
     results=["products*"],
     attributes={"side": 'where the common matrix stands in the products, "left" or "right"'},
+    optional=_MAX_ELEMENTS,
 )
 def batched_mm_side(op: ir.Operation) -> None:
     """The products of one common matrix with each of the others."""
     _check_matrices(op)
+    _check_max_elements(op)
     word(op, "side", ("left", "right"))
     others, products = len(op.operands) - 1, len(op.results)
     if others == 0 or others != products:

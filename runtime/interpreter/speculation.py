@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.profiled import Fact, Profiled
 from tierup.runtime.errors import GuardFailed
 
@@ -74,15 +75,45 @@ def all_zero(*gradients: Gradient) -> bool:
     return all(g is None for g in gradients)
 
 
-def batched_mm_tree(mm: Binary, add: Binary, *matrices: np.ndarray) -> np.ndarray:
+def batched_mm_tree(mm: Binary, bmm: Binary, add: Binary, max_elements: int | None, *matrices: np.ndarray) -> np.ndarray:
     """The sum of the products of the first half of `matrices` with the second, added from left to right."""
-    half = len(matrices) // 2
-    total = mm(matrices[0], matrices[half])
-    for left, right in zip(matrices[1:half], matrices[half + 1 :], strict=True):
+    lefts, rights = matrices[: len(matrices) // 2], matrices[len(matrices) // 2 :]
+    if _is_batch(lefts, rights, max_elements):
+        products = bmm(np.stack(lefts), np.stack(rights))
+        total = products[0].copy()
+        with quiet:
+            for product in products[1:]:  # not np.sum, which adds in another order
+                np.add(total, product, out=total)
+        return total
+    total = mm(lefts[0], rights[0])
+    for left, right in zip(lefts[1:], rights[1:], strict=True):
         total = add(total, mm(left, right))
     return total
 
 
-def batched_mm_side(mm: Binary, side: str, common: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+def batched_mm_side(
+    mm: Binary, bmm: Binary, side: str, max_elements: int | None, common: np.ndarray, *others: np.ndarray
+) -> list[np.ndarray]:
     """The products of `common`, standing on `side`, with each of the others."""
+    lefts, rights = ((common,), others) if side == "left" else (others, (common,))
+    if _is_batch(lefts, rights, max_elements):
+        shared, stacked = np.broadcast_to(common, (len(others), *common.shape)), np.stack(others)
+        return list(bmm(shared, stacked) if side == "left" else bmm(stacked, shared))
     return [mm(common, other) if side == "left" else mm(other, common) for other in others]
+
+
+def _is_batch(lefts: Sequence[np.ndarray], rights: Sequence[np.ndarray], max_elements: int | None) -> bool:
+    """Whether one batched product computes, to the bit, what a product of each pair does, and no product raises.
+
+    For contiguous matrices it makes the same BLAS calls; but the product of a matrix with its own transpose is another one (syrk).
+    """
+    first, second = lefts[0], rights[0]
+    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[0] or first.dtype != second.dtype or first.dtype == np.bool_:
+        return False
+    if max_elements is not None and len(lefts) * first.size + len(rights) * second.size > max_elements:
+        return False
+    return all(
+        m.shape == like.shape and m.dtype == like.dtype and m.flags.c_contiguous
+        for group, like in ((lefts, first), (rights, second))
+        for m in group
+    )

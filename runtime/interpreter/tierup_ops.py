@@ -128,13 +128,18 @@ def _definedness(function: str) -> Handler:
 
 
 def _mm_tree(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    kernels: list[Piece] = [_kernel(reader, op, "aten.mm"), _kernel(reader, op, "aten.add.Tensor")]
-    reader.let(op, call(_speculation("batched_mm_tree"), kernels + operands))
+    kernels: list[Piece] = [_kernel(reader, op, name) for name in ("aten.mm", "aten.bmm", "aten.add.Tensor")]
+    reader.let(op, call(_speculation("batched_mm_tree"), [*kernels, _max_elements(op), *operands]))
 
 
 def _mm_side(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    kernels: list[Piece] = [_kernel(reader, op, name) for name in ("aten.mm", "aten.bmm")]
     side = spell(ir.StringAttr(op.attributes["side"]).value)
-    reader.unpack(op, call(_speculation("batched_mm_side"), [_kernel(reader, op, "aten.mm"), side, *operands]), [])
+    reader.unpack(op, call(_speculation("batched_mm_side"), [*kernels, side, _max_elements(op), *operands]), [])
+
+
+def _max_elements(op: ir.Operation) -> str:
+    return str(ir.IntegerAttr(op.attributes["max_elements"]).value if "max_elements" in op.attributes else None)
 
 
 def _if_then_else(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
