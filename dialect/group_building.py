@@ -41,7 +41,8 @@ def build(block: ir.Block, members: list[ir.Operation], inference: Inference, ma
     for op in members:
         body.append(op)
     yield_(outputs, loc=last.location, ip=ir.InsertionPoint(body))
-    _take_inside(body, dict(zip(inputs, body.arguments, strict=True)))
+    # a list of an output that is made outside now reads the group's result: its copy inside reads what the output was made of
+    _take_inside(body, dict(zip([*inputs, *group.results], [*body.arguments, *outputs], strict=True)))
     return group, inputs
 
 

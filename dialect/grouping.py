@@ -80,17 +80,23 @@ def plan(block: ir.Block, inference: Inference, native: Nativeness, min_size: in
         groups = _grow(graph, native, refused)
         wrong = [i for group in groups for i in _wrong_at_boundary(graph, group, block)]
         if not wrong:
+            groups = _worthwhile(graph, groups, block, native, min_size)
+            wrong = [i for group in groups for i in _wrong_at_boundary(graph, group, block)]  # by what was pruned
+        if not wrong:
             break
         refused.update(wrong)
-    whole = len(groups) == 1 and all(is_copied(op) or native.is_declaration(op) or i in groups[0] for i, op in enumerate(graph.ops))
-    if not whole or block.owner.operation.name != "func.func":
-        groups = [_pruned(graph, group) for group in groups]
-        groups = [group for group in groups if sum(weight(graph.ops[i]) for i in group) >= max(min_size, 1)]
-    else:
-        groups = [group for group in groups if any(weight(graph.ops[i]) for i in group)]
     if not groups:
         return None
     return Plan(_schedule(graph, groups), [[graph.ops[i] for i in sorted(group)] for group in groups])
+
+
+def _worthwhile(graph: _Graph, groups: list[list[int]], block: ir.Block, native: Nativeness, min_size: int) -> list[list[int]]:
+    """The groups that are large enough, without what only stands at their edges; a whole function stays whole."""
+    whole = len(groups) == 1 and all(is_copied(op) or native.is_declaration(op) or i in groups[0] for i, op in enumerate(graph.ops))
+    if whole and block.owner.operation.name == "func.func":
+        return [group for group in groups if any(weight(graph.ops[i]) for i in group)]
+    groups = [_pruned(graph, group) for group in groups]
+    return [group for group in groups if sum(weight(graph.ops[i]) for i in group) >= max(min_size, 1)]
 
 
 def _graph(block: ir.Block, native: Nativeness) -> _Graph:

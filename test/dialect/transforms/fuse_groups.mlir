@@ -124,3 +124,39 @@ func.func @cannot_run(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) 
   %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// What a list inside is made of is also given: the list's copy inside reads it there, not the group's result.
+// CHECK-LABEL: func.func @list_of_an_output
+// CHECK: %[[G:.*]]:2 = "tierup.fusion_group"
+// CHECK: %[[T:.*]] = torch.aten.tanh
+// CHECK: %[[L:.*]] = torch.prim.ListConstruct %[[T]]
+// CHECK: torch.aten.cat %[[L]]
+// CHECK: return %[[G]]#{{.}}, %[[G]]#{{.}}
+func.func @list_of_an_output(%x: !torch.vtensor<[2,3],f32>) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>) {
+  %zero = torch.constant.int 0
+  %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %l = torch.prim.ListConstruct %0 : (!torch.vtensor<[2,3],f32>) -> !torch.list<vtensor>
+  %1 = torch.aten.cat %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[2,3],f32>
+  return %1, %0 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>
+}
+
+// -----
+// A list of pieces that views outside take apart as well stays outside, and so do they: no kernel gives a list.
+// CHECK-LABEL: func.func @pieces_on_both_sides
+// CHECK: torch.aten.split.Tensor
+// CHECK-NEXT: torch.prim.ListUnpack
+// CHECK: "tierup.fusion_group"
+// CHECK-NOT: torch.list
+// CHECK: tierup.yield
+func.func @pieces_on_both_sides(%x: !torch.vtensor<[2,3],f32>) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<*,si64>) {
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %l = torch.aten.split.Tensor %x, %two, %zero : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %0 = torch.prim.ListUnpack %l : !torch.list<vtensor> -> !torch.vtensor<[2,3],f32>
+  %1 = torch.aten.__getitem__.t %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[2,3],f32>
+  %2 = torch.aten.exp %1 : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %3 = torch.aten.tanh %2 : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %4 = torch.aten.nonzero %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<*,si64>
+  return %0, %3, %4 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<*,si64>
+}
