@@ -34,9 +34,17 @@ def is_counted(loop: ir.Operation) -> bool:
     return bool_of(loop.operands[1]) is True and bool_of(after.operands[0]) is True
 
 
-def may_be_copied(loop: ir.Operation) -> bool:
-    """Whether the body may stand in the program more than once."""
-    return not any(op.name in _ONE_PLACE for op in walk(loop))
+def may_be_copied(loop: ir.Operation, *, profiles: bool = False) -> bool:
+    """Whether the body may stand in the program more than once. `profiles`: profiles may, in a function that records no more."""
+    found = {op.name for op in walk(loop)} & _ONE_PLACE
+    return not found or (profiles and found == {"tierup.profile"} and not _records(loop))
+
+
+def _records(op: ir.Operation) -> bool:
+    """Whether runs of the function around `op` are counted."""
+    while op.name != "func.func" and op.parent is not None:
+        op = op.parent.operation
+    return any(inner.name == "tierup.count_run" for inner in walk(op))
 
 
 def size_of(block: ir.Block) -> int:

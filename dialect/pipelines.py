@@ -1,7 +1,12 @@
-"""The named pipelines of the dialect, each a readable list."""
+"""The named pipelines of the dialect, each a readable list: the default here, those of the ancestors in files of their own.
+
+docs/pipelines.md says what the default does otherwise than they, and why.
+"""
 
 from __future__ import annotations
 
+from tierup.dialect.pipelines_legacy import LEGACY_PIPELINES
+from tierup.dialect.pipelines_profiling import PROFILING_PIPELINES
 from tierup.dialect.registry import NamedPipeline
 
 # No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell.
@@ -28,4 +33,4 @@ VERSIONED = NamedPipeline(
     ),
 )
 
-PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED)
+PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED, *PROFILING_PIPELINES, *LEGACY_PIPELINES)

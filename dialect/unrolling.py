@@ -12,20 +12,24 @@ DONE = "tierup.unrolled"  # by which factor a loop was unrolled; 1 on the rest o
 _INT = "!torch.int"
 
 
-def unroll_whole(loop: ir.Operation, max_trips: int) -> bool:
-    """Replace a counted loop of a known number of rounds, at most `max_trips`, by copies of its body. A negative number is none."""
+def unroll_whole(loop: ir.Operation, max_trips: int, *, profiles: bool = False) -> bool:
+    """Replace a counted loop of a known number of rounds, at most `max_trips`, by copies of its body. A negative number is none.
+    `profiles`: see may_be_copied.
+    """
     trip = int_of(loop.operands[0])
-    if DONE in loop.attributes or trip is None or trip > max_trips or not is_counted(loop) or not may_be_copied(loop):
+    if DONE in loop.attributes or trip is None or trip > max_trips or not is_counted(loop):
+        return False
+    if not may_be_copied(loop, profiles=profiles):
         return False
     carried = _copies(loop, max(trip, 0), [number(loop, k) for k in range(trip)] if counts(loop) else None, _carried(loop), loop)
     _become(loop, carried)
     return True
 
 
-def unroll_by(loop: ir.Operation, factor: int, max_body_size: int) -> bool:
+def unroll_by(loop: ir.Operation, factor: int, max_body_size: int, *, profiles: bool = False) -> bool:
     """Split a small counted loop into one whose body is `factor` copies and one for the rounds that are left."""
     trip = int_of(loop.operands[0])
-    if DONE in loop.attributes or trip == FOREVER or not is_counted(loop) or not may_be_copied(loop):
+    if DONE in loop.attributes or trip == FOREVER or not is_counted(loop) or not may_be_copied(loop, profiles=profiles):
         return False
     if size_of(loop.regions[0].blocks[0]) > max_body_size or (trip is not None and trip < factor):
         return False
@@ -42,7 +46,7 @@ def unroll_by(loop: ir.Operation, factor: int, max_body_size: int) -> bool:
     shift(remainder, done)
     _become(loop, list(remainder.results))
     main.attributes[DONE] = _i64(main, factor)
-    if not unroll_whole(remainder, factor):
+    if not unroll_whole(remainder, factor, profiles=profiles):
         remainder.attributes[DONE] = _i64(main, 1)
     return True
 

@@ -28,6 +28,9 @@ An argument that was always there, or never, is a bet; an optional list that nev
 undefined gradient are the other one, sums of two defined ones plain; branches on definedness, and gradients (`tierup.grad_of`), are
 decided; `aten._grad_sum_to_size` without a size goes. Results of torch's ops are defined: they raise on undefined operands. A function
 in which nothing depends on definedness, or of whose tensors nothing was recorded, is left.
+
+With `checks=false` the function itself becomes the version: its callers see to it that gradients are there as recorded, since that is
+what they chose it by, as the older executor chooses a plan by its key.
 """
 
 from __future__ import annotations
@@ -54,11 +57,15 @@ class SpecializeAutogradZero(Pass):
     """Version backward graphs by which gradients are defined."""
 
     name = "tierup-specialize-autograd-zero"
+    checks: bool = True
 
     def run_on_function(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
         bets = _bets(block)
         if not any(torch_types.is_tensor(v.type) for v in bets) or not any(depends_on_definedness(op) for op in walk(func)):
+            return
+        if not self.checks:
+            Simplify(block, bets)
             return
         last = list(block.operations)[-1].operation
         if last.name != "func.return":

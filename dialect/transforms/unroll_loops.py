@@ -31,7 +31,8 @@ becomes, with factor=2,
     } {tierup.unrolled = 1 : i64} : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
 
 The attribute `tierup.unrolled` keeps a second run away. Loops with profiles or bailouts inside stay: a slot, or a point to resume
-at, is one place in the program.
+at, is one place in the program. With `profiles`, those with profiles go too where runs are no longer counted (tierup-remove-counter):
+each copy of a profile keeps the slot, and the record of all rounds.
 """
 
 from __future__ import annotations
@@ -53,10 +54,12 @@ class UnrollLoops(Pass):
     factor: int = 8
     max_body_size: int = 32  # ops that one round executes
     max_trips: int = 63  # a loop of a known count up to this one goes
+    profiles: bool = False  # copy profiles as well, once nothing is recorded any more
 
     def run_on_function(self, func: ir.Operation) -> None:
         if self.factor < 2:
             raise PassFailure(func, f"cannot be unrolled by a factor of {self.factor}: it is at least 2")
         for loop in loops_inside(func):
-            if size_of(loop.regions[0].blocks[0]) <= self.max_body_size and not unroll_whole(loop, self.max_trips):
-                unroll_by(loop, self.factor, self.max_body_size)
+            if size_of(loop.regions[0].blocks[0]) > self.max_body_size or unroll_whole(loop, self.max_trips, profiles=self.profiles):
+                continue
+            unroll_by(loop, self.factor, self.max_body_size, profiles=self.profiles)

@@ -1,0 +1,184 @@
+"""The pipelines of TorchScript's profiling executors, composed as they were: 1.7 (guards and bailouts, or the first tensor-expression
+fuser) and 2.x (fusion strategies). docs/pipelines.md says what differs between them, and from the default.
+
+What one pass of the ancestor did in several steps is several passes here, side by side. The graph is in values: `tierup-functionalize`
+comes before the first of them where a program writes tensors. Gradients are not built here: the ancestor's `differentiate` and
+`packGradient` stand between the two lines of `autodiff-2.x`.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.registry import NamedPipeline
+
+# A group held elementwise ops and concatenations, no products and, as they were shipped, no reductions; control flow stayed outside.
+_OUTSIDE = ("prim.If", "prim.Loop", "aten.mm", "aten.bmm", "aten.matmul", "aten.sum", "aten.sum.dim_IntList", "aten.mean", "aten.mean.dim")
+_FUSE = f"tierup-fuse-groups{{excluded={','.join(_OUTSIDE)}}}"
+
+UNOPTIMIZED = NamedPipeline(
+    "unoptimized",
+    "the plan of a profiling executor with optimisation off",
+    ("tierup-lower-grad-of", "tierup-remove-expands"),
+)
+
+NOOPT = NamedPipeline(
+    "noopt",
+    "what 2.x runs on a graph that is not to be optimised; `noopt-1.7` does not inline",
+    ("tierup-inline", "tierup-lower-grad-of", "tierup-remove-expands", "tierup-canonicalize-ops", "tierup-dce"),
+)
+
+NOOPT_1_7 = NamedPipeline("noopt-1.7", "the same in 1.7", NOOPT.steps[1:])
+
+INSENSITIVE = NamedPipeline(
+    "profiling-insensitive",
+    "what needs no record: before a graph is instrumented, and all that the simple executor does",
+    (
+        "tierup-inline",
+        "tierup-clear-profiling",
+        "tierup-lower-grad-of",
+        "tierup-clear-undefinedness",
+        "tierup-remove-expands",
+        "tierup-canonicalize-ops",
+        "tierup-dce",
+        "tierup-decompose-ops",
+        "tierup-constant-propagation",
+        "tierup-dce",
+        "tierup-cse",
+        "tierup-constant-pooling",
+        "tierup-peephole",
+        "tierup-dce",
+        "tierup-lower-simple-tuples",
+        "tierup-check-inplace",
+    ),
+)
+
+# The records of optional sizes are planted on definitions, where the other profiles leave them alone.
+INSTRUMENT = NamedPipeline(
+    "instrument",
+    "watch every use of a tensor, and which gradients are there: what the profiled runs execute",
+    ("tierup-clear-profiling", "tierup-insert-profiling{uses=true}", "tierup-profile-autograd-zero"),
+)
+
+_AFTER_GUARDS = (
+    "tierup-specialize-autograd-zero",
+    "tierup-remove-expands",
+    "tierup-canonicalize-ops",
+    "tierup-dce",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    "tierup-dce",
+    "tierup-cse",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    "tierup-constant-pooling",
+    "tierup-unroll-loops{profiles=true}",
+    "tierup-remove-list-mutation",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    "tierup-cse",
+    "tierup-check-inplace",
+)
+
+# The ancestor keeps a copy of the graph as it is right after its bailouts and builds a continuation from it when a bet is lost.
+PRE_AUTODIFF_1_7 = NamedPipeline(
+    "pre-autodiff-1.7",
+    "1.7 without the tensor-expression fuser: records become guards, and what guards are left become bailouts",
+    (
+        "tierup-insert-guards",
+        "tierup-lower-grad-of",
+        "tierup-eliminate-guards",
+        "tierup-insert-bailouts",
+        "tierup-build-bailout-continuations",
+        *_AFTER_GUARDS,
+    ),
+)
+
+PRE_AUTODIFF_2 = NamedPipeline(
+    "pre-autodiff-2.x",
+    "2.x, and 1.7 with the tensor-expression fuser: records stay for the fuser",
+    ("tierup-remove-counter", "tierup-lower-grad-of", *_AFTER_GUARDS),
+)
+
+AUTODIFF_2 = NamedPipeline(
+    "autodiff-2.x",
+    "differentiable groups behind checks of requires_grad, where a record saw a gradient wanted",
+    (
+        "tierup-create-differentiable-subgraphs{threshold=2}",
+        "tierup-guard-differentiable",
+        "tierup-update-requires-grad{to=false}",
+        "tierup-inline-differentiable{threshold=2}",
+    ),
+)
+
+AUTODIFF_1_7 = NamedPipeline(
+    "autodiff-1.7",
+    "differentiable groups, which no check guards",
+    ("tierup-create-differentiable-subgraphs{threshold=2}", "tierup-inline-differentiable{threshold=5}"),
+)
+
+_GROUPS = (
+    "tierup-lower-simple-tuples",
+    "tierup-specialize-types{mid-program=true numbers=false}",
+    "tierup-propagate-input-shapes",
+    "tierup-batch-matmul",
+    _FUSE,
+)
+_PRE = "tierup-custom-passes{when=pre-fusion}"
+_POST = "tierup-custom-passes{when=post-fusion}"
+
+NO_GRAD = NamedPipeline(
+    "no-grad",
+    "2.x: groups with a check and a fallback each; types are forgotten after the users' passes",
+    (_PRE, *_GROUPS, "tierup-insert-checks", _POST, "tierup-clear-specializations"),
+)
+
+_DYNAMIC = ("tierup-insert-symbolic-checks", "tierup-insert-checks")
+
+NO_GRAD_DYNAMIC = NamedPipeline(
+    "no-grad-dynamic",
+    "2.x, a dynamic step of the fusion strategy: checks that let sizes differ",
+    (_PRE, *_GROUPS, *_DYNAMIC, _POST, "tierup-clear-specializations"),
+)
+
+NO_GRAD_1_7 = NamedPipeline(
+    "no-grad-1.7",
+    "1.7 with the tensor-expression fuser: types are forgotten before the users' passes after fusion",
+    (_PRE, *_GROUPS, "tierup-insert-checks", "tierup-clear-specializations", _POST),
+)
+
+DIFF_GRAPH = NamedPipeline(
+    "diff-graph",
+    "1.7: the forward graph of a differentiable group",
+    (
+        "tierup-dce",
+        "tierup-cse",
+        "tierup-peephole",
+        "tierup-constant-propagation",
+        "tierup-constant-pooling",
+        "tierup-unroll-loops{profiles=true}",
+        "tierup-remove-list-mutation",
+        "tierup-peephole",
+        "tierup-constant-propagation",
+        "tierup-cse",
+        "tierup-check-inplace",
+        *NO_GRAD_1_7.steps,
+    ),
+)
+
+FINAL = NamedPipeline("final", "the last steps of every plan", ("tierup-dce", "tierup-if-then-else"))
+
+PROFILING_PIPELINES = (
+    UNOPTIMIZED,
+    NOOPT,
+    NOOPT_1_7,
+    INSENSITIVE,
+    INSTRUMENT,
+    PRE_AUTODIFF_1_7,
+    PRE_AUTODIFF_2,
+    AUTODIFF_1_7,
+    AUTODIFF_2,
+    DIFF_GRAPH,
+    NO_GRAD_1_7,
+    NO_GRAD,
+    NO_GRAD_DYNAMIC,
+    FINAL,
+)

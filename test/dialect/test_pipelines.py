@@ -1,0 +1,98 @@
+"""The pipelines of the ancestors: composed as theirs were, idempotent, and the table of what became of their passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tierup.dialect import ancestors, registry
+from tierup.dialect.ir_text import parse_module
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACES = ROOT / "test" / "dialect" / "traces"
+
+CLEAN_UP = """
+    specializeAutogradZero RemoveExpands CanonicalizeOps EliminateDeadCode PeepholeOptimize ConstantPropagation EliminateDeadCode
+    EliminateCommonSubexpression PeepholeOptimize ConstantPropagation ConstantPooling UnrollLoops RemoveListMutation PeepholeOptimize
+    ConstantPropagation EliminateCommonSubexpression CheckInplace
+"""
+DIFF_CLEAN_UP = """
+    EliminateDeadCode EliminateCommonSubexpression PeepholeOptimize ConstantPropagation ConstantPooling UnrollLoops RemoveListMutation
+    PeepholeOptimize ConstantPropagation EliminateCommonSubexpression CheckInplace
+"""
+FUSE = "LowerSimpleTuples RemoveProfileNodesAndSpecializeTypes BatchMM FuseTensorExprs insertTypeGuard"
+# The ancestors' own lists, by their names: PyTorch's runtime/profiling_graph_executor_impl.cpp and runtime/graph_executor.cpp.
+COMPOSED = {
+    "unoptimized": "LowerGradOf RemoveExpands",
+    "noopt": "Inline LowerGradOf RemoveExpands CanonicalizeOps EliminateDeadCode",
+    "noopt-1.7": "LowerGradOf RemoveExpands CanonicalizeOps EliminateDeadCode",
+    "profiling-insensitive": """
+        Inline ClearProfilingInformation LowerGradOf ClearUndefinedness RemoveExpands CanonicalizeOps EliminateDeadCode DecomposeOps
+        ConstantPropagation EliminateDeadCode EliminateCommonSubexpression ConstantPooling PeepholeOptimize EliminateDeadCode
+        LowerSimpleTuples CheckInplace
+    """,
+    "instrument": "ClearProfilingInformation ProfilingRecord::instrumentGraph InsertProfileNodesForSpecializeAutogradZero",
+    "pre-autodiff-1.7": "InsertGuards LowerGradOf EliminateRedundantGuards InsertBailOuts BuildBailOutGraphFrom" + CLEAN_UP,
+    "pre-autodiff-2.x": "RemoveProfileCounter LowerGradOf" + CLEAN_UP,
+    "autodiff-1.7": "CreateAutodiffSubgraphs InlineAutodiffSubgraphs",
+    "autodiff-2.x": """
+        CreateAutodiffSubgraphs guardDifferentiableGraph UpdateDifferentiableGraphRequiresGrad InlineAutodiffSubgraphs
+    """,
+    "diff-graph": DIFF_CLEAN_UP + f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
+    "no-grad-1.7": f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
+    "no-grad": f"RegisterPrePass {FUSE} RegisterPostPass RemoveTensorTypeSpecializations",
+    "no-grad-dynamic": f"RegisterPrePass {FUSE.replace('insertTypeGuard', 'GenerateGuard insertTypeGuard')} "
+    "RegisterPostPass RemoveTensorTypeSpecializations",
+    "final": "EliminateDeadCode AddIfThenElse",
+    "legacy-required": "specializeAutogradZero LowerGradOf RemoveExpands CanonicalizeOps EliminateDeadCode",
+    "legacy-optimize": """
+        EliminateDeadCode EliminateCommonSubexpression ConstantPooling PeepholeOptimize ConstantPropagation UnrollLoops
+        EliminateCommonSubexpression CheckInplace
+    """,
+    "legacy-nondiff": "RegisterPrePass DecomposeOps BatchMM FuseTensorExprs RegisterPostPass",
+}
+
+
+def composed(names: str) -> list[str]:
+    known = {part: row for name, row in ancestors.rows().items() for part in name.split(", ")}
+    return [name for ancestor in names.split() for name in known[ancestor].passes]
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_an_ancestors_pipeline_is_its_passes_in_its_order(name: str) -> None:
+    steps = registry.named_pipelines()[name].steps
+    assert [step.partition("{")[0] for step in steps] == composed(COMPOSED[name])
+
+
+def test_every_ancestors_pipeline_of_ours_is_compared() -> None:
+    ours = {"profile", "versioned", "legacy-specialize"}  # the last is the phases of a compile, of which legacy-required is one
+    assert {name for name in registry.named_pipelines() if not name.startswith("lower-")} == set(COMPOSED) | ours
+
+
+@pytest.mark.parametrize("name", [*COMPOSED, "legacy-specialize"])
+@pytest.mark.parametrize("program", ["grad_backward", "loop", "branch"])
+def test_a_second_run_of_a_pipeline_changes_nothing(name: str, program: str) -> None:
+    module = parse_module((TRACES / f"{program}.mlir").read_text())
+    pool = registry.parse("tierup-constant-pooling")  # unrolling makes constants where the ancestors' order pools none afterwards
+    registry.pipeline(name).run(module)
+    pool.run(module)
+    once = str(module)
+    registry.pipeline(name).run(module)
+    pool.run(module)
+    assert str(module) == once
+
+
+@pytest.mark.parametrize("row", [row for _, group in ancestors.GROUPS for row in group], ids=lambda row: row.name)
+def test_what_the_table_names_exists(row: ancestors.Ancestor) -> None:
+    assert row.ours or row.instead
+    for step in row.ours:
+        registry.parse(step)
+    assert [t for t in row.tests if not (ROOT / t).exists()] == []
+
+
+def test_every_pass_on_programs_has_an_ancestor_or_is_known_to_have_none() -> None:
+    new = {"tierup-dispatch-regions", "tierup-explicit-promotion", "tierup-functionalize", "tierup-infer-types"}
+    named = {name for row in ancestors.rows().values() for name in row.passes}
+    there = {n for n, cls in registry.passes().items() if cls.__module__.startswith("tierup.dialect.") and "-verify-" not in n}
+    assert there - named == new
