@@ -14,8 +14,6 @@ becomes, since np.int32 + np.float32 is np.float64,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import optable, symbols
 from tierup.dialect.contracts import walk
 from tierup.dialect.infer import PROMOTION, Inference, InferenceError, infer_function
@@ -23,7 +21,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrite_others import REWRITES as OTHERS
 from tierup.dialect.numpy_rewrite_pointwise import REWRITES as POINTWISE
 from tierup.dialect.numpy_site import Keep, Site
-from tierup.dialect.refine import callees, splice
+from tierup.dialect.records import dataclass
+from tierup.dialect.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.registry import Pass, PassFailure, register
 
 REWRITES = {**POINTWISE, **OTHERS}
@@ -49,6 +48,9 @@ class ExplicitPromotion(Pass):
             splice(func.regions[0].blocks[0], inference)
         for op in self._marked(func):
             _rewrite(op, inference)
+        match_edges(list(walk(func)), callees(func))  # what was put in may say more of its type than what it replaces
+        if not is_called(func):
+            set_signature(func, func.regions[0].blocks[0])
 
     def _marked(self, func: ir.Operation) -> list[ir.Operation]:
         roots = [op for op in walk(func) if op.name == "tierup.fusion_group"] if self.groups_only else [func]

@@ -49,3 +49,23 @@ func.func @symbols(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[?],f64> {
   %1 = torch.aten.sigmoid %0 {tierup.promotion = "numpy"} : !torch.vtensor<[?],f64> -> !torch.vtensor<[?],f64>
   return %1 : !torch.vtensor<[?],f64>
 }
+
+// -----
+// What is put in knows more of its type than the function says it gives: its callers see the old one.
+// CHECK-LABEL: func.func private @called
+// CHECK-SAME: -> !torch.vtensor {
+// CHECK: %[[Z:.*]] = torch.aten.zeros
+// CHECK-NOT: numpy
+// CHECK: %[[C:.*]] = torch.tensor_static_info_cast %[[Z]] : !torch.vtensor<[2],f64> to !torch.vtensor
+// CHECK: return %[[C]]
+func.func private @called() -> !torch.vtensor {
+  %two = torch.constant.int 2
+  %l = torch.prim.ListConstruct %two : (!torch.int) -> !torch.list<int>
+  %none = torch.constant.none
+  %0 = torch.aten.zeros %l, %none, %none, %none, %none {tierup.promotion = "numpy"} : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func @calls() -> !torch.vtensor {
+  %0 = call @called() : () -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
