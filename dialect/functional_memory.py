@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 
 _MUTABLE = re.compile(r"\btensor\b")
 

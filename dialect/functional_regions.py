@@ -7,11 +7,12 @@ included. Any other is a new one that may share memory with those it comes from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tierup.dialect.functional_memory import Entry, Items, Memory, Ref, Storage, value_type
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 
 if TYPE_CHECKING:
     from tierup.dialect.functional_walk import Walker

@@ -13,9 +13,10 @@ all due caution (unknown effects, isolated, any terminator), and ops.py verifies
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
 Check = Callable[[ir.Operation], None]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from tierup.dialect import diagnostics, mlir_passes, ops
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipeline_text import Element, parse_elements, split_options
+from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
 _managers: weakref.WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = weakref.WeakKeyDictionary()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tierup.dialect.passes import PipelineError
+from tierup.dialect.records import dataclass
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from dataclasses import dataclass
 from functools import cache
 
 from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
 from tierup.dialect.pipeline import Hook, Pipeline, parse
+from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
 __all__ = [

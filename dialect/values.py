@@ -6,11 +6,11 @@ came from one, so that `x.view(x.size(0), -1)` keeps its shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Union
 
 from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
+from tierup.dialect.records import dataclass
 
 Shape = tuple[Dim, ...]
 

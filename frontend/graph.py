@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.runtime.hidden import Constant, HiddenInput
 from tierup.runtime.trees import Leaf, OutputTree
 

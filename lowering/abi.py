@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from tierup.dialect.dims import Dim, Expr, symbol
+from tierup.dialect.records import dataclass
 
 DONE = 0
 EXIT_BASE = 1

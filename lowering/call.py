@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.pointwise.context import NotHandled, parameter, tensor_type

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tierup.dialect import diagnostics, registry, symbols
 from tierup.dialect.context import thread_context
 from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.lowering import builders as b
 from tierup.lowering import literals, llvm, origins, signature

@@ -6,7 +6,6 @@ import ctypes
 import sys
 import sysconfig
 import threading
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 
+from tierup.dialect.records import dataclass
 from tierup.lowering import cache, entry_python
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).

@@ -6,12 +6,13 @@ Free of MLIR and LLVM: the native entry (`lowering/entry.py`) and its pure-Pytho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from types import CellType
 from typing import Any
 
 from tierup.dialect.dims import Dim, symbol
+from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 
 # From this much work on, the GIL is released around the kernel. Releasing costs some 30 ns, and getting it back can take

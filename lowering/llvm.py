@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
 from llvmlite import binding as llvm
+
+from tierup.dialect.records import dataclass
 
 _lock = threading.Lock()
 _ready = False

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tierup.dialect import diagnostics
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 
 _NAMED = re.compile(r'"(?P<op>torch\.[\w.]+|func\.[\w.]+|tierup\.[\w.]+)"\(')
 

@@ -9,9 +9,10 @@ well come before all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias, stands_alone
 

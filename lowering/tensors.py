@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.pointwise.context import Known, builtin_tensor, builtin_type, tensor_type
 from tierup.lowering.pointwise.scalar import Number, Scalar, constant

@@ -7,12 +7,13 @@ they are `stride_symbol`s. What it cannot say for all values of the symbols it d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect import dims
 from tierup.dialect.dims import Dim
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.values import Bool, Int, List, NoneValue, Shape, Tensor
 
 

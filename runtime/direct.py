@@ -7,9 +7,9 @@ gets them. The executors of a function whose calls are of that kind add their ve
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.records import dataclass
 from tierup.lowering.entry_records import (
     AttributeSource,
     CellSource,

@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
 
 
 class EventKind(Enum):

@@ -7,7 +7,6 @@ runs and what `explain()` asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dims import evaluate
 from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
 from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry_records import VersionRecord
 

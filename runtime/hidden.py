@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
 
+from tierup.dialect.records import dataclass
 from tierup.runtime.trees import Leaf, flatten
 
 _MISSING = object()

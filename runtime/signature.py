@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1

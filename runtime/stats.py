@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tierup.dialect.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ The log keeps what calls looked like and which bets were made, both bounded. `pr
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.options import Options
 from tierup.runtime.signature import ArgumentClass, Signature, static_specs

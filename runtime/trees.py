@@ -9,11 +9,11 @@ Free of MLIR: read on every call that the native entry does not take.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tierup.dialect import dtypes
+from tierup.dialect.records import dataclass
 
 STATIC_KINDS = ("none", "str", "object")
 

@@ -33,14 +33,13 @@ them first). Two arguments that overlap are the caller's affair: a guard keeps s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import optable
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional_memory import Entry, Ref, Storage, holds_tensors, value_type
 from tierup.dialect.functional_views import attributes_of, identity
 from tierup.dialect.functional_walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"

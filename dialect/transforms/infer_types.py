@@ -19,11 +19,10 @@ becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import diagnostics, symbols
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.refine import callees, specialise
 from tierup.dialect.registry import Pass, PassFailure, register
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.frontend.python.branch import PendingIf
 from tierup.frontend.python.conditionals import boundary_end
 from tierup.frontend.python.frame import Frame, assigned_names

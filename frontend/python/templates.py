@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.values import (
     Array,

@@ -7,12 +7,13 @@ for the run is arrays and Python scalars, each an SSA value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect.records import dataclass
 from tierup.runtime.hidden import Access
 
 if TYPE_CHECKING:

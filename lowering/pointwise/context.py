@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from tierup.dialect import dtypes, torch_types
 from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
+from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.pointwise.formula import Parameter
 from tierup.lowering.pointwise.scalar import Scalar, constant, element_type

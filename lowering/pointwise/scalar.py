@@ -6,7 +6,6 @@ integers, which MLIR's signless integers do not tell apart, get the right instru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 
 Number = Union[bool, int, float]

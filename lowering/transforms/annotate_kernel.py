@@ -11,9 +11,8 @@ marked as it is, and stay functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 

@@ -15,9 +15,9 @@ Only functions with `tierup.result_kinds` (entries) get a status; an assertion i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.origins import Origin, origin

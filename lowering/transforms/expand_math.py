@@ -12,9 +12,8 @@ math.floor, math.absf, ...) is left to LLVM. Accuracy: docs/math-accuracy.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering.math import table
 from tierup.lowering.math.constants import Constants

@@ -10,9 +10,8 @@ which BLAS does with a flag, and loops with other strides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 

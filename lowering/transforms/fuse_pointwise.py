@@ -15,9 +15,9 @@ linalg-fuse-elementwise-ops takes two ops at a time and copies the body that has
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 

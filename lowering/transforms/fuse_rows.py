@@ -15,9 +15,10 @@ row_runs.py's to say. Runs without a reduction stay as they are: elementwise fus
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS

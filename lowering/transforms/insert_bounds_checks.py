@@ -14,11 +14,11 @@ divided by is made safe as well: scalars here, by clamping; elements where the o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t

@@ -11,9 +11,8 @@ bits + 0x7fff + (bit 16), shifted right by 16: the usual way to round an integer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir, passmanager
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 

@@ -11,10 +11,10 @@ use them. (torch-mlir's own conversion takes a loop with a trip count for one th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect import torch_types
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type

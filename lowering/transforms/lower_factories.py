@@ -7,9 +7,8 @@ becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
 from tierup.lowering.factories import LOWERINGS

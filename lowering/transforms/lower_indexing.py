@@ -10,9 +10,8 @@ written. A scatter is a loop in index order over a copy: the last of several wri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
 from tierup.lowering.indexing import lowerings

@@ -11,9 +11,8 @@ Views are values here: those that the caller gets as views of its arguments have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
 from tierup.lowering.movement import lowerings

@@ -11,11 +11,10 @@ taken to be equal where they meet, and at least 2 where they meet a static one: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import torch_types
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import pointwise

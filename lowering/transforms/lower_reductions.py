@@ -10,9 +10,8 @@ few loops as its formula has; fusing them is for the passes on linalg.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
 from tierup.lowering.reductions import lowerings

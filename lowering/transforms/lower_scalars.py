@@ -9,10 +9,9 @@ becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import scalars, tensors

@@ -15,9 +15,9 @@ no elements (a size that is known to be 0) keeps its zeros: MLIR erases it from 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.products import OVERWRITES, is_blas_product

@@ -12,9 +12,9 @@ known when compiling, are loops: a call costs more than they take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.blas import PREFIX

@@ -12,9 +12,8 @@ zeros come out right. The documented bound on reductions covers the order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 

@@ -25,10 +25,9 @@ the buffer holds it to the end. Must be the last pass before `eliminate-empty-te
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.contracts import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 
 _EMPTY = "tensor.empty"

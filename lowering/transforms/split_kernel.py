@@ -27,9 +27,9 @@ sizes that only the run knows. A cut is made where only tensors go across.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
 from tierup.lowering import builders as b
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS

@@ -12,9 +12,9 @@ so that no list of tensors is left where its pieces are all that is asked for: b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t

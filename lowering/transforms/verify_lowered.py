@@ -7,11 +7,10 @@ left to the next clean-up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect import optable
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.origins import Origin, origin

@@ -6,8 +6,9 @@ The reader makes it of a `func.func`, with constants, identities and inlined reg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tierup.dialect.records import dataclass
 from tierup.runtime.errors import Origin
 
 

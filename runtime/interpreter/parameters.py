@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.records import dataclass
 
 NATIVE = frozenset(d.numpy for d in dtypes.ALL)
 

@@ -7,13 +7,14 @@ import linecache
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect.records import dataclass
 from tierup.runtime.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, Parameter
 
