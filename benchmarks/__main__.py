@@ -57,6 +57,8 @@ def main() -> None:
                 seconds = getattr(measured, field)
                 mark = "pass" if 1e3 * seconds < limit else "FAIL"
                 note = "" if name != "second" or measured.compiled else "  (the call did not compile)"
+                if name != "import":
+                    note = f"  ({span(getattr(measured, f'{field}_cpu'))} of CPU){note}"
                 print(f"{title:58} {span(seconds):>10} {'':22} {f'< {limit} ms':>9}  {mark}{note}")
 
 

@@ -1,7 +1,7 @@
 """Start-up: what a fresh process waits for. Each figure is the median over several processes.
 
 Run as `python -m benchmarks.startup` it is one such process: it prints seconds of `import tierup`, of the first result of the
-gelu chain, and of the second call, which compiles.
+gelu chain, and of the second call, which compiles; then the CPU's seconds of the two calls, which a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ PROCESSES = 5
 
 @dataclass(frozen=True)
 class Startup:
-    """Seconds. `first` and `second` are calls of the gelu chain on 1024x1024, `first` with `tierup.jit` and MLIR's import."""
+    """Seconds. `first` and `second` are calls of the gelu chain on 1024x1024, `first` with `tierup.jit` and MLIR's import. `_cpu`: of
+    the CPU, all threads together."""
 
     imported: float
     first: float
     second: float
+    first_cpu: float
+    second_cpu: float
     compiled: bool
 
 
@@ -37,8 +40,8 @@ def measure(processes: int = PROCESSES) -> Startup:
             env=environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         rows.append([float(word) for word in done.stdout.split()])
-    imported, first, second, compiled = zip(*rows[1:], strict=True)
-    return Startup(*(statistics.median(column) for column in (imported, first, second)), compiled=all(compiled))
+    imported, first, second, first_cpu, second_cpu, compiled = zip(*rows[1:], strict=True)
+    return Startup(*map(statistics.median, (imported, first, second, first_cpu, second_cpu)), all(compiled))
 
 
 def main() -> None:
@@ -50,13 +53,13 @@ def main() -> None:
 
     case = next(c for c in CASES if c.name == "gelu")
     x = case.arguments()[0]
-    ready = time.perf_counter()
+    ready, cpu = time.perf_counter(), time.process_time()
     f = tierup.jit(case.function)
     f(x)
-    first = time.perf_counter()
+    first, first_cpu = time.perf_counter(), time.process_time()
     f(x)
-    second = time.perf_counter()
-    print(imported - begin, first - ready, second - first, int(f.stats().compiles == 1))
+    second, second_cpu = time.perf_counter(), time.process_time()
+    print(imported - begin, first - ready, second - first, first_cpu - cpu, second_cpu - first_cpu, int(f.stats().compiles == 1))
 
 
 if __name__ == "__main__":
