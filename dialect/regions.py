@@ -74,7 +74,7 @@ def _forget(block: ir.Block, kept: frozenset[str]) -> None:
         if op.name in kept:
             continue
         for result in op.results:
-            result.set_type(plain_type(result.type))
+            result.set_type(op.operands[0].type if op.name == "tierup.profile" else plain_type(result.type))  # a literal's stays
         for region in op.regions:
             for inner in region.blocks:
                 _forget(inner, kept)

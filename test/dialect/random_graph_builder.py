@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 from random_graphs import Body, Func, Memory, Node, Val
 
 from tierup.dialect import optable
-from tierup.dialect.optable.core import Aliasing, Infer, Op, Promotion
+from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 
 T = TypeVar("T")
 MAX_DEPTH = 3
+_PIECES = frozenset({"aten.chunk", "aten.split.Tensor", "aten.unbind.int"})  # their result is a list
 
 
 class Bits:
@@ -48,6 +49,7 @@ class Builder:
         self.body = Body()
         self.depth = 0
         self.loops = 0
+        self.unproven = False  # whether more is known of some value than inference can find
         self._count = 0
 
     # --- values ----------------------------------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ class Builder:
         try:
             found = row.infer(ctx, [v.known if isinstance(v, Val) else known_of(v) for v in operands])
         except REFUSALS:
-            if row.results > 1 or row.results < 0 or row.kind.value == "scalar" or not bits.one_in(12):
+            if row.results != 1 or row.kind is Kind.SCALAR or name in _PIECES or not bits.one_in(12):
                 return None
             found = Tensor()
         values = [v if isinstance(v, Val) else self.constant(v) for v in operands]
@@ -277,7 +279,7 @@ def _settled(known: Value, row: Op) -> Value:
         items = None if known.items is None else tuple(_settled(v, row) for v in known.items)
         element = known.element or (Tensor() if row.aliasing is Aliasing.VIEW else None)  # of an empty list of views
         if items:
-                element = items[0] if all(v == items[0] for v in items) else Tensor()
+            element = items[0] if all(v == items[0] for v in items) else Int() if isinstance(items[0], Int) else Tensor()
         return List(items, Int() if isinstance(element, Int) or element is None else _settled(element, row))
     return known
 

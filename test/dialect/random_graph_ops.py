@@ -367,6 +367,7 @@ def use_list(b: Builder, bits: Bits) -> None:
             b.bind(made)
     elif how < 5:
         element = known.element if isinstance(known.element, (Int, Tensor)) else Tensor()
+        b.unproven |= isinstance(element, Tensor) and element.dtype is not None
         made = b.value(forgotten(element), items.memory)
         b.node("torch.aten.__getitem__.t", [items, b.number(bits, -1, 2)], [made])
         b.bind(made)

@@ -24,11 +24,12 @@ _LAYOUTS = ("plain", "plain", "plain", "transposed", "stepped", "reversed")
 
 @dataclass(frozen=True)
 class Program:
-    """A module whose entry is @f. `arguments`: what each takes when it is called as it was drawn; `typed`: its types say so."""
+    """A module whose entry is @f. `arguments`: what each takes when it is called as it was drawn; `typing`: what its types
+    say of that."""
 
     text: str
     arguments: tuple[Value, ...]
-    typed: bool
+    typing: Typing
     seed: int = field(repr=False)
 
     def __repr__(self) -> str:
@@ -51,7 +52,7 @@ class Program:
 
     def other_shapes(self) -> list[list[Any]]:
         """A call with arguments of other sizes or dtypes, where the types allow it."""
-        if self.typed:
+        if self.typing is not Typing.NOTHING:
             return []
         rng = np.random.default_rng([self.seed, 99])
         given = self._arguments(rng, 0)
@@ -106,7 +107,8 @@ def decode(head: bytes, chunks: list[bytes], helper: list[bytes], tail: bytes) -
     mutable = bits.one_in(4)  # all tensors are !torch.tensor, whether somebody writes them or not
     seed = bits.below(256) * 256 + bits.below(256)
     parameters = [bits.below(256) for _ in range(6)]
-    callee = _helper(helper, parameters) if helper else None
+    h = Builder("h")
+    callee = _helper(h, helper, parameters) if helper else None
     b = Builder("v", [callee] if callee else [])
     arguments = [_parameter(b, code) for code in parameters[: 1 + bits.below(3)]]
     arguments += [b.value(Int(), argument=True), b.value(Bool(), argument=True)] + [b.value(Float(), argument=True)] * bits.below(2)
@@ -116,9 +118,11 @@ def decode(head: bytes, chunks: list[bytes], helper: list[bytes], tail: bytes) -
         for v in arguments:
             if v.memory is not None:
                 v.memory.write()
+    if (b.unproven or h.unproven) and typing in (Typing.ALL, Typing.RANKS):
+        typing = Typing.ARGUMENTS
     printer = Printer(typing)
     text = "\n".join(printer.function(func) for func in funcs) + "\n"
-    return Program(text, tuple(v.known for v in arguments), typing is not Typing.NOTHING, seed)
+    return Program(text, tuple(v.known for v in arguments), typing, seed)
 
 
 def _parameter(b: Builder, code: int) -> Val:
@@ -128,9 +132,8 @@ def _parameter(b: Builder, code: int) -> Val:
     return b.value(Tensor((DTYPES[0], DTYPES[0], DTYPES[2], DTYPES[1], DTYPES[0], DTYPES[0], DTYPES[3], DTYPES[1])[code // 32], sizes), Memory(), argument=True)
 
 
-def _helper(chunks: list[bytes], parameters: list[int]) -> Func:
+def _helper(b: Builder, chunks: list[bytes], parameters: list[int]) -> Func:
     """A function that takes a tensor of the kind of the first argument, and a number."""
-    b = Builder("h")
     arguments = [_parameter(b, parameters[0]), b.value(Int(), argument=True)]
     return _function("helper", b, arguments, chunks, Bits(chunks[-1][::-1]), private=True)
 

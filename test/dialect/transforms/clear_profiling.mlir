@@ -80,3 +80,18 @@ func.func @plain(%x: !torch.vtensor) -> !torch.vtensor {
 func.func private @literal_free(%x: !torch.vtensor) -> !torch.vtensor {
   return %x : !torch.vtensor
 }
+
+// -----
+// A literal keeps its type, and so does a profile of it.
+// CHECK-LABEL: func.func @profiled_literal
+// CHECK: %[[L:.*]] = torch.vtensor.literal
+// CHECK: "tierup.profile"(%[[L]]) {slot = 0 : i64} : (!torch.vtensor<[2],si64>) -> !torch.vtensor<[2],si64>
+// CHECK: return
+func.func @profiled_literal(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[2],f32> {
+  %zero = torch.constant.int 0
+  %0 = torch.vtensor.literal(dense<0> : tensor<2xsi64>) : !torch.vtensor<[2],si64>
+  %1 = "tierup.profile"(%0) {slot = 0 : i64} : (!torch.vtensor<[2],si64>) -> !torch.vtensor<[2],si64>
+  %2 = torch.aten.index_select %x, %zero, %1 : !torch.vtensor<[3],f32>, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor<[2],f32>
+  "tierup.count_run"() : () -> ()
+  return %2 : !torch.vtensor<[2],f32>
+}

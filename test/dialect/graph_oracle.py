@@ -1,0 +1,121 @@
+"""What a program does when tier 0 runs it, and whether two programs do the same: results to the bit, exceptions by type, what they write."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import functions
+from tierup.runtime.errors import GuardFailed
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.interpreter.translate import translate
+
+ENTRY = "f"
+
+
+@dataclass
+class Outcome:
+    """One call: its results or its exception, the arguments as it left them, which of them share memory or are one object."""
+
+    results: list[Any]
+    error: Exception | None
+    arguments: list[Any]
+    sharing: list[tuple[int, int, bool]]
+    writes_late: bool  # what it writes it gives back: nothing is written when it raises
+
+    def __repr__(self) -> str:
+        return f"{self.error!r}" if self.error else f"{self.results} and left {self.arguments}"
+
+
+class Runner:
+    """A module's @f in tier 0. `results`: how many the user's program has; a functionalised one has what it writes behind them."""
+
+    def __init__(self, module: ir.Module, **hooks: bool) -> None:
+        func = next(f for f in functions(module.operation) if ir.StringAttr(f.attributes["sym_name"]).value == ENTRY)
+        self.functional = "tierup.result_aliases" in func.attributes
+        self.written = list(ir.DenseI64ArrayAttr(func.attributes["tierup.writebacks"])) if "tierup.writebacks" in func.attributes else []
+        self.count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+        self.tier0: Tier0 = translate(module, ENTRY, **hooks)
+
+    def call(self, arguments: list[Any], **hooks: Callable[..., Any]) -> Outcome:
+        given = copy.deepcopy(arguments)
+        try:
+            with np.errstate(all="ignore"):
+                got = self.tier0.call(*given, **hooks)
+        except Exception as e:  # noqa: BLE001 - whatever it is, both sides must raise it
+            return Outcome([], e, given, [], self.functional)
+        results = [] if self.count == 0 else [got] if self.count == 1 else list(got)
+        results, contents = results[: self.count - len(self.written)], results[self.count - len(self.written) :]
+        sharing = _sharing([*results, *given])
+        for argument, value in zip(self.written, contents, strict=True):
+            given[argument][...] = value
+        return Outcome(results, None, given, sharing, self.functional)
+
+
+def difference(got: Outcome, want: Outcome, *, rounding: bool = False, sharing: bool = True) -> str:
+    """How two calls differ, "" when they do not. `rounding`: floats may differ by what another order of sums gives."""
+    if want.error is not None or got.error is not None:
+        if type(got.error) is not type(want.error):
+            return f"gives {got}, not {want}"
+        if got.writes_late or want.writes_late:
+            return ""
+        return _differ(got.arguments, want.arguments, "the arguments after the exception", rounding)
+    found = _differ(got.results, want.results, "the results", rounding) or _differ(got.arguments, want.arguments, "the arguments", rounding)
+    if not found and sharing and got.sharing != want.sharing:
+        return f"results and arguments share memory as {got.sharing}, not {want.sharing}"
+    return found
+
+
+def lost_bet(outcome: Outcome) -> bool:
+    return isinstance(outcome.error, GuardFailed)
+
+
+def _differ(got: Any, want: Any, where: str, rounding: bool) -> str:
+    if isinstance(want, (list, tuple)):
+        if type(got) is not type(want) or len(got) != len(want):
+            return f"{where}: {got!r}, not {want!r}"
+        return next((d for i, (g, w) in enumerate(zip(got, want, strict=True)) if (d := _differ(g, w, f"{where}[{i}]", rounding))), "")
+    if isinstance(want, np.ndarray):
+        same = isinstance(got, np.ndarray) and got.dtype == want.dtype and got.shape == want.shape and _equal(got, want, rounding)
+        return "" if same else f"{where}: {_shown(got)}, not {_shown(want)}"
+    same = type(got) is type(want) and _equal(np.asarray(got), np.asarray(want), rounding)
+    return "" if same else f"{where}: {got!r}, not {want!r}"
+
+
+def _shown(x: Any) -> str:
+    return f"{x.tolist()} of {x.dtype}{list(x.shape)}" if isinstance(x, np.ndarray) else repr(x)
+
+
+def _equal(got: np.ndarray, want: np.ndarray, rounding: bool) -> bool:
+    """Equal to the bit; a NaN is a NaN. -0.0 is not 0.0."""
+    if want.dtype.kind != "f":
+        return np.array_equal(got, want)
+    if rounding:
+        eps = float(np.finfo(want.dtype).eps)
+        with np.errstate(all="ignore"):
+            return np.allclose(got, want, rtol=64 * eps, atol=64 * eps, equal_nan=True)
+    return bool(np.all(np.isnan(want) == np.isnan(got))) and np.where(np.isnan(want), 0, want).tobytes() == np.where(np.isnan(got), 0, got).tobytes()
+
+
+def _sharing(values: list[Any]) -> list[tuple[int, int, bool]]:
+    """Pairs of arrays that share memory, and whether they are one object; pairs of lists that are one object."""
+    arrays = list(_leaves(values))
+    pairs = []
+    for i, a in enumerate(arrays):
+        for j, b in enumerate(arrays[:i]):
+            if a is b or (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b)):
+                pairs.append((i, j, a is b))
+    return pairs
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (np.ndarray, list)):
+        yield value
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
