@@ -41,7 +41,8 @@ def measure(processes: int = PROCESSES) -> Startup:
         )  # fmt: skip
         rows.append([float(word) for word in done.stdout.split()])
     imported, first, second, first_cpu, second_cpu, compiled = zip(*rows[1:], strict=True)
-    return Startup(*map(statistics.median, (imported, first, second, first_cpu, second_cpu)), all(compiled))
+    median = statistics.median
+    return Startup(median(imported), median(first), median(second), median(first_cpu), median(second_cpu), all(compiled))
 
 
 def main() -> None:
