@@ -8,6 +8,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, overload
 
+import numpy as np
+
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
@@ -59,7 +61,13 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
     """A graph from MLIR as a function. `place` says in events where it came from."""
     made = built(graph, graph.entry, place)
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
-    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, lambda: made, options)
+    kinds = dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True))
+
+    def fitted(arguments: Mapping[str, object]) -> dict[str, object]:
+        """NumPy's numbers as Python's where the program takes a number. Raises TypeError for what is no array and no number."""
+        return {name: value if type(value) is np.ndarray else kinds[name].convert(value) for name, value in arguments.items()}
+
+    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, lambda: made, options, fitted=fitted)
 
 
 def _identifier(name: str) -> str:

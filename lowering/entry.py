@@ -176,7 +176,7 @@ class NativeTable:
             return slots[load]
 
         flat = [slot_of(s) for s in inputs.sources]
-        constants = [(slot_of(c.source), id(c.value)) for c in inputs.constants]
+        constants = [(slot_of(c.source), id(c.value), -1 if c.same is None else slot_of(c.same)) for c in inputs.constants]
         t = self._struct
         t.flat, t.n_flat = self._array((ctypes.c_int64 * max(1, len(flat)))(*flat)), len(flat)
         t.loads, t.n_loads = self._array((layout.Load * max(1, len(loads)))(*(layout.Load(*i) for i in loads))), len(loads)

@@ -242,7 +242,11 @@ def _define_read(module: ir.Module, decref: ir.Function) -> ir.Function:
     with f.loop(f.get(table, Table, "n_constants")) as i:
         guard = f.item(constants, i, ctypes.sizeof(ConstantGuard))
         now = f.load(f.item(slots, f.get(guard, ConstantGuard, "slot")), 0, PTR)
-        f.return_if(f.differ(now, f.get(guard, ConstantGuard, "object")), I64(SlowCause.CONSTANT))
+        other, wanted = f.get(guard, ConstantGuard, "other"), f.variable(PTR, NULL)
+        f.store(f.get(guard, ConstantGuard, "object"), wanted)
+        with f.when(f.b.icmp_signed(">=", other, I64(0))):
+            f.store(f.load(f.item(slots, other), 0, PTR), wanted)
+        f.return_if(f.differ(now, f.load(wanted, 0, PTR)), I64(SlowCause.CONSTANT))
     f.b.ret(I64(-1))
     return f.function
 

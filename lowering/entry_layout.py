@@ -172,7 +172,9 @@ class Load(ctypes.Structure):
 
 
 class ConstantGuard(ctypes.Structure):
-    _fields_ = [("slot", c_int64), ("object", c_void_p)]
+    """Slot `slot` must hold `object`, or what slot `other` holds where that is not -1."""
+
+    _fields_ = [("slot", c_int64), ("object", c_void_p), ("other", c_int64)]
 
 
 N_CAUSES = 6

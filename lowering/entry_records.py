@@ -75,10 +75,11 @@ Source = Positional | GlobalSource | CellSource | AttributeSource
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A value that was compiled in: calls go to `slow` when `source` no longer gives this very object."""
+    """What was compiled in: calls go to `slow` when `source` no longer gives this very object, or what `same` gives in the same call."""
 
     source: Source
     value: object
+    same: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Inputs:
     constants: tuple[Constant, ...] = ()
 
     def __post_init__(self) -> None:
-        for source in (*self.sources, *(c.source for c in self.constants)):
+        watched = (s for c in self.constants for s in (c.source, c.same) if s is not None)
+        for source in (*self.sources, *watched):
             while isinstance(source, AttributeSource):
                 source = source.of
             if isinstance(source, Positional) and not 0 <= source.index < self.n_positional:

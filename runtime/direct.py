@@ -60,11 +60,18 @@ def convention(
         source = _source(constant.access, names)
         if source is None or constant.kind in ("structure", "missing"):
             return None
+        if constant.kind == "same":
+            assert isinstance(constant.value, hidden.Access)
+            other = _source(constant.value, names)
+            if other is None:
+                return None
+            fixed.append(Constant(source, str(constant.value), other))
+            continue
         fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
     key = (
         len(names),
         tuple(str(i.access) for i in inputs),
-        tuple((str(c.access), id(f.value)) for c, f in zip(constants, fixed, strict=True)),
+        tuple((str(c.access), f.value if f.same else id(f.value)) for c, f in zip(constants, fixed, strict=True)),
     )
     return Convention((*key, *handed), Inputs(len(names), tuple(sources), tuple(fixed)), *handed)
 

@@ -199,7 +199,9 @@ class PythonTable:
         else:
             try:
                 flat = tuple(read_source(s, args) for s in self.inputs.sources)
-                constants = [(read_source(c.source, args), c.value) for c in self.inputs.constants]
+                constants = [
+                    (read_source(c.source, args), c.value if c.same is None else read_source(c.same, args)) for c in self.inputs.constants
+                ]
             except (LookupError, AttributeError):
                 return self._answer_slowly(SlowCause.HIDDEN, args, kwargs)
             if any(now is not then for now, then in constants):

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
 from tierup.runtime import events, guards
 from tierup.runtime.dispatch import DispatchTable, make_table
@@ -29,7 +29,7 @@ from tierup.runtime.options import Options, Overrides
 from tierup.runtime.regions import Regions, Split
 from tierup.runtime.signature import Signature, Unsupported, describe_specs, signature_of
 from tierup.runtime.stats import Stats
-from tierup.runtime.strategy import Bet, SpeculationLog
+from tierup.runtime.strategy import Bet, SpeculationLog, with_values
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import RegionCode
@@ -403,10 +403,12 @@ class Executor:
             try:
                 compiled = self._compiled(specs, options)
             except compiler.NotCompiled:
-                specs = _with_values(bet.specs, flat)
+                specs = with_values(bet.specs, flat)
                 if specs == bet.specs:
                     raise
                 compiled = self._compiled(specs, options)  # a size or a branch may hang on an int: bet on its value too
+                with self._lock:
+                    self._log.needs_values(bet.specs, specs)
         except compiler.NotCompiled as e:
             self._gave_up(e, description, f"not compiled: {e.detail}")
             return e
@@ -492,14 +494,6 @@ class Executor:
         event = Event(kind, self.program.name, self.stats().calls + (not counted), reason, **details)
         self.events.append(event)
         events.emit(event)
-
-
-def _with_values(specs: tuple[ArgumentSpec, ...], flat: tuple[Any, ...]) -> tuple[ArgumentSpec, ...]:
-    """The guards with the values of int and bool arguments bet on as well."""
-    return tuple(
-        ArgumentSpec(s.kind, value=v) if s.kind in (ArgumentKind.INT, ArgumentKind.BOOL) and s.value is None else s
-        for s, v in zip(specs, flat, strict=True)
-    )
 
 
 def _stack_level() -> int:

@@ -75,13 +75,16 @@ class Function:
         uncalled: Callable[[], Built],
         overrides: Mapping[str, Any],
         wrapped: Callable[..., Any] | None = None,
+        fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
     ) -> None:
-        """`build` makes the graph for a call's structure, `uncalled` the one to show before there was a call."""
+        """`build` makes the graph for a call's structure, `uncalled` the one to show before there was a call. `fitted` makes bound
+        arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
             self.__tierup_function__ = wrapped
         self.__name__ = name
         self._signature = signature
+        self._fitted = fitted
         self._build = build
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
@@ -100,6 +103,8 @@ class Function:
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
         arguments = self._bind(args, kwargs)
+        if self._fitted is not None:
+            arguments = self._fitted(arguments)
         shape, leaves = CallShape.of(arguments)
         for variant in self._variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None

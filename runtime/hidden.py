@@ -98,8 +98,9 @@ class Constant:
     """A value from outside that is part of the graph. The graph is right for a call only if `holds` is true then.
 
     `kind`: "value" (numbers, strings, dtypes: same type and equal, NaN equal to itself), "identity" (functions, modules,
-    classes, objects), "structure" (of a list, tuple or dict: its type and its length or keys) or "missing" (the class of the
-    exception that reading it raises: the graph raises it too).
+    classes, objects), "same" (the object that another access, the `value`, gives in the same call), "structure" (of a list,
+    tuple or dict: its type and its length or keys) or "missing" (the class of the exception that reading it raises: the graph
+    raises it too).
     """
 
     access: Access
@@ -111,6 +112,9 @@ class Constant:
             now = self.access.read(arguments)
         except (NameError, AttributeError, KeyError, IndexError, TypeError) as e:
             return self.kind == "missing" and type(e) is self.value
+        if self.kind == "same":
+            assert isinstance(self.value, Access)
+            return now is self.value.read(arguments)
         if self.kind == "identity":
             return now is self.value
         if self.kind == "structure":

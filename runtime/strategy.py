@@ -5,13 +5,16 @@ The log keeps what calls looked like and which bets were made, both bounded. `pr
 * a signature that came back gets a static version, while the fusion strategy has static ones left;
 * once sizes have varied and static versions are used up, or two calls in a row brought sizes never seen, the sizes
   that varied become symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
+* a bet that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
 * a bet that was made before is never made again (the speculation log).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
@@ -34,6 +37,24 @@ class Bet:
     generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
 
 
+BETTABLE = (ArgumentKind.INT, ArgumentKind.BOOL)  # what a size or a branch may hang on
+
+
+def with_values(specs: tuple[ArgumentSpec, ...], values: Sequence[object]) -> tuple[ArgumentSpec, ...]:
+    """The guards with the values of int and bool arguments bet on as well. `values`: one per argument."""
+    return tuple(
+        ArgumentSpec(s.kind, value=v) if s.kind in BETTABLE and s.value is None else s  # type: ignore[arg-type]  # its kind says so
+        for s, v in zip(specs, values, strict=True)
+    )
+
+
+def _count(seen: OrderedDict[tuple[Any, ...], int], key: tuple[Any, ...]) -> None:
+    seen[key] = seen.get(key, 0) + 1
+    seen.move_to_end(key)
+    if len(seen) > _SIGNATURES_KEPT:
+        seen.popitem(last=False)
+
+
 class SpeculationLog:
     """What one program's calls looked like, and the bets made on it."""
 
@@ -43,10 +64,14 @@ class SpeculationLog:
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
         self._novel: dict[Classes, int] = {}
         self._made: set[tuple[ArgumentSpec, ...]] = set()
+        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # bets that need values
+        self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
         self.bets = 0
 
     def record(self, signature: Signature) -> None:
         """Count a call that ran in tier 0."""
+        if any(klass.kind in BETTABLE for klass in signature.classes):
+            _count(self._seen_values, (signature.shapes, signature.values))
         key = signature.shapes
         if key in self._seen:
             self._seen[key] += 1
@@ -84,7 +109,16 @@ class SpeculationLog:
             bet = Bet(static_specs(signature), "static")
         else:
             return Reason.NOT_SEEN_BEFORE
+        if bet.specs in self._valued:
+            bet = replace(bet, specs=with_values(bet.specs, signature.values))
+            if self._seen_values.get((signature.shapes, signature.values), 0) < options.num_profiled_runs:
+                return Reason.NOT_SEEN_BEFORE
         return Reason.SITE_GIVEN_UP if bet.specs in self._made else bet
+
+    def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
+        """Note that a bet on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
+        self._valued.add(specs)
+        self._made.add(valued)
 
     def made(self, bet: Bet) -> None:
         """Note a bet, so that it is counted and never made twice."""

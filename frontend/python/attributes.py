@@ -84,7 +84,9 @@ def _object(frame: Frame, node: ast.Attribute, owner: Object, name: str) -> Valu
             raise frame.error(node, f"the method `.{name}` of a {type(owner.value).__name__} object", "decorate it with @tierup.jit")
         frame.outside.constant(access.attribute("__func__"), "identity", value.__func__)
         bound: Value = owner
-        if value.__self__ is not owner.value:  # a class method, or the method of another object
+        if value.__self__ is owner.value:
+            frame.outside.constant(access.attribute("__self__"), "same", owner.access)
+        else:  # a class method, or the method of another object
             bound = frame.outside_value(node, value.__self__, access.attribute("__self__"))
         return Method(bound, name, inner)
     return frame.outside_value(node, value, access)

@@ -115,7 +115,7 @@ def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
 
 
 def _refuse_special(frame: Frame, number: ir.Value) -> None:
-    """What is no number or infinite has no int."""
+    """What is no number or infinite has no int, and what is beyond 64 bits none that a compiled program can hold."""
     em = frame.em
     holds = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
     either = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
@@ -123,6 +123,8 @@ def _refuse_special(frame: Frame, number: ir.Value) -> None:
     raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
     infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
     raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
+    beyond = either(holds("ge", 2.0**63), holds("lt", -(2.0**63)))
+    raise_if(frame, beyond, "OverflowError", "the float does not fit the 64 bits that ints have in compiled programs")
 
 
 @function(float)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from frontend_oracle import assert_same, check, graph, jit, run
 
+import tierup
 from tierup.frontend.errors import UnsupportedSyntax
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -228,6 +229,29 @@ def test_methods_do_not_assign_attributes_or_call_undecorated_methods():
         graph(Model.forget, Model(), X)
     with pytest.raises(UnsupportedSyntax, match=r"method `.forward` of a Model object; decorate it with @tierup.jit"):
         graph(Model.plain, Model(), X)
+
+
+def test_the_bound_method_of_another_object_keeps_its_own_self():
+    class Scale:
+        def __init__(self, w):
+            self.w = w
+
+        @tierup.jit
+        def twice(self, x):
+            return self.scaled(x) * 2
+
+        @tierup.jit
+        def scaled(self, x):
+            return x + self.w
+
+    one, other, x = Scale(np.ones(3)), Scale(np.full(3, 5.0)), np.zeros(3)
+    for _ in range(3):
+        assert one.twice(x)[0] == 2
+    one.scaled = other.scaled
+    for _ in range(3):
+        assert one.twice(x)[0] == 10
+    del one.scaled
+    assert (one.twice(x)[0], other.twice(x)[0]) == (2, 10)
 
 
 def test_static_and_class_methods():

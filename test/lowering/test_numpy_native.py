@@ -217,6 +217,8 @@ def test_int_of_what_is_no_number_raises() -> None:
                 compiled(make(math.nan))
             with pytest.raises(OverflowError, match="cannot convert float infinity to integer"):
                 compiled(make(-math.inf))
+            with pytest.raises(OverflowError, match="64 bits"):
+                compiled(make(2.0**63))
         assert compiled.stats().hits
 
 

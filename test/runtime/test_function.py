@@ -347,3 +347,31 @@ def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path
         f(f32(6, 5), 1.0)
     stats = f.stats()
     assert stats.calls == stats.hits + stats.misses + stats.profiled_runs + stats.interpreted
+
+
+def test_a_size_that_hangs_on_an_int_gets_a_version_for_each_value_that_comes_back():
+    @tierup.jit
+    def product(a, b, n: int):
+        return a[:, :n] @ b[:n]
+
+    a, b = np.ones((4, 9)), np.ones((9, 2))
+    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 2), (7, 3), (7, 4), (5, 5), (8, 5), (6, 5), (8, 6)):
+        np.testing.assert_array_equal(product(a, b, n), np.full((4, 2), float(n)))
+        assert product.stats().hits == hits
+    assert product.stats().compiles == 3
+
+
+def test_a_program_of_mlir_takes_numpys_numbers_and_names_the_argument_that_is_wrong(tmp_path):
+    file = tmp_path / "scaled.mlir"
+    file.write_text(
+        "func.func @main(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {\n"
+        "  %0 = torch.aten.mul.Scalar %x, %n : !torch.vtensor, !torch.int -> !torch.vtensor\n"
+        "  return %0 : !torch.vtensor\n}\n"
+    )
+    f = tierup.load(file)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(np.ones(3), np.int64(2)), np.full(3, 2.0))
+        for wrong, message in ((("x", 2), "arg0: expected a tensor, got str"), ((np.ones(3), 2.5), "arg1: expected an int, got float")):
+            with pytest.raises(TypeError, match=message):
+                f(*wrong)
+    assert f.stats().hits == 2
