@@ -126,6 +126,10 @@ GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
                 "FuseTensorExprs", "tierup-fuse-groups",
                 instead="ours fuses whole functions: loops, branches and products too", tests=("fuse_groups_size.mlir", *_SPINE),
             ),
+            _row(
+                "CheckStrictFusion", "tierup-check-strict-fusion{single=true}",
+                instead="of a whole module: programs have no regions that ask for it", tests=("check_strict_fusion_single.mlir",),
+            ),
         ),
     ),
     (

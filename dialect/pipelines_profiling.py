@@ -3,7 +3,7 @@ fuser) and 2.x (fusion strategies). docs/pipelines.md says what differs between 
 
 What one pass of the ancestor did in several steps is several passes here, side by side. The graph is in values: `tierup-functionalize`
 comes before the first of them where a program writes tensors. Gradients are not built here: the ancestor's `differentiate` and
-`packGradient` stand between the two lines of `autodiff-2.x`.
+`packGradient` stand before `tierup-update-requires-grad` in `autodiff-2.x`, and before `tierup-inline-differentiable` in `autodiff-1.7`.
 """
 
 from __future__ import annotations
@@ -106,13 +106,20 @@ AUTODIFF_2 = NamedPipeline(
         "tierup-guard-differentiable",
         "tierup-update-requires-grad{to=false}",
         "tierup-inline-differentiable{threshold=2}",
+        "tierup-outline-fallbacks",
+        "tierup-remove-profiling",
     ),
 )
 
 AUTODIFF_1_7 = NamedPipeline(
     "autodiff-1.7",
     "differentiable groups, which no check guards",
-    ("tierup-create-differentiable-subgraphs{threshold=2}", "tierup-inline-differentiable{threshold=5}"),
+    (
+        "tierup-create-differentiable-subgraphs{threshold=2}",
+        "tierup-inline-differentiable{threshold=5}",
+        "tierup-outline-fallbacks",
+        "tierup-remove-profiling",
+    ),
 )
 
 _GROUPS = (
@@ -164,7 +171,14 @@ DIFF_GRAPH = NamedPipeline(
     ),
 )
 
+# The ancestor's check looks only where a user's `strict_fusion` region says so; no program here has one, so it is a pipeline of its own.
 FINAL = NamedPipeline("final", "the last steps of every plan", ("tierup-dce", "tierup-if-then-else"))
+
+FINAL_STRICT = NamedPipeline(
+    "final-strict",
+    "the same, with an error that names what was left out of fusion",
+    (*FINAL.steps, "tierup-check-strict-fusion{single=true}"),
+)
 
 PROFILING_PIPELINES = (
     UNOPTIMIZED,
@@ -181,4 +195,5 @@ PROFILING_PIPELINES = (
     NO_GRAD,
     NO_GRAD_DYNAMIC,
     FINAL,
+    FINAL_STRICT,
 )

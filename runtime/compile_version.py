@@ -26,7 +26,7 @@ from tierup.runtime import dump
 from tierup.runtime.options import Options
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
-VALUES = registry.parse("builtin.module(inline{default-pipeline=},tierup-functionalize)")
+VALUES = registry.parse("builtin.module(inline{default-pipeline=},tierup-functionalize,tierup-remove-list-mutation)")
 TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))")
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 

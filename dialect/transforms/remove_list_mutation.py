@@ -39,7 +39,8 @@ class RemoveListMutation(Pass):
     name = "tierup-remove-list-mutation"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        _rewrite(func)
+        if any(op.name in (_APPEND, _INSERT, _SET) for op in walk(func)):  # it runs in every compile, and few programs write lists
+            _rewrite(func)
 
 
 @dataclass
