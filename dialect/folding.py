@@ -16,6 +16,7 @@ from tierup.dialect import dtypes, kernels, literals, torch_types
 from tierup.dialect.infer import PROMOTION, value_of_python
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.inplace import COPIES, INPLACE
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.refined_types import cast
 from tierup.dialect.values import List, Tensor, Value
@@ -34,7 +35,6 @@ class Known:
 
     def __init__(self) -> None:
         self._values: dict[ir.Value, Any] = {}
-        self.made: set[ir.Value] = set()  # constants that were not in the program before; each may have the address of a value that is gone
 
     def get(self, value: ir.Value) -> Any:
         """The value, or NOTHING."""
@@ -78,7 +78,10 @@ def evaluate(op: ir.Operation, row: Op, operands: Sequence[Any], max_elements: i
     promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
     if any(_size(v) > max_elements for v in operands) or not _is_small(row, operands, promotion, max_elements):
         raise NotFolded
-    kernel = kernels.resolve(row.numpy if row.numpy and promotion is Promotion.NUMPY else row.kernel)
+    path = row.numpy if row.numpy and promotion is Promotion.NUMPY else row.kernel
+    if INPLACE in op.attributes:
+        path = COPIES[ir.StringAttr(op.attributes[INPLACE]).value]
+    kernel = kernels.resolve(path)
     try:
         with np.errstate(all="ignore"):
             found = kernel(*operands)
@@ -137,7 +140,6 @@ def materialise(value: Any, type_: ir.Type, op: ir.Operation, known: Known) -> i
         made = _create(_SCALARS[type(value)].replace("!torch.", "torch.constant."), full, _attributes(value, op.context), op)
     result = cast(made, type_, ir.InsertionPoint(op))
     for constant in (made, result):
-        known.made.add(constant)
         known.set(constant, value)
     return result
 

@@ -18,6 +18,7 @@ from tierup.dialect import dtypes, optable, symbols, torch_types
 from tierup.dialect.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.inplace import INPLACE, check_copy
 from tierup.dialect.points_to import BODIES, CHECKS, row_of
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 
@@ -91,6 +92,8 @@ class Raising:
         ctx.promotion = promotion
         try:
             found = row.infer(ctx, operands)
+            if INPLACE in op.attributes:
+                check_copy(ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
         except REFUSALS:
             return False
         results = found if isinstance(found, tuple) else (found,)

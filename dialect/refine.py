@@ -55,10 +55,22 @@ def specialise(
         type_argument(func, argument, value)
     for op in ops:
         _type_results(op, inference)
-    match_edges(ops, functions or {})
+    match_edges(_without_identities(func), functions or {})
     bind(block, known)
     set_signature(func, block)
     return [tie for tie in inference.ties if tie.left != tie.right]
+
+
+def _without_identities(func: ir.Operation) -> list[ir.Operation]:
+    """The ops of a function, of which no cast says what its operand's type says: such a cast was made when less was known."""
+    kept = []
+    for op in list(walk(func)):
+        if op.name == "torch.tensor_static_info_cast" and op.operands[0].type == op.results[0].type:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+        else:
+            kept.append(op)
+    return kept
 
 
 def specialise_region(owner: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation]) -> list[Tie]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.kernels.axes import name_of
-from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.casts import cast, copy
 from tierup.dialect.kernels.filling import Number, element
 
 
@@ -51,6 +51,13 @@ def __getattr__(name: str) -> Callable[..., np.ndarray]:
             twin = _twin(kernels.resolve(optable.table()[op.functional].kernel))
             return globals().setdefault(name, twin)  # type: ignore[no-any-return]  # what was put there
     raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """What x would hold after an in-place op whose functional twin gives source, fresh. Raises as the in-place op does."""
+    check_category(source.dtype, x.dtype)
+    _check_shape(source.shape, x)
+    return copy(x, source)
 
 
 # --- writes that no functional op is worth computing for ---------------------------------------------------------------

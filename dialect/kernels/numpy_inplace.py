@@ -48,6 +48,11 @@ def _written(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
     return kernel
 
 
+def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """What x would hold after an in-place op whose functional twin gives source, fresh. Raises TypeError and ValueError as it does."""
+    return _written(lambda x: source)(x.copy())
+
+
 def __getattr__(name: str) -> Callable[..., np.ndarray]:
     """The kernel called `name` in the op table, made when first asked for."""
     for op in optable.table().values():

@@ -41,6 +41,7 @@ _PARTIAL = {
 # On an aten.copy that stands for the write of an in-place op: "same_kind" (NumPy's casting rule) or "can_cast" (torch's). The copy raises
 # where the in-place op would: a dtype that the rule does not convert, a shape that is not the written tensor's.
 INPLACE = "tierup.inplace"
+COPIES = {"can_cast": "inplace.copy_if_can_cast", "same_kind": "numpy_inplace.copy_if_same_kind"}  # such a copy's kernel
 
 _FUNCTIONAL = {op.name: op for family in (pointwise, comparison, movement, indexing, products) for op in family.ROWS}
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from tierup.dialect import diagnostics, optable, symbols
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.inplace import COPIES, INPLACE
 from tierup.dialect.profiled import Profiled
 from tierup.runtime.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter import structural, tierup_ops
@@ -138,7 +139,10 @@ class Reader:
         """The row's function under the promotion that the op carries."""
         attributes = op.attributes
         numpy = "tierup.promotion" in attributes and ir.StringAttr(attributes["tierup.promotion"]).value == "numpy"
-        module, _, function = ((row.numpy if numpy else None) or row.kernel).rpartition(".")
+        path = (row.numpy if numpy else None) or row.kernel
+        if INPLACE in attributes:
+            path = COPIES[ir.StringAttr(attributes[INPLACE]).value]
+        module, _, function = path.rpartition(".")
         return Global(f"{_KERNELS}.{module}:{function}", function)
 
     def let(self, op: ir.Operation, expression: Piece, *, shares: list[Piece] | None = None) -> Let:

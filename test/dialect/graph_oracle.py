@@ -60,7 +60,7 @@ class Runner:
 def difference(got: Outcome, want: Outcome, *, rounding: bool = False, sharing: bool = True) -> str:
     """How two calls differ, "" when they do not. `rounding`: floats may differ by what another order of sums gives."""
     if want.error is not None or got.error is not None:
-        if type(got.error) is not type(want.error):
+        if _kind(got.error) is not _kind(want.error):
             return f"gives {got}, not {want}"
         if got.writes_late or want.writes_late:
             return ""
@@ -69,6 +69,11 @@ def difference(got: Outcome, want: Outcome, *, rounding: bool = False, sharing: 
     if not found and sharing and got.sharing != want.sharing:
         return f"results and arguments share memory as {got.sharing}, not {want.sharing}"
     return found
+
+
+def _kind(error: Exception | None) -> type | None:
+    """An exception's type as Python knows it: NumPy's own are kinds of ValueError, IndexError and TypeError."""
+    return next((t for t in type(error).__mro__ if t.__module__ == "builtins" or t is GuardFailed), None)
 
 
 def lost_bet(outcome: Outcome) -> bool:

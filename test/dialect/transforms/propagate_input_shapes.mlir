@@ -69,3 +69,23 @@ func.func @unknown(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// What a call gives is typed behind the call, once: the casts of the first run are not cast again.
+// CHECK-LABEL: func.func @around_a_call
+// CHECK-NEXT: %[[C:.*]] = call @callee
+// CHECK-NEXT: %[[T:.*]] = torch.tensor_static_info_cast %[[C]] : !torch.vtensor to !torch.vtensor<[2],si64>
+// CHECK-NEXT: return %[[T]]
+// CHECK-LABEL: func.func private @callee
+// CHECK: %[[L:.*]] = torch.vtensor.literal
+// CHECK-NEXT: %[[P:.*]] = torch.tensor_static_info_cast %[[L]]
+// CHECK-NEXT: return %[[P]]
+func.func @around_a_call() -> !torch.vtensor {
+  %0 = call @callee() : () -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func private @callee() -> !torch.vtensor {
+  %0 = torch.vtensor.literal(dense<[1, 2]> : tensor<2xsi64>) : !torch.vtensor<[2],si64>
+  %1 = torch.tensor_static_info_cast %0 : !torch.vtensor<[2],si64> to !torch.vtensor
+  return %1 : !torch.vtensor
+}

@@ -1,0 +1,55 @@
+"""What an in-place op refuses is refused where it has become a value: by tier 0, which runs the values' graph when a program is recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rewrite_harness import outcome
+
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.registry import parse
+
+ADD = 'torch.aten.add_.Scalar %x, %half, %one{} : !torch.tensor, !torch.float, !torch.int -> !torch.tensor'
+WIDE = "torch.aten.add_.Tensor %x, %y, %one{} : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor"
+
+
+def program(op: str, promotion: str) -> str:
+    attribute = ' {tierup.promotion = "numpy"}' if promotion == "numpy" else ""
+    return f"""
+    func.func @f(%x: !torch.tensor, %y: !torch.tensor) {{
+      %one = torch.constant.int 1
+      %half = torch.constant.float 5.0e-01
+      %0 = {op.format(attribute)}
+      return
+    }}
+    """
+
+
+@pytest.mark.parametrize("passes", ["tierup-functionalize", "tierup-functionalize,tierup-dce", "tierup-functionalize,tierup-constant-propagation"])
+@pytest.mark.parametrize("promotion", ["torch", "numpy"])
+@pytest.mark.parametrize(
+    ("op", "x", "y", "error"),
+    [(ADD, np.arange(3), np.zeros(3), TypeError), (WIDE, np.zeros(3), np.zeros((2, 3)), ValueError), (WIDE, np.zeros(1), np.zeros(3), ValueError)],
+)
+def test_values_raise_as_the_write_does(passes: str, promotion: str, op: str, x: np.ndarray, y: np.ndarray, error: type[Exception]) -> None:
+    text = program(op, promotion)
+    want, _ = outcome(text, [x, y])
+    assert isinstance(want, error)
+    module = parse_module(text)
+    parse(passes).run(module)
+    got, _ = outcome(str(module), [x, y])
+    assert isinstance(got, error), got
+
+
+@pytest.mark.parametrize("promotion", ["torch", "numpy"])
+def test_a_dead_write_that_may_raise_stays(promotion: str) -> None:
+    """A local tensor that nobody reads: the write of a float into it raises nevertheless."""
+    text = program(ADD.replace("%x", "%l"), promotion).replace(
+        "%0 =", "%none = torch.constant.none\n%l = torch.aten.clone %x, %none : !torch.tensor, !torch.none -> !torch.tensor\n%0 ="
+    )
+    for types in ("!torch.tensor", "!torch.tensor<[3],si64>"):
+        typed = text.replace("%x: !torch.tensor,", f"%x: {types},").replace("clone %x, %none : !torch.tensor,", f"clone %x, %none : {types},")
+        module = parse_module(typed)
+        parse("tierup-functionalize,tierup-dce").run(module)
+        got, _ = outcome(str(module), [np.arange(3), np.zeros(3)])
+        assert isinstance(got, TypeError), types
