@@ -21,6 +21,9 @@ from tierup.dialect.optable.core import Kind
 from tierup.dialect.regions import top_level
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool"})
+SIZES = frozenset({"torch.aten.size.int", "torch.aten.numel", "torch.aten.dim"})  # numbers that a tensor's sizes give
+# Ops that belong where their operands are made: a tensor whose size alone is asked for need not be made, and a list leaves no group.
+_WITH_MAKER = SIZES | {"torch.prim.ListUnpack", "torch.aten.__getitem__.t"}
 
 
 def is_boundary(type_: ir.Type) -> bool:
@@ -134,8 +137,12 @@ def _grow(graph: _Graph, native: Nativeness, refused: set[int]) -> list[list[int
         joins = not (is_copied(op) or native.is_declaration(op) or i in refused) and native.is_native(op)
         found = None
         if joins:
-            for node in reversed(groups):
-                if not any(above[other] >> node & 1 for other in direct if other != node):
+            stays = op.name in _WITH_MAKER
+            makers = _makers(graph, i) if stays or native.has_edges else []
+            for node in (*(_nodes(node_of, makers) & groups.keys() if stays else ()), *reversed(groups)):
+                if any(above[other] >> node & 1 for other in direct if other != node):
+                    continue
+                if not any(native.separates(graph.ops[j], op) for j in makers if node_of[j] == node):
                     found = node
                     break
         if found is None:
@@ -151,6 +158,21 @@ def _grow(graph: _Graph, native: Nativeness, refused: set[int]) -> list[list[int
             if reach >> found & 1:
                 above[node] = reach | upstream
     return list(groups.values())
+
+
+def _makers(graph: _Graph, i: int) -> list[int]:
+    """The ops of the block whose results op `i` reads, directly or from lists that are copied into groups."""
+    op = graph.ops[i]
+    found: dict[int, None] = {}
+    stack = list(external_operands(op))
+    while stack:
+        owner = stack.pop().owner
+        j = None if isinstance(owner, ir.Block) else graph.of.get(owner.operation)
+        if j is not None and is_copied(graph.ops[j]):
+            stack.extend(graph.ops[j].operands)
+        elif j is not None:
+            found[j] = None
+    return list(found)
 
 
 def _nodes(node_of: Sequence[int], ops: Iterable[int]) -> set[int]:
@@ -182,12 +204,22 @@ def _is_inside(value: ir.Value, members: set[ir.Operation], block: ir.Block) -> 
 
 
 def _pruned(graph: _Graph, group: list[int]) -> list[int]:
-    """The group without views and scalars that no other member needs: tier 0 makes those as well, views as views."""
+    """The group without views and scalars that no other member needs: tier 0 makes those as well, views as views. But a tensor that
+    is used for its sizes alone does not leave the group: they do."""
     kept = set(group)
     for i in reversed(group):
         if weight(graph.ops[i]) == 0 and not any(i in _through_copies(graph, j) for j in kept):
             kept.discard(i)
-    return sorted(kept)
+    sizes = [i for i in group if i not in kept and graph.ops[i].name in SIZES]
+    asking = kept | set(sizes)
+    return sorted(kept | {i for i in sizes if any(_uses_are_in(graph, j, kept, asking) for j in _makers(graph, i))})
+
+
+def _uses_are_in(graph: _Graph, j: int, kept: set[int], asking: set[int]) -> bool:
+    """Whether op `j` is kept, and all that it makes is read by kept ops, or asked for its size."""
+    block = graph.ops[j].block
+    users = (top_level(use.owner.operation, block) for r in graph.ops[j].results for use in r.uses)
+    return j in kept and all(user is not None and graph.of.get(user) in asking for user in users)
 
 
 def _through_copies(graph: _Graph, i: int) -> set[int]:

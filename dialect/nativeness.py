@@ -116,6 +116,12 @@ class Nativeness:
         row = optable.lookup(op.name)
         return row is None or self._has_code(row, [self.inference[v] for v in op.operands])
 
+    has_edges = False  # whether `separates` ever does
+
+    def separates(self, made_by: ir.Operation, user: ir.Operation) -> bool:
+        """Whether an op and one that reads what it makes may not stand in one group, though each has native code."""
+        return False
+
     # --- order -------------------------------------------------------------------------------------------------------
 
     def is_ordered(self, op: ir.Operation) -> bool:

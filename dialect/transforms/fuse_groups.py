@@ -23,23 +23,32 @@ becomes
       return %0 : !torch.vtensor<[4],f32>
     }
 
-Sizes that only the run knows are symbols, declared and bound in the group. An op under NumPy's promotion rules joins when
+Sizes that only the run knows are symbols, declared and bound in the group; with `symbolic=false` ops on such tensors are left, so
+that all groups are static. A tensor of which the rest of the program asks for single sizes alone (size.int, numel, dim) stays in the
+group, which gives these numbers instead. Groups of a block that stand there already, from an unrolled loop say, become one where no
+op must stay between them.
+
+With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
+begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
+that the run computes (dialect/fusion_policies.py). An op under NumPy's promotion rules joins when
 `tierup-explicit-promotion` can say it in torch ops, which it does later, in the group alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tierup.dialect import diagnostics, regions, symbols
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.dims import Dim, Expr, symbol
 from tierup.dialect.dims import symbols as dim_symbols
+from tierup.dialect.fusion_policies import POLICIES, NativePolicy
 from tierup.dialect.group_building import build, drop_unused
+from tierup.dialect.group_merging import has_neighbours, merge
 from tierup.dialect.grouping import plan
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.nativeness import Nativeness
 from tierup.dialect.ops import fusion_group
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.dialect.values import Tensor
@@ -53,28 +62,35 @@ class FuseGroups(Pass):
     name = "tierup-fuse-groups"
     min_group_size: int = 2
     excluded: tuple[str, ...] = ()  # ops to be taken for not native: by name, aten.sort, or place, file.py:3:4
+    policy: str = "native"  # or legacy
+    symbolic: bool = True
 
     def run(self, module: ir.Module) -> None:
+        if self.policy not in POLICIES:
+            raise PassFailure(module.operation, f"option policy: {self.policy} is none of {', '.join(POLICIES)}")
         callees = function_names(module)
         for func in functions(module.operation):
             refused = {op for op in walk(func) if self.excluded and self._is_excluded(op)}
             while self._group(func, callees, refused):
                 pass
+            if has_neighbours(func):
+                inference = _infer(func, callees)
+                merge(func, inference, self._policy(inference, set()), partial(_build, inference=inference))
 
     def _is_excluded(self, op: ir.Operation) -> bool:
         return op.name.removeprefix("torch.") in self.excluded or str(diagnostics.place_of(op.location)) in self.excluded
 
+    def _policy(self, inference: Inference, refused: set[ir.Operation]) -> NativePolicy:
+        return POLICIES[self.policy](inference, frozenset(refused), symbolic=self.symbolic)
+
     def _group(self, func: ir.Operation, callees: dict[str, ir.Operation], refused: set[ir.Operation]) -> bool:
         """Group a function's ops. Whether groups had to be undone: their ops are then in `refused`, for another try."""
-        try:
-            inference = infer_function(func, symbols.argument_values(func), callees)
-        except InferenceError as e:
-            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+        inference = _infer(func, callees)
         before = len(refused)
-        self._block(func.regions[0].blocks[0], inference, Nativeness(inference, frozenset(refused)), refused)
+        self._block(func.regions[0].blocks[0], inference, self._policy(inference, refused), refused)
         return len(refused) > before
 
-    def _block(self, block: ir.Block, inference: Inference, native: Nativeness, refused: set[ir.Operation]) -> None:
+    def _block(self, block: ir.Block, inference: Inference, native: NativePolicy, refused: set[ir.Operation]) -> None:
         found = plan(block, inference, native, self.min_group_size)
         if found is not None:
             terminator = list(block.operations)[-1].operation
@@ -82,17 +98,31 @@ class FuseGroups(Pass):
                 for op in item if isinstance(item, list) else [item]:
                     op.move_before(terminator)
         for members in found.groups if found is not None else []:
-            group, inputs = build(block, members, inference, fusion_group)
-            _bind_sizes(group.regions[0].blocks[0], inputs, inference)
-            drop_unused(block, inference)
-            if not _is_typed_alone(group):
-                diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
-                regions.inline(group)
+            if _build(block, members, inference) is None:
                 refused.update(members)
         for view in list(block.operations):
             if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
                 for region in view.operation.regions:
                     self._block(region.blocks[0], inference, native, refused)
+
+
+def _infer(func: ir.Operation, callees: dict[str, ir.Operation]) -> Inference:
+    try:
+        return infer_function(func, symbols.argument_values(func), callees)
+    except InferenceError as e:
+        raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+
+
+def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -> ir.Operation | None:
+    """The group of ops that stand side by side; None, and they stay where they are, when its inputs do not type all in it."""
+    group, inputs = build(block, members, inference, fusion_group)
+    _bind_sizes(group.regions[0].blocks[0], inputs, inference)
+    drop_unused(block, inference)
+    if _is_typed_alone(group):
+        return group
+    diagnostics.remark(group, "is not typed by its inputs alone, and is undone")
+    regions.inline(group)
+    return None
 
 
 def _bind_sizes(body: ir.Block, inputs: list[ir.Value], inference: Inference) -> None:

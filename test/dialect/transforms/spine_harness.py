@@ -27,10 +27,10 @@ OK_SLOT = 1_000_000  # where the answers of checks are recorded
 class Spine:
     """A program (MLIR text) with an entry; `examples` are the calls it is recorded on.
 
-    `symbolic`: sizes that differ between the examples become symbols, each its own.
+    `symbolic`: sizes that differ between the examples become symbols, each its own. `fuse`: options of tierup-fuse-groups instead.
     """
 
-    def __init__(self, text: str, entry: str, examples: list[list[Any]], *, symbolic: bool = False, min_group_size: int = 2) -> None:
+    def __init__(self, text: str, entry: str, examples: list[list[Any]], *, symbolic: bool = False, min_group_size: int = 2, fuse: str = "") -> None:
         self.entry = entry
         module = parse_module(text)
         pipeline("profile").run(module)
@@ -56,12 +56,13 @@ class Spine:
                     op.attributes["profiled"] = profiled_attr(_named(fact, slot) if symbolic else fact, module.context)
         self.stages: dict[str, str] = {"profiled": str(module)}
         names = [step.partition("{")[0] for step in VERSIONED.steps]
+        fuse_step = f"tierup-fuse-groups{{{fuse or f'min-group-size={min_group_size}'}}}"
         for step in VERSIONED.steps:
             name = step.partition("{")[0]
-            parse(step if name != "tierup-fuse-groups" else f"{name}{{min-group-size={min_group_size}}}").run(module)
+            parse(step if name != "tierup-fuse-groups" else fuse_step).run(module)
             once = str(module)
             if name in names[names.index("tierup-fuse-groups") :]:
-                parse(step if name != "tierup-fuse-groups" else f"{name}{{min-group-size={min_group_size}}}").run(module)
+                parse(step if name != "tierup-fuse-groups" else fuse_step).run(module)
                 assert str(module) == once, f"{name} run twice"
             self.stages[name] = once
             if self.is_checked(name):
