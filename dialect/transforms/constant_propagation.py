@@ -11,8 +11,8 @@ becomes
 
 * An op whose operands are constants (numbers, strings, None, tensor literals, lists and tuples of such that nobody changes) is run by tier
   0's kernel, for its own promotion, and replaced by constants. It stays when the kernel raises, when it reads or makes more than
-  `max-elements` elements, when it draws random numbers or writes, when memory that it touches has a writer, and when its result shares
-  memory that the caller would see shared no longer.
+  `max-elements` elements, when it draws random numbers or writes, and when its result shares memory that the caller would see shared no
+  longer. Literals and lists that somebody writes are no constants.
 * A branch whose condition is known becomes the arm that is taken; the other arm is never looked at. Of another branch a result goes that
   is one value, or the same number or string, in both arms.
 * A loop that does not run (a trip count of 0 or less, a condition that starts false) becomes what it starts from. In another loop a
@@ -25,6 +25,7 @@ MLIR's `sccp` and `canonicalize` fold what torch's ops fold by themselves, which
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ from tierup.dialect.passes import functions
 from tierup.dialect.points_to import CONSTRUCTS, Holds, row_of
 from tierup.dialect.registry import Pass, register
 
+_OBJECTS = re.compile("<(list|tuple|v?tensor)")  # in a type: a container of tensors or containers
 _SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
 
 
@@ -112,14 +114,10 @@ class _Propagation:
     def _may_fold(self, op: ir.Operation, row: Op) -> bool:
         if row.random or row.writes or row.results == 0 or any(self.known.get(v) is NOTHING for v in op.operands):
             return False
-        values = [*op.results, *(v for v in op.operands if v not in self.known.made)]
-        if any(self.aliases.has_writers(v) for v in values):
-            return False
-        holds = [self.aliases.points_to.holds(r.type) for r in op.results]
-        if all(h is Holds.NOTHING for h in holds):
+        if all(self.aliases.points_to.holds(r.type) is Holds.NOTHING for r in op.results):
             return True
-        if row.kind is Kind.SCALAR and any("tensor" in str(r.type) for r in op.results):
-            return False  # a tensor out of a list is that tensor, no other one
+        if row.kind is Kind.SCALAR and any(_OBJECTS.search(str(v.type)) for v in op.operands):
+            return False  # a tensor or list out of a list is that one, no other
         return row.aliasing is Aliasing.FRESH or not any(self.aliases.returned(r) for r in op.results)
 
     def _fold(self, op: ir.Operation, row: Op) -> None:

@@ -1,5 +1,6 @@
 // RUN: tierup-opt %s --tierup-constant-propagation --split-input-file | FileCheck %s
 // RUN: tierup-opt %s --tierup-constant-propagation --tierup-constant-propagation --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --tierup-constant-propagation=max-elements=2 --split-input-file | FileCheck %s --check-prefix=SMALL
 
 // CHECK-LABEL: func.func @numbers
 func.func @numbers() -> (!torch.int, !torch.float, !torch.bool, !torch.str, !torch.number) {
@@ -288,4 +289,72 @@ func.func @profiles() -> !torch.int {
   %2 = torch.aten.add.int %p, %1 : !torch.int, !torch.int -> !torch.int
   "tierup.count_run"() : () -> ()
   return %2 : !torch.int
+}
+
+// -----
+// What comes out of a list is the very thing that was put in.
+// CHECK-LABEL: func.func @out_of_a_list
+func.func @out_of_a_list() -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>, !torch.list<int>, !torch.list<int>) {
+  %0 = torch.constant.int 0
+  %v = torch.vtensor.literal(dense<[1.0, 2.0]> : tensor<2xf32>) : !torch.vtensor<[2],f32>
+  %l = torch.prim.ListConstruct %v : (!torch.vtensor<[2],f32>) -> !torch.list<vtensor<[2],f32>>
+  // CHECK: %[[ITEM:.*]] = torch.aten.__getitem__.t
+  %item = torch.aten.__getitem__.t %l, %0 : !torch.list<vtensor<[2],f32>>, !torch.int -> !torch.vtensor<[2],f32>
+  // CHECK: %[[INNER:.*]] = torch.prim.ListConstruct %int0
+  %inner = torch.prim.ListConstruct %0 : (!torch.int) -> !torch.list<int>
+  %outer = torch.prim.ListConstruct %inner : (!torch.list<int>) -> !torch.list<list<int>>
+  // CHECK: %[[L:.*]] = torch.aten.__getitem__.t
+  %again = torch.aten.__getitem__.t %outer, %0 : !torch.list<list<int>>, !torch.int -> !torch.list<int>
+  // CHECK: return %{{.*}}, %[[ITEM]], %[[INNER]], %[[L]]
+  return %v, %item, %inner, %again : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>, !torch.list<int>, !torch.list<int>
+}
+
+// -----
+// Operands of more elements than are allowed, and results.
+// CHECK-LABEL: func.func @limits
+// SMALL-LABEL: func.func @limits
+func.func @limits() -> (!torch.vtensor, !torch.vtensor) {
+  %none = torch.constant.none
+  %3 = torch.constant.int 3
+  %x = torch.vtensor.literal(dense<[1.0, 2.0, 4.0]> : tensor<3xf32>) : !torch.vtensor<[3],f32>
+  // CHECK: torch.vtensor.literal(dense<7.0{{.*}}> : tensor<f32>)
+  // SMALL: torch.aten.sum
+  %s = torch.aten.sum %x, %none : !torch.vtensor<[3],f32>, !torch.none -> !torch.vtensor
+  // CHECK: torch.vtensor.literal(dense<[0, 1, 2]> : tensor<3xsi64>)
+  // SMALL: torch.aten.arange
+  %r = torch.aten.arange %3, %none, %none, %none, %none : !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor
+  return %s, %r : !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// Numbers of two kinds are two, whatever the branch's result is called.
+// CHECK-LABEL: func.func @numbers_of_two_kinds
+func.func @numbers_of_two_kinds(%c: !torch.bool) -> !torch.number {
+  %i = torch.constant.int 1
+  %f = torch.constant.float 1.0
+  %a = torch.derefine %i : !torch.int to !torch.number
+  %b = torch.derefine %f : !torch.float to !torch.number
+  // CHECK: torch.prim.If
+  %r = torch.prim.If %c -> (!torch.number) {
+    torch.prim.If.yield %a : !torch.number
+  } else {
+    torch.prim.If.yield %b : !torch.number
+  }
+  return %r : !torch.number
+}
+
+// -----
+// A round that goes on with what the loop starts from.
+// CHECK-LABEL: func.func @back_to_the_start
+func.func @back_to_the_start(%x: !torch.vtensor, %n: !torch.int) -> (!torch.vtensor, !torch.vtensor) {
+  %true = torch.constant.bool true
+  // CHECK: %[[R:.*]] = torch.prim.Loop %arg1, %{{.*}}, init(%arg0) {
+  // CHECK: torch.aten.matmul %{{.*}}, %arg0
+  // CHECK: return %[[R]], %arg0
+  %r:2 = torch.prim.Loop %n, %true, init(%x, %x) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor, %w: !torch.vtensor):
+    %p = torch.aten.matmul %v, %w : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%p, %x : !torch.vtensor, !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor, !torch.vtensor) -> (!torch.vtensor, !torch.vtensor)
+  return %r#0, %r#1 : !torch.vtensor, !torch.vtensor
 }

@@ -62,12 +62,53 @@ func.func @what_types_clear_goes(%x: !torch.vtensor<[2,3],f32>, %y: !torch.vtens
 // -----
 // Types that do not fit, and sizes that only may.
 // CHECK-LABEL: func.func @what_types_condemn_stays
-func.func @what_types_condemn_stays(%x: !torch.vtensor<[2,3],f32>, %y: !torch.vtensor<[?],f32>) {
+func.func @what_types_condemn_stays(%x: !torch.vtensor<[2,3],f32>) {
   %seven = torch.constant.int 7
   // KEEP: torch.aten.select.int
   %0 = torch.aten.select.int %x, %seven, %seven : !torch.vtensor<[2,3],f32>, !torch.int, !torch.int -> !torch.vtensor
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @what_types_condemn_under_numpys_rules_stays
+func.func @what_types_condemn_under_numpys_rules_stays(%x: !torch.vtensor<[2,3],f32>) {
+  %one = torch.constant.int 1
+  // KEEP: torch.aten.squeeze.dim
+  %0 = torch.aten.squeeze.dim %x, %one {tierup.promotion = "numpy"} : !torch.vtensor<[2,3],f32>, !torch.int -> !torch.vtensor
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @what_types_leave_open_stays
+func.func @what_types_leave_open_stays(%x: !torch.vtensor<[2,3],f32>, %y: !torch.vtensor<[?],f32>, %n: !torch.int, %s: !torch.str, %z: !torch.vtensor) {
+  // DROP-NEXT: return
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %six = torch.constant.int 6
+  %f = torch.constant.float -1.0
   // KEEP: torch.aten.add.Tensor
-  %1 = torch.aten.add.Tensor %x, %y, %seven : !torch.vtensor<[2,3],f32>, !torch.vtensor<[?],f32>, !torch.int -> !torch.vtensor
+  %1 = torch.aten.add.Tensor %x, %y, %one : !torch.vtensor<[2,3],f32>, !torch.vtensor<[?],f32>, !torch.int -> !torch.vtensor
+  // Whether a view is possible strides decide.
+  // KEEP: torch.aten.view
+  %l = torch.prim.ListConstruct %six : (!torch.int) -> !torch.list<int>
+  %2 = torch.aten.view %x, %l : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor
+  // KEEP: torch.aten.pow.int_float
+  %3 = torch.aten.pow.int_float %n, %f : !torch.int, !torch.float -> !torch.float
+  // KEEP: torch.aten.Float.str
+  %4 = torch.aten.Float.str %s : !torch.str -> !torch.float
+  // NumPy's rules raise where torch's do not.
+  // KEEP: torch.aten.div.int %{{.*}} {tierup.promotion = "numpy"}
+  %5 = torch.aten.div.int %n, %n {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.float
+  %6 = torch.aten.div.int %n, %n : !torch.int, !torch.int -> !torch.float
+  %8 = torch.aten.squeeze.dim %x, %one : !torch.vtensor<[2,3],f32>, !torch.int -> !torch.vtensor
+  // KEEP-NEXT: torch.aten.squeeze.dim %{{.*}} {tierup.promotion = "numpy"} : !torch.vtensor,
+  %9 = torch.aten.squeeze.dim %z, %zero {tierup.promotion = "numpy"} : !torch.vtensor, !torch.int -> !torch.vtensor
+  %10 = torch.aten.squeeze.dim %z, %zero : !torch.vtensor, !torch.int -> !torch.vtensor
+  // A cast to more than is known checks it; one to less does not.
+  // KEEP-NEXT: torch.tensor_static_info_cast %{{.*}} : !torch.vtensor to !torch.vtensor<[2],f32>
+  // KEEP-NEXT: return
+  %11 = torch.tensor_static_info_cast %z : !torch.vtensor to !torch.vtensor<[2],f32>
+  %12 = torch.tensor_static_info_cast %x : !torch.vtensor<[2,3],f32> to !torch.vtensor
   return
 }
 
