@@ -123,9 +123,12 @@ GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
         (
             _row("BatchMM", "tierup-batch-matmul", tests=("batch_matmul_options.mlir", "test_batch_matmul.py")),
             _row(
-                "FuseTensorExprs", "tierup-fuse-groups",
-                instead="ours fuses whole functions: loops, branches and products too", tests=("fuse_groups_size.mlir", *_SPINE),
+                "FuseTensorExprs", "tierup-fuse-groups{policy=tensor-expressions}",
+                instead="by default ours fuses whole functions: loops, branches, sums and products too",
+                tests=("fuse_groups_expressions.mlir", "fuse_groups_size.mlir", "fuse_groups_merge.mlir", *_SPINE),
             ),
+            _row("removeOutputsUsedOnlyInSize", "tierup-fuse-groups", tests=("fuse_groups_sizes.mlir",)),
+            _row("FuseGraph", "tierup-fuse-groups{policy=legacy}", tests=("fuse_groups_policy.mlir",)),
             _row(
                 "CheckStrictFusion", "tierup-check-strict-fusion{single=true}",
                 instead="of a whole module: programs have no regions that ask for it", tests=("check_strict_fusion_single.mlir",),

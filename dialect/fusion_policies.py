@@ -1,8 +1,10 @@
-"""What may stand in a fusion group, by policy: all that has native code, or what TorchScript's older graph fuser took.
+"""What may stand in a fusion group, by policy: all that has native code, or what one of TorchScript's fusers took.
 
 The older fuser took pointwise ops whose other operands are constants; chunks where a group begins, so that each piece is read in place, and
 concatenations where it ends, so that each part is written in place. It lacked all else: reductions, normalisations, products, views,
 factories, gathers, numbers that the run computes, branches and loops.
+
+The tensor-expression fuser took concatenations and chunks anywhere, and slices and unsqueezes; as it was shipped no more than that.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from tierup.dialect.rewriting import maker
 from tierup.dialect.values import Tensor
 
 _CHUNK, _UNPACK, _CAT = "torch.aten.chunk", "torch.prim.ListUnpack", "torch.aten.cat"
+_LEGACY = frozenset({_CHUNK, _CAT})
+_EXPRESSIONS = _LEGACY | {"torch.aten.slice.Tensor", "torch.aten.unsqueeze"}
 
 
 class NativePolicy(Nativeness):
@@ -37,28 +41,40 @@ class LegacyPolicy(NativePolicy):
     has_edges = True
 
     def _is_native(self, op: ir.Operation) -> bool:
-        return _is_legacy(op) and super()._is_native(op)
+        return _is_pointwise_or(_LEGACY, op) and super()._is_native(op)
 
     def separates(self, made_by: ir.Operation, user: ir.Operation) -> bool:
         """Nothing in a group comes before a chunk, or after a concatenation."""
         return made_by.name == _CAT or user.name == _CHUNK
 
 
-POLICIES: dict[str, type[NativePolicy]] = {"native": NativePolicy, "legacy": LegacyPolicy}
+class TensorExpressionPolicy(NativePolicy):
+    """What the tensor-expression fuser took."""
+
+    def _is_native(self, op: ir.Operation) -> bool:
+        return _is_pointwise_or(_EXPRESSIONS, op) and super()._is_native(op)
+
+
+POLICIES: dict[str, type[NativePolicy]] = {
+    "native": NativePolicy,
+    "legacy": LegacyPolicy,
+    "tensor-expressions": TensorExpressionPolicy,
+}
 
 
 def _is_static(known: object) -> bool:
     return not isinstance(known, Tensor) or (known.shape is not None and all(isinstance(d, int) for d in known.shape))
 
 
-def _is_legacy(op: ir.Operation) -> bool:
+def _is_pointwise_or(others: frozenset[str], op: ir.Operation) -> bool:
+    """Whether an op is pointwise or one of `others`, on tensors and constants."""
     if op.name == "torch.tensor_static_info_cast":
         return True
     if op.name == _UNPACK:
         chunk = maker(op.operands[0], _CHUNK)
-        return chunk is not None and _is_legacy(chunk)
+        return chunk is not None and _is_pointwise_or(others, chunk)
     row = optable.lookup(op.name)
-    if row is None or (row.kind is not Kind.POINTWISE and op.name not in (_CHUNK, _CAT)):
+    if row is None or (row.kind is not Kind.POINTWISE and op.name not in others):
         return False
     return all(torch_types.is_tensor(v.type) or _is_constant(v) or (op.name == _CAT and _are_parts(v)) for v in op.operands)
 

@@ -54,7 +54,7 @@ NONDIFF = NamedPipeline(
         "tierup-custom-passes{when=pre-fusion}",
         "tierup-decompose-ops",
         "tierup-batch-matmul",
-        "tierup-fuse-groups{excluded=prim.If,prim.Loop}",
+        "tierup-fuse-groups{policy=legacy}",
         "tierup-custom-passes{when=post-fusion}",
     ),
 )

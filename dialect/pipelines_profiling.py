@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from tierup.dialect.registry import NamedPipeline
 
-# A group held elementwise ops and concatenations, no products and, as they were shipped, no reductions; control flow stayed outside.
-_OUTSIDE = ("prim.If", "prim.Loop", "aten.mm", "aten.bmm", "aten.matmul", "aten.sum", "aten.sum.dim_IntList", "aten.mean", "aten.mean.dim")
-_FUSE = f"tierup-fuse-groups{{excluded={','.join(_OUTSIDE)}}}"
+_FUSE = "tierup-fuse-groups{policy=tensor-expressions}"
 
 UNOPTIMIZED = NamedPipeline(
     "unoptimized",

@@ -30,7 +30,8 @@ op must stay between them.
 
 With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
 begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
-that the run computes (dialect/fusion_policies.py). An op under NumPy's promotion rules joins when
+that the run computes (dialect/fusion_policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
+and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion rules joins when
 `tierup-explicit-promotion` can say it in torch ops, which it does later, in the group alone.
 """
 
@@ -62,7 +63,7 @@ class FuseGroups(Pass):
     name = "tierup-fuse-groups"
     min_group_size: int = 2
     excluded: tuple[str, ...] = ()  # ops to be taken for not native: by name, aten.sort, or place, file.py:3:4
-    policy: str = "native"  # or legacy
+    policy: str = "native"  # or legacy, tensor-expressions
     symbolic: bool = True
 
     def run(self, module: ir.Module) -> None:

@@ -54,7 +54,7 @@ COMPOSED = {
         EliminateDeadCode EliminateCommonSubexpression ConstantPooling PeepholeOptimize ConstantPropagation UnrollLoops
         EliminateCommonSubexpression CheckInplace
     """,
-    "legacy-nondiff": "RegisterPrePass DecomposeOps BatchMM FuseTensorExprs RegisterPostPass",
+    "legacy-nondiff": "RegisterPrePass DecomposeOps BatchMM FuseGraph RegisterPostPass",
 }
 
 
