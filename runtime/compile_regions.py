@@ -21,10 +21,11 @@ from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
-from tierup.runtime.compile_version import NotCompiled, place_of_failure
+from tierup.runtime.compile_version import place_of_failure
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.plans import NotCompiled
 
 Facts = dict[int, Fact | None]
 
@@ -138,7 +139,8 @@ def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> Spli
 def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
     """The stage `profiled` or `guarded` of a program that was compiled whole, as the passes spell it for a version's guards."""
     text = instrument(graph, entry).text
-    func = function_names(parse_module(text))[entry]
+    module = parse_module(text)  # held: the function lives in it
+    func = function_names(module)[entry]
     numbers = {argument: i for i, argument in enumerate(func.regions[0].blocks[0].arguments)}
     facts = {
         ir.IntegerAttr(op.attributes["slot"]).value: _fact(arguments[numbers[op.operands[0]]])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from tierup.dialect import custom, diagnostics, registry, symbols
 from tierup.dialect.infer import PROMOTION
@@ -17,43 +16,19 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.lowering import builders as b
-from tierup.lowering import compile as lowering
+from tierup.lowering import cache
 from tierup.lowering import signature as kernel_signature
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.load import NativeCode, load
+from tierup.lowering.load import load
 from tierup.runtime import dump
 from tierup.runtime.options import Options
+from tierup.runtime.plans import Compiled, NotCompiled, request_for
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
 VALUES = registry.parse("builtin.module(inline{default-pipeline=},tierup-functionalize,tierup-remove-list-mutation)")
 TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))")
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
-
-
-class NotCompiled(Exception):
-    """A bet that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
-    that has none (`aten.sort`), where it is one op."""
-
-    def __init__(self, reason: Reason, detail: str, line: str = "", op: str = "") -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-        self.line = line
-        self.op = op
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A version's code and how it came about."""
-
-    code: NativeCode
-    request: Request
-    milliseconds: float
-
-    @property
-    def artifact(self) -> Artifact:
-        return self.code.artifact
 
 
 def to_values(graph: str) -> str:
@@ -113,9 +88,9 @@ def _refuse_numpys(module: ir.Module) -> None:
 def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
     """Native code for a specialised graph, loaded. Raises NotCompiled."""
     start = time.perf_counter()
-    request = Request(specialised, entry, arguments, level=options.level, threads=options.threads)
+    request = request_for(specialised, entry, arguments, options)
     try:
-        code = load(lowering.compile(request))
+        code = load(cache.obtain(request)[0])
     except Unsupported as e:
         raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
     except CompileError as e:
@@ -126,6 +101,8 @@ def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec,
 
 def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:
     """The texts of a version's stages, compiled again for the purpose."""
+    from tierup.lowering import compile as lowering  # here: a version whose code is on disk needs none of it
+
     return lowering.compile(request, stages=wanted).stages
 
 

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.runtime import events, guards
+from tierup.runtime import events, guards, plans
 from tierup.runtime.dispatch import DispatchTable, make_table
 from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options, Overrides
+from tierup.runtime.plans import Compiled, NotCompiled
 from tierup.runtime.regions import Regions, Split
 from tierup.runtime.signature import Signature, Unsupported, describe_specs, signature_of
 from tierup.runtime.stats import Stats
@@ -33,7 +34,6 @@ from tierup.runtime.strategy import Bet, SpeculationLog, with_values
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import RegionCode
-    from tierup.runtime.compile_version import Compiled, NotCompiled
     from tierup.runtime.direct import DirectTable
 
 _EVENTS_KEPT = 64
@@ -277,7 +277,6 @@ class Executor:
             self._count("profiled_runs")
             self._emit(EventKind.PROFILED, Reason.PROFILING, action="recorded values in mid-program, to split it into native regions")
             return results
-        from tierup.runtime.compile_version import NotCompiled  # here: loads MLIR and LLVM
 
         guards = ", ".join(f"{n}: {c}" for n, c in zip(self.program.names, classes, strict=True))
         with self._lock:
@@ -394,22 +393,20 @@ class Executor:
 
     def _compile(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
         """Add a version. Why there is none, else None."""
-        from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
-
         description = describe_specs(bet.specs, self.program.names)
         specs = bet.specs
         start = time.perf_counter()
         try:
             try:
                 compiled = self._compiled(specs, options)
-            except compiler.NotCompiled:
+            except NotCompiled:
                 specs = with_values(bet.specs, flat)
                 if specs == bet.specs:
                     raise
                 compiled = self._compiled(specs, options)  # a size or a branch may hang on an int: bet on its value too
                 with self._lock:
                     self._log.needs_values(bet.specs, specs)
-        except compiler.NotCompiled as e:
+        except NotCompiled as e:
             self._gave_up(e, description, f"not compiled: {e.detail}")
             return e
         finally:
@@ -434,7 +431,7 @@ class Executor:
         self._emit(
             kind,
             Reason.GENERALISED if bet.kind == "dynamic" else None,
-            action=f"compiled a {bet.kind} version for {version.guards}",
+            action=f"{'loaded from disk' if compiled.from_disk else 'compiled'} a {bet.kind} version for {version.guards}",
             milliseconds=(time.perf_counter() - start) * 1e3,
         )
         return None
@@ -445,10 +442,16 @@ class Executor:
         self._emit(EventKind.GAVE_UP, why.reason, guard=guards, line=why.line, action=action)
 
     def _compiled(self, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
+        graph, entry = self.program.graph, self.program.entry
+        kept = plans.on_disk(graph, entry, specs, options)
+        if kept is not None:
+            return kept
         from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
 
-        specialised = compiler.specialise(self.values, self.program.entry, specs)
-        return compiler.compile_version(specialised, self.program.entry, specs, options)
+        specialised = compiler.specialise(self.values, entry, specs)
+        compiled = compiler.compile_version(specialised, entry, specs, options)
+        plans.keep(graph, entry, specs, specialised)
+        return compiled
 
     @cached_property
     def values(self) -> str:

@@ -27,7 +27,7 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
         for version in executor.versions:
             lines.append(
                 f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
-                f"compiled in {version.milliseconds:.0f} ms"
+                f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:

@@ -20,12 +20,12 @@ import numpy as np
 
 from tierup.dialect.reasons import Reason
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.plans import NotCompiled
 from tierup.runtime.signature import ArgumentClass
 from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import Facts, Instrumented, SplitCode
-    from tierup.runtime.compile_version import NotCompiled
     from tierup.runtime.executor import Executor
 
 Classes = tuple[ArgumentClass, ...]
@@ -146,7 +146,7 @@ class Regions:
         instrumented = compiler.instrument(graph, entry)
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
         if publish.refusal():
-            raise compiler.NotCompiled(Reason.VIEW_RESULT, publish.refusal())
+            raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
         self._recordings[classes] = Recording(instrumented, publish, _culprits(instrumented.text, [(refusal.op, refusal.line)]))
 
     def recording(self, classes: Classes) -> Recording | None:

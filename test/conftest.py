@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from hypothesis import settings
 
 HERE = Path(__file__).parent
+
+# compiled code is kept on disk for one run of the tests, which ask for the same code again and again: never that of an earlier run
+os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
+atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=True)
 
 # --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
 settings.register_profile("sample", derandomize=True, deadline=None)

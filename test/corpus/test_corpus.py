@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
 from typing import Any
 
 import corpus_modes
@@ -24,10 +22,9 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.grouping import weight
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.reasons import Reason
-from tierup.runtime import compile_version
-from tierup.runtime.compile_version import NotCompiled
 from tierup.runtime.executor import Executor
 from tierup.runtime.options import Options
+from tierup.runtime.plans import NotCompiled
 from tierup.runtime.strategy import Bet
 
 # Importing a module of programs adds its rows to PROGRAMS.
@@ -43,16 +40,6 @@ MODULES = (
     programs_structure,
     programs_writes,
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def modes_share_machine_code() -> Iterator[None]:
-    """Compiling is a pure function of the request, and modes ask for the same code: made once. Compiling is most of this test's time."""
-    lowering = compile_version.lowering
-    original = lowering.compile
-    lowering.compile = functools.cache(original)
-    yield
-    lowering.compile = original
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)

@@ -1,0 +1,84 @@
+"""What a bet became: loaded code, or the reason why there is none; and the shortest way to code that an earlier process made.
+
+Free of MLIR. Two entries of the cache on disk (`lowering/cache.py`) lead from a bet to code: the specialised graph of a pristine
+graph and guards, and the artifact of that specialised graph. When both are there no pass runs and nothing of the compiler is
+imported. While passes of the user's own are registered nothing is looked up or kept here: what they do is not in any key.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
+from tierup.lowering import cache
+from tierup.lowering.abi import ArgumentSpec, Artifact, Request
+from tierup.lowering.load import NativeCode, load
+from tierup.runtime.options import Options
+
+
+class NotCompiled(Exception):
+    """A bet that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
+    that has none (`aten.sort`), where it is one op."""
+
+    def __init__(self, reason: Reason, detail: str, line: str = "", op: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.line = line
+        self.op = op
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A version's code and how it came about. `from_disk`: an earlier process compiled it."""
+
+    code: NativeCode
+    request: Request
+    milliseconds: float
+    from_disk: bool = False
+
+    @property
+    def artifact(self) -> Artifact:
+        return self.code.artifact
+
+
+def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
+    return Request(specialised, entry, arguments, level=options.level, threads=options.threads)
+
+
+def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
+    """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
+    if not cache.enabled() or _has_custom_passes():
+        return None
+    start = time.perf_counter()
+    specialised = cache.read(_name(graph, entry, arguments))
+    if specialised is None:
+        return None
+    request = request_for(specialised.decode(), entry, arguments, options)
+    artifact = cache.get(request)
+    return None if artifact is None else Compiled(load(artifact), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+
+
+def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
+    """Keep a specialised graph for the next process."""
+    if cache.enabled() and not _has_custom_passes():
+        cache.write(_name(graph, entry, arguments), specialised.encode())
+
+
+def _name(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    return cache.name_of("specialised", cache.environment(), *_surroundings(), graph, entry, repr(arguments))
+
+
+def _surroundings() -> list[str]:
+    """What specialising depends on beside the compiler: our own code for it, and which distributions (with passes) are installed."""
+    folders = [str(os.stat(p).st_mtime_ns) for p in sys.path if p.endswith("-packages") and os.path.isdir(p)]
+    return [*cache.stamps(Path(__file__).parent, "compile_"), *folders]
+
+
+def _has_custom_passes() -> bool:
+    custom = sys.modules.get("tierup.dialect.custom")  # not imported: nothing is registered
+    return custom is not None and any(custom.registered(when) for when in custom.WHEN)
