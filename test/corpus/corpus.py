@@ -29,6 +29,7 @@ class Program:
     `native`: the kinds of the versions that exist after those calls; () for a program that stays in tier 0, with `reason` the one
     that `explain()` gives.
     `regions`: into how many native regions the program is split where it is not native as a whole; tier 0 runs what is between.
+    `by_value`: sizes hang on ints, so each value that comes back gets a version of its own.
     `also`: calls of other structure or values that need not hit. `bad`: calls that raise, with the same exception in every tier.
     `tolerance`: how far floats may be off, in units of the result dtype's epsilon, relative to the result's largest value.
     `mlir`: the program is this file and `function` its oracle. `views`: which results share memory with which arguments must agree.
@@ -43,6 +44,7 @@ class Program:
     native: tuple[str, ...] = ("static", "dynamic")
     reason: Reason | None = None
     regions: int = 0
+    by_value: bool = False
     also: tuple[Inputs, ...] = ()
     bad: tuple[Inputs, ...] = ()
     tolerance: float = 16

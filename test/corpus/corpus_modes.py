@@ -61,7 +61,7 @@ def growing(program: Program) -> Iterator[Step]:
     yield Step(program.inputs, a, static)
     yield Step(program.inputs, b, static if a == b else "tier 0")
     yield Step(program.inputs, c, dynamic)
-    yield Step(program.inputs, b, dynamic)
+    yield Step(program.inputs, b, "native" if program.by_value else dynamic)
     yield Step(program.inputs, a, static)
     for step in _others(program):
         yield step

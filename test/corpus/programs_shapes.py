@@ -125,6 +125,6 @@ def compress_by_mask(x, mask):
     return x[mask], x[mask].sum()
 
 
-@program(lambda r, n: (n, 3), sizes=(4, 6, 9), native=("static",))
+@program(lambda r, n: (n, 3), sizes=(4, 6, 9), native=("static", "static"), by_value=True)
 def factories(n, m):
     return np.zeros((n, m)), np.ones(n, np.int32), np.arange(n) * m, np.full((2, n), 0.5)
