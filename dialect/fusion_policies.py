@@ -86,6 +86,6 @@ def _is_constant(value: ir.Value) -> bool:
 
 
 def _are_parts(value: ir.Value) -> bool:
-    """Whether a value is a list of tensors that nobody else reads."""
+    """Whether a value is a list of tensors."""
     op = maker(value, "torch.prim.ListConstruct")
-    return op is not None and all(torch_types.is_tensor(v.type) for v in op.operands) and sum(1 for _ in value.uses) == 1
+    return op is not None and all(torch_types.is_tensor(v.type) for v in op.operands)

@@ -18,7 +18,7 @@ SIDES = ("left", "right")  # operand 0 and operand 1 of a product
 
 @dataclass(frozen=True)
 class Batch:
-    """Products with one common matrix on `side`, in program order; `late`: the ops between them that must come after all of them."""
+    """Products with one common matrix on `side`, in program order; `late`: the ops between them that come after all of them."""
 
     common: ir.Value
     side: str
@@ -39,10 +39,9 @@ def batches(row: list[ir.Operation], products: Sequence[ir.Operation], min_size:
     for (_, side), users in sorted(shared.items(), key=lambda item: -len(item[1])):
         left = [op for op in users if op.results[0] in allowed]
         for level in _levels(row, left) if len(left) >= min_size else ():
-            found, late = _movable(row, level, aliases) if len(level) >= min_size else ([], [])
-            if len(found) >= min_size:
-                allowed.difference_update(op.results[0] for op in found)
-                yield Batch(found[0].operands[SIDES.index(side)], side, found, late)
+            if len(level) >= min_size:
+                allowed.difference_update(op.results[0] for op in level)
+                yield Batch(level[0].operands[SIDES.index(side)], side, level, _late(row, level, aliases))
 
 
 def _levels(row: list[ir.Operation], products: list[ir.Operation]) -> list[list[ir.Operation]]:
@@ -59,26 +58,17 @@ def _levels(row: list[ir.Operation], products: list[ir.Operation]) -> list[list[
     return list(levels.values())
 
 
-def _movable(
-    row: list[ir.Operation], products: list[ir.Operation], aliases: AliasAnalysis
-) -> tuple[list[ir.Operation], list[ir.Operation]]:
-    """Which of the products can stand side by side, and the ops between them that then come after."""
-    wanted = set(products)
-    batch: list[ir.Operation] = []
+def _late(row: list[ir.Operation], products: list[ir.Operation], aliases: AliasAnalysis) -> list[ir.Operation]:
+    """The ops between independent products that come after all of them: they need one, or must stay behind one that does."""
     late: list[ir.Operation] = []
-    before_last = 0  # how many of the late ops stand before the last product
-    results: set[ir.Value] = set()  # of the batch and of late ops
+    results = {op.results[0] for op in products}  # and those of late ops
     effects = Effects()  # of all late ops
-    for op in row[row.index(products[0]) :]:
+    wanted = set(products)
+    for op in row[row.index(products[0]) : row.index(products[-1])]:
+        if op in wanted:
+            continue  # it reads what nobody writes, and has no effects
         if any(v in results for v in external_operands(op)) or aliases.conflicting(effects, aliases.effects(op)):
             late.append(op)
             effects |= aliases.effects(op)
-        elif op in wanted:
-            batch.append(op)
-            before_last = len(late)
-        else:
-            continue
-        results.update(op.results)
-        if op == products[-1]:
-            break
-    return batch, late[:before_last]
+            results.update(op.results)
+    return late

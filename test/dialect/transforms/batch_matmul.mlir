@@ -97,6 +97,26 @@ func.func @transposed(%a: !t, %b: !t) -> !torch.vtensor<[?,3],f32> {
   return %6 : !torch.vtensor<[?,3],f32>
 }
 
+// A product that is used besides its transpose is no leaf.
+// CHECK-LABEL: func.func @transposed_and_used
+// CHECK-NOT: tierup.batched_mm_tree
+// CHECK: return
+func.func @transposed_and_used(%a: !t, %b: !t, %c: !t, %d: !t) -> (!t, !t) {
+  %one = torch.constant.int 1
+  %0 = torch.aten.mm %a, %b : !t, !t -> !t
+  %t0 = torch.aten.t %0 : !t -> !t
+  %1 = torch.aten.mm %b, %a : !t, !t -> !t
+  %t1 = torch.aten.t %1 : !t -> !t
+  %2 = torch.aten.mm %c, %d : !t, !t -> !t
+  %t2 = torch.aten.t %2 : !t -> !t
+  %3 = torch.aten.mm %d, %c : !t, !t -> !t
+  %t3 = torch.aten.t %3 : !t -> !t
+  %4 = torch.aten.add.Tensor %t0, %t1, %one : !t, !t, !torch.int -> !t
+  %5 = torch.aten.add.Tensor %4, %t2, %one : !t, !t, !torch.int -> !t
+  %6 = torch.aten.add.Tensor %5, %t3, %one : !t, !t, !torch.int -> !t
+  return %6, %2 : !t, !t
+}
+
 // -----
 !t = !torch.vtensor
 // Products with one right side; what needs one of them comes after all of them, also when it is in a branch.

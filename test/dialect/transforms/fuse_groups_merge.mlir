@@ -74,6 +74,32 @@ func.func @order(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2]
   return %0, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>
 }
 
+// What a merged group may raise keeps its order too.
+// CHECK-LABEL: func.func @order_of_merged
+// CHECK-COUNT-2: "tierup.fusion_group"
+// CHECK-NOT: tierup.fusion_group
+// CHECK: return
+func.func @order_of_merged(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>) {
+  %false = torch.constant.bool false
+  %0 = "tierup.fusion_group"(%y) ({
+  ^bb0(%a: !torch.vtensor<[2,2],f32>):
+    %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
+    "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
+  %3 = "tierup.fusion_group"(%0) ({
+  ^bb0(%a: !torch.vtensor<[2,2],f32>):
+    %4 = torch.aten.tanh %a : !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
+    "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
+  %1 = torch.aten.bucketize.Tensor %x, %x, %false, %false : !t, !t, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  %2 = "tierup.fusion_group"(%y) ({
+  ^bb0(%a: !torch.vtensor<[2,2],f32>):
+    %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
+    "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
+  return %3, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>
+}
+
 // Three in a row, in a loop that is not native as a whole.
 // CHECK-LABEL: func.func @in_a_loop
 // CHECK: torch.prim.Loop

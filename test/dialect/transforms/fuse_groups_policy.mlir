@@ -64,7 +64,8 @@ func.func @others(%x: !t, %n: !torch.int, %c: !torch.bool) -> (!t, !t, !torch.vt
   %none = torch.constant.none
   %two = torch.constant.int 2
   %0 = torch.aten.mm %x, %x : !t, !t -> !t
-  %1 = torch.aten.mul.Scalar %x, %n : !t, !torch.int -> !t
+  %t = torch.aten.tanh %x : !t -> !t
+  %1 = torch.aten.mul.Scalar %t, %n : !t, !torch.int -> !t
   %2 = torch.aten.sum %x, %none : !t, !torch.none -> !torch.vtensor<[],f32>
   %3 = torch.prim.If %c -> (!t) {
     %4 = torch.aten.tanh %x : !t -> !t

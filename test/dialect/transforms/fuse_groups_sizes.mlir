@@ -45,3 +45,25 @@ func.func @tensor_too(%x: !t) -> (!t, !t, !torch.int, !torch.int) {
   %2, %3 = torch.aten.sort %x, %zero, %true : !t, !torch.int, !torch.bool -> !t, !torch.vtensor<[?,4],si64>
   return %1, %2, %n, %m : !t, !t, !torch.int, !torch.int
 }
+
+// There is a later group, which the size does not join: the tensor would have to be made for it.
+// CHECK-LABEL: func.func @of_the_first_group
+// CHECK: "tierup.fusion_group"(%arg0)
+// CHECK: torch.aten.numel
+// CHECK: }) : (!torch.vtensor<[?,4],f32>) -> (!torch.vtensor<[?,4],f32>, !torch.int)
+// CHECK: "tierup.fusion_group"
+// CHECK-NOT: torch.aten.numel
+// CHECK: return
+func.func @of_the_first_group(%x: !t) -> (!t, !torch.int) {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !t
+  %zero = torch.constant.int 0
+  %true = torch.constant.bool true
+  %0 = torch.aten.tanh %x : !t -> !t
+  %1 = torch.aten.exp %x : !t -> !t
+  %2, %3 = torch.aten.sort %0, %zero, %true : !t, !torch.int, !torch.bool -> !t, !torch.vtensor<[?,4],si64>
+  %4 = torch.aten.relu %2 : !t -> !t
+  %5 = torch.aten.neg %4 : !t -> !t
+  %n = torch.aten.numel %1 : !t -> !torch.int
+  return %5, %n : !t, !torch.int
+}

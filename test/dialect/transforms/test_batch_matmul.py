@@ -102,6 +102,57 @@ def test_more_elements_than_the_option_says_are_multiplied_one_by_one(monkeypatc
     assert answers == [False, True]
 
 
+def test_matrices_of_other_layouts_are_multiplied_one_by_one() -> None:
+    from tierup.runtime.interpreter.speculation import _is_batch
+
+    a, b = _matrix(np.float32, 4, 6), _matrix(np.float32, 6, 8)
+    assert _is_batch([a], [b, b], None)
+    for other in (_matrix(np.float32, 8, 6).T, _matrix(np.float32, 6, 16)[:, ::2], b.astype(np.float64), b[:, :1], b[0]):
+        assert not _is_batch([a], [b, other], None)
+    assert not _is_batch([_matrix(np.float32, 6, 4).T], [b, b], None)
+
+
+M = "!torch.tensor"
+
+
+def test_what_is_written_between_products_is_read_when_it_was() -> None:
+    """A buffer takes one product, is read, takes nothing more: the read stays behind the write though it uses no product."""
+    text = f"""
+    func.func @f(%x: {_T}, %y: {_T}, %z: {_T}, %w: {_T}) -> ({_T}, {_T}, {_T}, {M}) {{
+      %one = torch.constant.int 1
+      %none = torch.constant.none
+      %0 = torch.aten.mm %x, %w : {_T}, {_T} -> {_T}
+      %m = torch.copy.to_tensor %x : {M}
+      %p = torch.copy.to_tensor %0 : {M}
+      %1 = torch.aten.add_.Tensor %m, %p, %one : {M}, {M}, !torch.int -> {M}
+      %2 = torch.aten.mul.Tensor %m, %m : {M}, {M} -> {M}
+      %3 = torch.aten.mm %y, %w : {_T}, {_T} -> {_T}
+      %4 = torch.aten.mm %z, %w : {_T}, {_T} -> {_T}
+      return %0, %3, %4, %2 : {_T}, {_T}, {_T}, {M}
+    }}"""
+    new = assert_kept(text, "tierup-batch-matmul{min-side=3}", [[_matrix(np.float32, 3, 3) for _ in range(4)]])
+    assert "mm_side" in new and new.index("mm_side") < new.index("add_.Tensor") < new.index("mul.Tensor")
+
+
+def test_a_product_that_is_written_later_may_be_in_a_batch() -> None:
+    """The first batch gives a matrix that an op between the products of the second writes, and another reads."""
+    text = f"""
+    func.func @f(%x: {_T}, %y: {_T}, %w: {_T}, %v: {_T}) -> ({M}, {_T}, {_T}, {_T}, {_T}, {M}) {{
+      %one = torch.constant.int 1
+      %0 = torch.aten.mm %x, %w : {_T}, {_T} -> {M}
+      %1 = torch.aten.mm %y, %w : {_T}, {_T} -> {_T}
+      %2 = torch.aten.mm %v, %w : {_T}, {_T} -> {_T}
+      %3 = torch.aten.mm %x, %v : {_T}, {_T} -> {_T}
+      %p = torch.copy.to_tensor %3 : {M}
+      %4 = torch.aten.add_.Tensor %0, %p, %one : {M}, {M}, !torch.int -> {M}
+      %5 = torch.aten.mul.Tensor %0, %0 : {M}, {M} -> {M}
+      %6 = torch.aten.mm %y, %v : {_T}, {_T} -> {_T}
+      return %0, %1, %2, %3, %6, %5 : {M}, {_T}, {_T}, {_T}, {_T}, {M}
+    }}"""
+    new = assert_kept(text, "tierup-batch-matmul{min-side=2}", [[_matrix(np.float32, 3, 3) for _ in range(4)]])
+    assert new.count("mm_side") == 2
+
+
 def test_results_are_memory_of_their_own() -> None:
     results, _ = outcome(after(LEFT, PASS), [np.eye(3, dtype=np.float32)] + [_matrix(np.float32, 3, 3) for _ in range(3)])
     results[0][...] = 0
