@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+import tierup
 from tierup.dialect import ancestors, registry
+from tierup.dialect.contracts import walk
 from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "test" / "dialect" / "traces"
@@ -57,6 +61,15 @@ COMPOSED = {
     "legacy-nondiff": "RegisterPrePass DecomposeOps BatchMM FuseGraph RegisterPostPass",
 }
 
+RECORDED = """
+func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.profile"(%x) {slot = 0 : i64, profiled = #tierup.profiled<f32[4] defined>} : (!torch.vtensor) -> !torch.vtensor
+  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+  %2 = torch.aten.exp %1 : !torch.vtensor -> !torch.vtensor
+  return %2 : !torch.vtensor
+}
+"""
+
 
 def composed(names: str) -> list[str]:
     known = {part: row for name, row in ancestors.rows().items() for part in name.split(", ")}
@@ -103,3 +116,41 @@ def test_every_pass_on_programs_has_an_ancestor_or_is_known_to_have_none() -> No
     named = {name for row in ancestors.rows().values() for name in row.passes}
     there = {n for n, cls in registry.passes().items() if cls.__module__.startswith("tierup.dialect.") and "-verify-" not in n}
     assert there - named == new
+
+
+def run_with_hooks(name: str) -> list[str]:
+    """A pipeline on a recorded program, with a user's pass at each hook, two before fusion; what they saw, in order."""
+    saw: list[str] = []
+
+    def hook(flag: str, when: str) -> type[registry.Pass]:
+        @dataclass(frozen=True)
+        class Hook(registry.Pass):
+            """Say what stands there."""
+
+            name = flag
+
+            def run(self, module: ir.Module) -> None:
+                func = module.body.operations[0].operation
+                inside = {op.name for op in walk(func)}
+                typed = any("vtensor<[4]" in str(a.type) for a in func.regions[0].blocks[0].arguments)
+                saw.append(f"{flag}{' group' * ('tierup.fusion_group' in inside)}{' typed' * typed}")
+
+        return tierup.register_pass(when)(Hook)
+
+    module = parse_module(RECORDED)
+    hooks = [hook("hook-b", "pre-fusion"), hook("hook-a", "pre-fusion"), hook("hook-c", "post-fusion")]
+    try:
+        registry.pipeline(name).run(module)
+    finally:
+        for cls in hooks:
+            tierup.unregister_pass(cls)
+    return saw
+
+
+def test_users_passes_run_in_the_order_of_registration_where_their_generation_ran_them() -> None:
+    # 1.7 forgets types before the passes after fusion, 2.x behind them; the older executor's types are what callers ensure, and stay
+    assert run_with_hooks("no-grad") == ["hook-b", "hook-a", "hook-c group typed"]
+    assert run_with_hooks("no-grad-1.7") == ["hook-b", "hook-a", "hook-c group"]
+    assert run_with_hooks("diff-graph") == ["hook-b", "hook-a", "hook-c group"]
+    assert run_with_hooks("legacy-specialize") == []
+    assert run_with_hooks("final") == []

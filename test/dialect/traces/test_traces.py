@@ -6,20 +6,14 @@ same guards, groups and fallbacks. Where the default pipelines give another stru
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from trace_harness import HERE, Stage, Trace, argument_name, normal
 
 import tierup
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Profiled
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from trace_harness import HERE, Stage, Trace, argument_name, normal
 
 SECOND = ("pre-autodiff-2.x", "no-grad", "tierup-outline-fallbacks", "final")
 FIRST = ("pre-autodiff-1.7", "final")

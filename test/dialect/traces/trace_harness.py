@@ -87,7 +87,8 @@ class Stage:
 
     def others(self, attribute: str) -> int:
         """How many functions of the module carry an attribute: `tierup.fallback`, `tierup.continuation`."""
-        return sum(attribute in func.attributes for func in function_names(parse_module(self.text)).values())
+        module = parse_module(self.text)
+        return sum(attribute in func.attributes for func in function_names(module).values())
 
     def call(self, *arguments: Any) -> tuple[Any, int]:
         """What tier 0 of the entry gives, and how many fallbacks it called."""
