@@ -35,6 +35,9 @@ class Program:
     def __repr__(self) -> str:
         return f"\n{self.text}\nseed {self.seed}"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # what hypothesis prints
+        printer.text(repr(self))
+
     def calls(self, count: int = 2) -> list[list[Any]]:
         """Arguments as the program was drawn for, of different values and layouts."""
         return [self._arguments(np.random.default_rng([self.seed, i]), i) for i in range(count)]

@@ -1,0 +1,195 @@
+"""Every pass and every pipeline of the dialect keeps what random programs do, and the contract of the stage that it leaves.
+
+Passes come from the registry: a new one is tried on the pristine graph and on its values from the day it lands, and must keep results to
+the bit, exceptions, writes to arguments, what shares memory, and the contract, and change nothing when run twice. The tables below say
+which passes want another stage, refuse programs, or promise less; a row there is part of the pass.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from graph_oracle import Runner, difference, lost_bet
+from graph_stages import STAGES, Refused, Stage, build, calls
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_graph_strategy import Program, programs
+from random_graphs import Typing
+
+import tierup.dialect.transforms as transforms
+from tierup.dialect import pipelines
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import PassFailure, find, parse
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a pass is tried on and what it promises. `leaves`: the contract after it, where that is another one than before; ""
+    for none. `refuses`: may fail with a message. `narrows`: holds for recorded calls only, afterwards. `bets`: may leave other calls by a
+    guard. `rounds`: floats may differ as by another order of sums. `again`: a second run may change the program once more. `alike`: which
+    results share memory may change. `flattens`: elements of tuples become results."""
+
+    stages: tuple[str, ...] = ("graph", "values")
+    leaves: str | None = None
+    refuses: bool = False
+    narrows: bool = False
+    bets: bool = False
+    rounds: bool = False
+    again: bool = False
+    alike: bool = True
+    flattens: bool = False
+
+
+PROMISES: dict[str, Promise] = {
+    "tierup-functionalize": Promise(("graph",), refuses=True, alike=False),
+    "tierup-insert-profiling": Promise(leaves="profiled"),
+    "tierup-clear-profiling": Promise(("graph", "values", "profiled", "uses")),
+    "tierup-clear-undefinedness": Promise(("values", "profiled", "uses")),
+    "tierup-remove-profiling": Promise(("profiled", "uses", "graph"), leaves="graph"),
+    "tierup-remove-counter": Promise(("profiled", "uses", "graph"), leaves=""),
+    "tierup-remove-redundant-profiles": Promise(("profiled", "uses")),
+    "tierup-insert-guards": Promise(("uses", "profiled"), leaves="guarded", bets=True),
+    "tierup-eliminate-guards": Promise(("guarded",)),
+    "tierup-insert-bailouts": Promise(("guarded",)),
+    "tierup-build-bailout-continuations": Promise(("bailouts",)),
+    "tierup-specialize-types": Promise(("profiled",), leaves="guarded", narrows=True),
+    "tierup-infer-types": Promise(("values", "typed")),
+    "tierup-fuse-groups": Promise(("typed",)),
+    "tierup-insert-checks": Promise(("grouped",)),
+    "tierup-clear-specializations": Promise(("checked", "values")),
+    "tierup-outline-fallbacks": Promise(("cleared",)),
+    "tierup-check-strict-fusion": Promise(("grouped", "outlined"), refuses=True),
+    "tierup-dispatch-regions": Promise(("outlined",)),
+    "tierup-explicit-promotion": Promise(("typed", "outlined"), rounds=True),
+    "tierup-decompose-ops": Promise(("values", "typed"), rounds=True),
+    "tierup-create-differentiable-subgraphs": Promise(("gradients",)),
+    "tierup-guard-differentiable": Promise(("differentiable",), leaves="guarded"),
+    "tierup-lower-all-tuples": Promise(("graph",), flattens=True),
+    "tierup-inline-differentiable": Promise(("differentiable",)),
+    "tierup-update-requires-grad": Promise(("gradients", "differentiable", "profiled")),
+    "tierup-verify-profiled": Promise(("profiled", "uses")),
+    "tierup-verify-guarded": Promise(("guarded", "bailouts", "outlined"), refuses=True),  # ties of sizes that the user's types name
+    "tierup-verify-specialized": Promise(("typed",), refuses=True),
+}  # fmt: skip
+
+# What each pipeline starts from, and what it leaves. Those of the ancestors are composed as they were, so that a second run may find more.
+PIPELINES: dict[str, Promise] = {
+    "profile": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
+    "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
+    "final": Promise(),
+    "final-strict": Promise(("grouped", "outlined"), refuses=True),
+    "profiling-insensitive": Promise(rounds=True, again=True),
+    "instrument": Promise(("values",), leaves="profiled"),
+    "pre-autodiff-1.7": Promise(("uses",), leaves="guarded", again=True),
+    "pre-autodiff-2.x": Promise(("uses",), leaves="", again=True),
+    "autodiff-1.7": Promise(("gradients",), leaves="", again=True),
+    "autodiff-2.x": Promise(("gradients",), leaves="", again=True),
+    "diff-graph": Promise(("uses",), leaves="guarded", again=True),
+    "no-grad": Promise(("uses",), leaves="guarded", again=True),
+    "no-grad-1.7": Promise(("uses",), leaves="guarded", again=True),
+    "no-grad-dynamic": Promise(("uses",), leaves="guarded", again=True),
+    "legacy-specialize": Promise(("profiled",), leaves="", narrows=True, again=True),
+    "legacy-nondiff": Promise(("typed",), leaves="", rounds=True, again=True),
+}
+_ANCESTORS = Promise(again=True)
+
+
+
+def sample(share: int) -> settings:
+    """One in `share` of the profile's examples: each is two programs built, verified, translated and called. `make exhaustive` has many."""
+    return settings(max_examples=max(4, settings().max_examples // share), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def names() -> list[str]:
+    """The passes whose files stand in dialect/transforms."""
+    found = [f"tierup-{info.name.replace('_', '-')}" for info in pkgutil.iter_modules(transforms.__path__)]
+    for info in pkgutil.iter_modules(transforms.__path__, transforms.__name__ + "."):
+        importlib.import_module(info.name)
+    missing = [name for name in found if find(name) is None]
+    assert not missing, f"no pass is named after its file: {missing}"
+    return found
+
+
+RAISES = "cannot run on operands of these types"  # a program that raises for all arguments of its types is refused by who types it
+
+
+def run(passes: str, module: ir.Module, *, refuses: bool) -> None:
+    """Run passes. Raises Refused where they may refuse the program."""
+    try:
+        parse(passes).run(module)
+    except PassFailure as e:
+        if refuses or RAISES in str(e):
+            raise Refused(str(e)) from e
+        raise
+
+
+def verify(contract: str, module: ir.Module, program: Program) -> None:
+    """Check a contract. What the user says of ranks ties sizes that no guard ensures, so `guarded` is not for such a program."""
+    if contract and not (contract == "guarded" and program.typing is Typing.RANKS):
+        run(f"tierup-verify-{contract}", module, refuses=False)
+
+
+def check(program: Program, passes: str, stage: Stage, promise: Promise) -> None:
+    """Run `passes` on the program at a stage; compare tier 0 of both, and run them again. Raises Refused."""
+    before = build(program, stage.name)
+    module = parse_module(before)
+    verify(stage.contract, module, program)
+    plain = Runner(parse_module(before))
+    run(passes, module, refuses=promise.refuses)
+    contract = stage.contract if promise.leaves is None else promise.leaves
+    verify(contract, module, program)
+    after = str(module)
+    made = Runner(module)
+    recorded = program.calls()
+    for i, arguments in enumerate(calls(program, stage)):
+        if promise.narrows and i >= len(recorded):
+            continue
+        want, got = plain.call(arguments), made.call(arguments)
+        if promise.flattens:
+            want.results = list(flattened(want.results))
+        if lost_bet(want) or (promise.bets and i >= len(recorded) and lost_bet(got)):
+            continue
+        found = difference(got, want, rounding=promise.rounds, sharing=promise.alike)
+        assert not found, f"called with {arguments}: {found}\nbefore:\n{before}\nafter {passes}:\n{after}"
+    if not promise.again:
+        parse(passes).run(module)
+        assert str(module) == after, f"{passes} run twice\nonce:\n{after}\ntwice:\n{module}"
+
+
+def flattened(results: Iterable[Any]) -> Iterator[Any]:
+    for value in results:
+        yield from flattened(value) if isinstance(value, tuple) else [value]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_pass_keeps_what_programs_do(name: str) -> None:
+    keeps(name, PROMISES.get(name, Promise()), 12)
+
+
+@pytest.mark.parametrize("name", [p.name for p in pipelines.PIPELINES])
+def test_a_pipeline_keeps_what_programs_do(name: str) -> None:
+    named = next(p for p in pipelines.PIPELINES if p.name == name)
+    keeps(named.text, PIPELINES.get(name, _ANCESTORS), 20)
+
+
+def keeps(passes: str, promise: Promise, share: int) -> None:
+    ran = 0
+
+    @sample(share)
+    @given(program=programs(), stage=st.sampled_from(promise.stages))
+    def on_programs(program: Program, stage: str) -> None:
+        nonlocal ran
+        try:
+            check(program, passes, STAGES[stage], promise)
+        except Refused:
+            return
+        ran += 1
+
+    on_programs()
+    assert ran or promise.refuses, f"{passes} refused every program"
