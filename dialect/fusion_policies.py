@@ -86,6 +86,5 @@ def _is_constant(value: ir.Value) -> bool:
 
 
 def _are_parts(value: ir.Value) -> bool:
-    """Whether a value is a list of tensors."""
-    op = maker(value, "torch.prim.ListConstruct")
-    return op is not None and all(torch_types.is_tensor(v.type) for v in op.operands)
+    """Whether the tensors that a concatenation takes are known one by one."""
+    return maker(value, "torch.prim.ListConstruct") is not None
