@@ -150,6 +150,12 @@ NO_GRAD_1_7 = NamedPipeline(
     (_PRE, *_GROUPS, "tierup-insert-checks", "tierup-clear-specializations", _POST),
 )
 
+NO_GRAD_1_7_BAILOUTS = NamedPipeline(
+    "no-grad-1.7-bailouts",
+    "1.7 without the tensor-expression fuser: the older fuser's groups, on the types that bailouts ensure",
+    (_PRE, "tierup-lower-simple-tuples", "tierup-batch-matmul", "tierup-fuse-groups{policy=legacy}", _POST),
+)
+
 DIFF_GRAPH = NamedPipeline(
     "diff-graph",
     "1.7: the forward graph of a differentiable group",
@@ -190,6 +196,7 @@ PROFILING_PIPELINES = (
     AUTODIFF_2,
     DIFF_GRAPH,
     NO_GRAD_1_7,
+    NO_GRAD_1_7_BAILOUTS,
     NO_GRAD,
     NO_GRAD_DYNAMIC,
     FINAL,

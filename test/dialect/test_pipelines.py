@@ -48,6 +48,7 @@ COMPOSED = {
     """,
     "diff-graph": DIFF_CLEAN_UP + f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
     "no-grad-1.7": f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
+    "no-grad-1.7-bailouts": "RegisterPrePass LowerSimpleTuples BatchMM FuseGraph RegisterPostPass",
     "no-grad": f"RegisterPrePass {FUSE} RegisterPostPass RemoveTensorTypeSpecializations",
     "no-grad-dynamic": f"RegisterPrePass {FUSE.replace('insertTypeGuard', 'GenerateGuard insertTypeGuard')} "
     "RegisterPostPass RemoveTensorTypeSpecializations",

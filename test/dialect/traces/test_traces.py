@@ -153,6 +153,21 @@ def test_bailouts_of_the_first_generation(name: str) -> None:
     assert_right(name, stage)
 
 
+GROUPS = {
+    "ew": "bailout bailout bailout group[13]",
+    "mm": "bailout bailout bailout mm group[2]",
+    "loop": "Loop{bailout bailout group[3]} bailout",
+    "branch": "bailout bailout group[2] sum gt Bool If{group[2]}{sigmoid sub} bailout mul",
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_of_the_first_generation_need_no_check(name: str) -> None:
+    stage = recorded(name).run("pre-autodiff-1.7", "no-grad-1.7-bailouts", "final")
+    assert stage.shape == GROUPS[name] and stage.others("tierup.fallback") == 0
+    assert_right(name, stage)
+
+
 def wants_gradients(op: ir.Operation) -> Profiled:
     return Profiled(dtype=dtypes.BY_NAME["f32"], sizes=(4, 8), requires_grad=True, defined=True)
 
