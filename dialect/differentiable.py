@@ -29,8 +29,9 @@ class Differentiability(Nativeness):
     """Which ops join differentiable groups, in the terms of grouping.plan. `states`: what requires a gradient, profiles believed."""
 
     def __init__(self, inference: Inference, states: RequiresGrad, refused: Collection[ir.Operation] = ()) -> None:
-        super().__init__(inference, refused)
+        super().__init__(inference)
         self.states = states
+        self.refused = refused
 
     def _is_native(self, op: ir.Operation) -> bool:
         """Whether an op computes, from value tensors, something that may require a gradient, and PyTorch has a gradient for it."""

@@ -9,8 +9,6 @@ The tensor-expression fuser took concatenations and chunks anywhere, and slices 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from tierup.dialect import optable, torch_types
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
@@ -27,8 +25,8 @@ _EXPRESSIONS = _LEGACY | {"torch.aten.slice.Tensor", "torch.aten.unsqueeze"}
 class NativePolicy(Nativeness):
     """All that has native code. `symbolic`: also on tensors with sizes that only the run knows."""
 
-    def __init__(self, inference: Inference, refused: Collection[ir.Operation] = (), *, symbolic: bool = True) -> None:
-        super().__init__(inference, refused)
+    def __init__(self, inference: Inference, *, symbolic: bool = True) -> None:
+        super().__init__(inference)
         self.symbolic = symbolic
 
     def _is_typed(self, value: ir.Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import follows
@@ -16,6 +16,7 @@ from tierup.dialect.values import Bool, Tensor, Value
 
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})
 _LITERALS = ("torch.constant.", "torch.vtensor.literal")
+REFUSED = "tierup.refused"  # a mark and no set of ops: the bindings hash an op by its operands, which grouping changes
 _TERMINATORS = frozenset({"torch.prim.If.yield", "torch.prim.Loop.condition"})
 _PLAIN = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.none", "!torch.str", "!torch.Device"})
 
@@ -34,11 +35,10 @@ def _only_reads(user: ir.Operation) -> bool:
 
 
 class Nativeness:
-    """Answers for the ops of one function, of which `inference` knows the values. `refused`: ops that are to be taken for not native."""
+    """Answers for the ops of one function, of which `inference` knows the values. An op marked REFUSED is taken for not native."""
 
-    def __init__(self, inference: Inference, refused: Collection[ir.Operation] = ()) -> None:
+    def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self.refused = refused
         self._native: dict[ir.Operation, bool] = {}
 
     @staticmethod
@@ -53,7 +53,7 @@ class Nativeness:
         return self._native[op]
 
     def _is_native(self, op: ir.Operation) -> bool:
-        if op in self.refused or not all(self._is_typed(v) for v in (*op.operands, *op.results)):
+        if REFUSED in op.attributes or not all(self._is_typed(v) for v in (*op.operands, *op.results)):
             return False
         if op.name == "torch.prim.If":
             condition = self.inference.values.get(op.operands[0])

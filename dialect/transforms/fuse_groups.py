@@ -37,6 +37,7 @@ and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion ru
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,6 +51,7 @@ from tierup.dialect.group_merging import has_neighbours, merge
 from tierup.dialect.grouping import plan
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
+from tierup.dialect.nativeness import REFUSED
 from tierup.dialect.ops import fusion_group
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.dialect.values import Tensor
@@ -71,27 +73,29 @@ class FuseGroups(Pass):
             raise PassFailure(module.operation, f"option policy: {self.policy} is none of {', '.join(POLICIES)}")
         callees = function_names(module)
         for func in functions(module.operation):
-            refused = {op for op in walk(func) if self.excluded and self._is_excluded(op)}
-            while self._group(func, callees, refused):
+            _refuse(op for op in walk(func) if self.excluded and self._is_excluded(op))
+            while self._group(func, callees):
                 pass
             if has_neighbours(func):
                 inference = _infer(func, callees)
-                merge(func, inference, self._policy(inference, set()), partial(_build, inference=inference))
+                merge(func, inference, self._policy(inference), partial(_build, inference=inference))
+            for op in walk(func):
+                if REFUSED in op.attributes:
+                    del op.attributes[REFUSED]
 
     def _is_excluded(self, op: ir.Operation) -> bool:
         return op.name.removeprefix("torch.") in self.excluded or str(diagnostics.place_of(op.location)) in self.excluded
 
-    def _policy(self, inference: Inference, refused: set[ir.Operation]) -> NativePolicy:
-        return POLICIES[self.policy](inference, frozenset(refused), symbolic=self.symbolic)
+    def _policy(self, inference: Inference) -> NativePolicy:
+        return POLICIES[self.policy](inference, symbolic=self.symbolic)
 
-    def _group(self, func: ir.Operation, callees: dict[str, ir.Operation], refused: set[ir.Operation]) -> bool:
-        """Group a function's ops. Whether groups had to be undone: their ops are then in `refused`, for another try."""
+    def _group(self, func: ir.Operation, callees: dict[str, ir.Operation]) -> bool:
+        """Group a function's ops. Whether groups had to be undone: their ops are then refused, for another try."""
         inference = _infer(func, callees)
-        before = len(refused)
-        self._block(func.regions[0].blocks[0], inference, self._policy(inference, refused), refused)
-        return len(refused) > before
+        return self._block(func.regions[0].blocks[0], inference, self._policy(inference))
 
-    def _block(self, block: ir.Block, inference: Inference, native: NativePolicy, refused: set[ir.Operation]) -> None:
+    def _block(self, block: ir.Block, inference: Inference, native: NativePolicy) -> bool:
+        undone = False
         found = plan(block, inference, native, self.min_group_size)
         if found is not None:
             terminator = list(block.operations)[-1].operation
@@ -100,11 +104,18 @@ class FuseGroups(Pass):
                     op.move_before(terminator)
         for members in found.groups if found is not None else []:
             if _build(block, members, inference) is None:
-                refused.update(members)
+                _refuse(members)
+                undone = True
         for view in list(block.operations):
             if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
                 for region in view.operation.regions:
-                    self._block(region.blocks[0], inference, native, refused)
+                    undone |= self._block(region.blocks[0], inference, native)
+        return undone
+
+
+def _refuse(ops: Iterable[ir.Operation]) -> None:
+    for op in ops:
+        op.attributes[REFUSED] = ir.UnitAttr.get(op.context)
 
 
 def _infer(func: ir.Operation, callees: dict[str, ir.Operation]) -> Inference:
