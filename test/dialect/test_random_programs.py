@@ -93,6 +93,7 @@ PIPELINES: dict[str, Promise] = {
     "diff-graph": Promise(("uses",), leaves="guarded", again=True),
     "no-grad": Promise(("uses",), leaves="guarded", again=True),
     "no-grad-1.7": Promise(("uses",), leaves="guarded", again=True),
+    "no-grad-1.7-bailouts": Promise(("bailouts",), leaves="guarded", again=True),
     "no-grad-dynamic": Promise(("uses",), leaves="guarded", again=True),
     "legacy-specialize": Promise(("profiled",), leaves="", narrows=True, again=True),
     "legacy-nondiff": Promise(("typed",), leaves="", rounds=True, again=True),
