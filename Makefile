@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch bench lint exhaustive clean
+.PHONY: help demo test test-torch bench lint exhaustive mutants clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -39,6 +39,9 @@ test-torch: $(VENV)/installed-test $(VENV)/installed-torch  ## the tests that co
 
 exhaustive: $(VENV)/installed-test $(VENV)/installed-torch  ## every test, PyTorch's too, with many more random examples: slow
 	@$(PYTEST) --hypothesis-profile=exhaustive
+
+mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
+	@$(BIN)/python test/mutants/mutation_run.py
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
