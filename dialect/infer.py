@@ -271,7 +271,8 @@ def refine(value: Value, type_: ir.Type) -> Value:
     if shape is None and sizes is not None and all(d is not None for d in sizes):
         shape = tuple(d for d in sizes if d is not None)
     elif shape is not None and sizes is not None and len(shape) == len(sizes):
-        shape = tuple(known if isinstance(known, int) else size if size is not None else known for known, size in zip(shape, sizes, strict=True))
+        pairs = zip(shape, sizes, strict=True)
+        shape = tuple(known if isinstance(known, int) or size is None else size for known, size in pairs)
     return Tensor(value.dtype or dtype, shape)
 
 
