@@ -17,7 +17,8 @@ _X = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, np.inf, -np.inf, np
 
 def _without_fma() -> str:
     triple, _, features = llvm.host().split(":", 2)
-    return f"{triple}:x86-64:{','.join('-' + name[1:] for name in features.split(','))}"
+    wide = ("avx", "fma", "f16c", "xop", "gfni", "vaes", "vpclmulqdq")  # the baseline of x86-64 stays: without it LLVM ends the process
+    return f"{triple}:x86-64:{','.join('-' + name[1:] for name in features.split(',') if name[1:].startswith(wide))}"
 
 
 @pytest.mark.skipif(not llvm.host().startswith("x86_64"), reason="other targets have a fused multiply-add")
