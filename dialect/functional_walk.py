@@ -155,9 +155,11 @@ class Walker:
         whole = self._env[op.operands[0]] if len(op.operands) else None
         if name in _ITEMS and not self._lists_change:
             self.bind(op.results[0], Items(tuple(self._env[v] for v in op.operands), name, value_type(op.results[0].type)))
-        elif name in _UNPACK and self._known_parts(whole):
-            for i, result in enumerate(op.results):
-                self.bind(result, self._part(whole, op, i))
+        elif name in _UNPACK and isinstance(whole, Items) and len(whole.entries) == len(op.results):  # of another length it raises
+            for result, entry in zip(op.results, whole.entries, strict=True):
+                self.bind(result, entry)
+        elif name in _UNPACK and isinstance(whole, Ref) and len(whole.chain) > 0:
+            self._parts(op, whole)
         elif name in _INDEX and isinstance(whole, Items) and (at := self._index(op, len(whole.entries))) is not None:
             self.bind(op.results[0], whole.entries[at])
         elif name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self._writers:
@@ -197,14 +199,15 @@ class Walker:
         self.bind(op.results[0], entry)
         self.read(entry)  # now, so that what is wrong with it is found where the user wrote it
 
-    def _known_parts(self, whole: Entry | None) -> bool:
-        return isinstance(whole, Items) or (isinstance(whole, Ref) and len(whole.chain) > 0)
-
-    def _part(self, whole: Entry | None, op: ir.Operation, i: int) -> Entry:
-        if isinstance(whole, Items):
-            return whole.entries[i]
-        assert isinstance(whole, Ref)
-        return Ref(whole.storage, (*whole.chain, Step(op, op.name, (), value_type(op.results[i].type), i)))
+    def _parts(self, op: ir.Operation, whole: Ref) -> None:
+        """The tensors of a list that a view gives. Unpacked now, so that a list of another length raises where the user wrote it."""
+        types = [value_type(r.type) for r in op.results]
+        made = ir.Operation.create(op.name, types, [self.read(whole)], attributes_of(op), loc=op.location, ip=self.ip)
+        views = self.memory.views.setdefault(whole.storage, {})
+        for i, (result, value) in enumerate(zip(op.results, made.results, strict=True)):
+            part = Ref(whole.storage, (*whole.chain, Step(op, op.name, (), value.type, i)))
+            views[part.chain] = value
+            self.bind(result, part)
 
     def _index(self, op: ir.Operation, length: int) -> int | None:
         new = self.value(op.operands[1])

@@ -214,6 +214,13 @@ def functions(op: ir.Operation) -> Iterator[ir.Operation]:
     yield from (f for f in found if f.name == "func.func" and len(f.regions[0].blocks))
 
 
+def refuse_several_blocks(func: ir.Operation) -> None:
+    """Raise PassFailure, at the op that ends the first block, when a function has more than one."""
+    first, *others = func.regions[0].blocks
+    if others:
+        raise PassFailure(list(first.operations)[-1].operation, "goes to another block: write torch.prim.If or torch.prim.Loop instead")
+
+
 def _bool(text: str) -> bool:
     if text not in ("true", "false", "1", "0"):
         raise ValueError(text)

@@ -39,6 +39,7 @@ from tierup.dialect.functional_memory import Entry, Ref, Storage, holds_tensors,
 from tierup.dialect.functional_views import attributes_of, identity
 from tierup.dialect.functional_walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes import refuse_several_blocks
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 
@@ -87,6 +88,7 @@ class _Function:
     def rewrite(self) -> None:
         """Make the function again, on values, and put it in the place of the old one."""
         func, w = self.func, self.walker
+        refuse_several_blocks(func)
         old = func.regions[0].blocks[0]
         new = ir.Operation.create("func.func", attributes=attributes_of(func), regions=1, loc=func.location, ip=ir.InsertionPoint(func))
         inputs = [value_type(a.type) for a in old.arguments]

@@ -147,7 +147,7 @@ class FunctionEmitter:
         text = self.text(node.expression)
         if node.constant and self.memory.escapes(node.results[0]):
             text += ".copy()"  # the caller may write what it gets
-        if any(self.reads[r] for r in node.results):
+        if any(self.reads[r] for r in node.results) or len(node.results) > 1:  # unpacking counts the items, read or not
             text = f"{', '.join(self.variable(r) for r in node.results)} = {text}"
         self.source.add(depth, text, self._origin(node))
 

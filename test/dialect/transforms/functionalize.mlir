@@ -203,3 +203,26 @@ func.func @turns(%x: !torch.vtensor, %n: !torch.int) -> !torch.tensor {
   } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor)
   return %0#0 : !torch.tensor
 }
+
+// -----
+func.func @blocks(%x: !torch.tensor) -> !torch.tensor {
+  // expected-error@below {{'cf.br' op goes to another block: write torch.prim.If or torch.prim.Loop instead}}
+  cf.br ^bb1
+^bb1:
+  return %x : !torch.tensor
+}
+
+// -----
+// A list of another length than it is unpacked into raises: the op stays where it was, used or not.
+// CHECK-LABEL: func.func @wrong_counts(
+// CHECK: torch.prim.ListUnpack
+// CHECK: torch.prim.ListUnpack
+// CHECK: return %arg0
+func.func @wrong_counts(%x: !torch.tensor, %y: !torch.tensor) -> !torch.tensor {
+  %dim = torch.constant.int 0
+  %pair = torch.prim.ListConstruct %x, %y : (!torch.tensor, !torch.tensor) -> !torch.list<tensor>
+  %0:3 = torch.prim.ListUnpack %pair : !torch.list<tensor> -> !torch.tensor, !torch.tensor, !torch.tensor
+  %parts = torch.aten.unbind.int %x, %dim : !torch.tensor, !torch.int -> !torch.list<tensor>
+  %1:2 = torch.prim.ListUnpack %parts : !torch.list<tensor> -> !torch.tensor, !torch.tensor
+  return %x : !torch.tensor
+}

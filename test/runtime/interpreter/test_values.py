@@ -179,6 +179,13 @@ def test_unpacking_a_list_of_the_wrong_length_raises() -> None:
         f([1, 2, 3])
 
 
+def test_unpacking_counts_the_items_that_nobody_reads() -> None:
+    f = main("(%l: !li) -> !i", "%a, %b = torch.prim.ListUnpack %l : !li -> !i, !i\n return %c1 : !i")
+    assert f([1, 2]) == 1
+    with pytest.raises(ValueError, match="too many values"):
+        f([1, 2, 3])
+
+
 def test_list_of_one_is_unpacked() -> None:
     f = main("(%l: !li) -> !i", "%a = torch.prim.ListUnpack %l : !li -> !i\n return %a : !i")
     assert f([5]) == 5
