@@ -209,8 +209,10 @@ def _contains(func: ir.Operation, names: frozenset[str]) -> bool:
 
 
 def _may_be_written(value: ir.Value) -> bool:
-    """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table."""
-    return any(optable.lookup(use.owner.operation.name) is None for use in value.uses)
+    """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table. From where a
+    bailout hands it to nobody comes back."""
+    users = (use.owner.operation.name for use in value.uses)
+    return any(optable.lookup(name) is None and name not in _BAILOUT for name in users)
 
 
 def join(a: Value, b: Value) -> Value:

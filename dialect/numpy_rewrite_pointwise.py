@@ -100,6 +100,16 @@ def as_is(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+def copied(site: Site) -> list[ir.Value]:
+    """copy: NumPy drops leading sizes of 1 from a source of more dimensions, torch refuses it."""
+    target, source = (site.known(v) for v in site.operands[:2])
+    if not (isinstance(target, Tensor) and isinstance(source, Tensor)) or target.shape is None or source.shape is None:
+        raise Keep("a copy of unknown rank")
+    if len(source.shape) > len(target.shape):
+        raise Keep("a copy of a tensor of more dimensions")
+    return site.again()
+
+
 def division(ufunc: np.ufunc) -> Rewrite:
     """floor_divide, remainder, fmod: an integer by zero is 0 in NumPy, an error in torch."""
 
@@ -264,6 +274,7 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_pointwise.round_": rounded,
     "numpy_pointwise.nan_to_num": finite,
     **{f"numpy_casts.{name}": as_is for name in (
-        "to_dtype", "to_dtype_layout", "to_device", "to_prim_device", "to_other", "type_as", "to_copy", "convert_element_type", "copy",
+        "to_dtype", "to_dtype_layout", "to_device", "to_prim_device", "to_other", "type_as", "to_copy", "convert_element_type",
     )},
+    "numpy_casts.copy": copied,
 }  # fmt: skip

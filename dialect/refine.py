@@ -193,12 +193,13 @@ def _type_loop(op: ir.Operation, inference: Inference) -> None:
     for argument, result in zip(list(body.arguments)[1:], op.results, strict=True):
         if argument not in inference.values:
             continue
-        type_ = refined_type(op, result.type, _both(inference[argument], inference[result]))
+        type_ = refined_type(op, result.type, both(inference[argument], inference[result]))
         for value in (argument, result):
             _pin(op, value, type_, inference)
 
 
-def _both(a: Value, b: Value) -> Value:
+def both(a: Value, b: Value) -> Value:
+    """What holds of a value that is one of two."""
     if a == b or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         return a if type(a) is type(b) else Tensor()
     shape = None
@@ -256,7 +257,13 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
 def _match(op: ir.Operation, start: int, types: Sequence[ir.Type]) -> None:
     for i, type_ in enumerate(types, start):
         if op.operands[i].type != type_:
-            op.operands[i] = cast(op.operands[i], type_, ir.InsertionPoint(op))
+            op.operands[i] = cast(op.operands[i], type_, ir.InsertionPoint(place_of_casts(op)))
+
+
+def place_of_casts(op: ir.Operation) -> ir.Operation:
+    """The op before which casts of an op's operands stand: a run is counted right before the return."""
+    ops = list(op.block.operations)[-2:] if op.name == "func.return" else []
+    return ops[0].operation if len(ops) == 2 and ops[0].operation.name == "tierup.count_run" else op
 
 
 def callees(func: ir.Operation) -> dict[str, ir.Operation]:

@@ -17,7 +17,7 @@ def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
     text = str(type_)
     if isinstance(value, Tensor) and torch_types.is_value_tensor(type_):
         return _tensor_type(op, type_, value)
-    if text == "!torch.number" and isinstance(value, (Int, Float, Bool)):
+    if text == "!torch.number" and isinstance(value, (Int, Float)):  # a truth value has no type that is a number's
         return ir.Type.parse(_SCALAR_TYPES[type(value)], type_.context)
     if text.startswith("!torch.optional<"):
         if isinstance(value, NoneValue):

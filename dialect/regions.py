@@ -9,7 +9,7 @@ from tierup.dialect import symbols, torch_types
 from tierup.dialect.contracts import follows, walk
 from tierup.dialect.infer import Inference, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import is_called, match_edges, set_signature
+from tierup.dialect.refine import both, is_called, match_edges, set_signature
 from tierup.dialect.values import Tensor
 
 _TENSOR = re.compile(r"\b(v?tensor)<[^<>]*>")
@@ -113,6 +113,21 @@ def _forget_once(func: ir.Operation, inference: Inference) -> bool:
             if torch_types.is_value_tensor(value.type) and isinstance(known, Tensor) and not follows(value.type, known):
                 value.set_type(torch_types.tensor_type(known, context=value.context))
                 changed = True
+        if op.name == "torch.prim.Loop":
+            changed |= _match_carried(op, inference)
+    return changed
+
+
+def _match_carried(loop: ir.Operation, inference: Inference) -> bool:
+    """What a loop carries has one type inside and behind it, though of a known last round more may be proven. Whether one changed."""
+    changed = False
+    for argument, result in zip(list(loop.regions[0].blocks[0].arguments)[1:], loop.results, strict=True):
+        if argument.type != result.type:
+            known = both(inference[argument], inference[result])
+            assert isinstance(known, Tensor), "only tensors' types were changed"
+            for value in (argument, result):
+                value.set_type(torch_types.tensor_type(known, context=value.context))
+            changed = True
     return changed
 
 

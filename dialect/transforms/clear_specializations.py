@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from tierup.dialect import regions
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import cast, match_edges
+from tierup.dialect.refine import cast, match_edges, place_of_casts
 from tierup.dialect.registry import Pass, functions, register
 
 
@@ -51,7 +51,7 @@ def clear_types(module: ir.Module, *, everywhere: bool = False) -> None:
         regions.forget_types(block, {}, everywhere=everywhere)
         returned = list(block.operations)[-1].operation
         for i, value in enumerate(list(returned.operands)):
-            returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
+            returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(place_of_casts(returned)))
     names = function_names(module)
     for func in found:  # a call's operand may be a group's result
         match_edges([op for op in walk(func) if op.name == "func.call"], names)

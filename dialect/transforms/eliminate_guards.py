@@ -45,6 +45,7 @@ from tierup.dialect.resume_points import definer, root
 from tierup.dialect.values import Tensor
 
 _STANDS_FIRST = ("torch.bind_symbolic_shape", "torch.constant.", "torch.symbolic_int")
+_CAST = "torch.tensor_static_info_cast"
 
 
 @register
@@ -89,7 +90,9 @@ def _move_up(block: ir.Block) -> None:
         if op.name == "tierup.guard":
             value = op.operands[0]
             waiting.setdefault(value if value in here else None, []).append(op)
-    first = next((i for i, op in enumerate(rest) if not op.name.startswith(_STANDS_FIRST)), len(rest))
+    # a guard that is implied leaves a cast in its place, which the next guard does not move past
+    leading = (op.name.startswith(_STANDS_FIRST) or (op.name == _CAST and op.operands[0] not in here) for op in rest)
+    first = next((i for i, stays in enumerate(leading) if not stays), len(rest))
     order: list[ir.Operation] = []
     for i, op in enumerate(rest):
         if i == first:

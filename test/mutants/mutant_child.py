@@ -62,7 +62,7 @@ def _run(line: str) -> bool:
     data = ""
     code = 0
     for part in line.split(" | "):
-        words = shlex.split(part)
+        words = shlex.split(part.replace("2> /dev/null", "").replace("2>/dev/null", ""))
         inverted = words[0] == "not"
         words = words[inverted:]
         merged = "2>&1" in words

@@ -95,3 +95,16 @@ func.func @profiled_literal(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[2],f
   "tierup.count_run"() : () -> ()
   return %2 : !torch.vtensor<[2],f32>
 }
+
+// -----
+// A literal that is returned is cast before the run is counted: nothing stands between that and the return.
+// CHECK-LABEL: func.func @returned_literal
+// CHECK: torch.tensor_static_info_cast
+// CHECK-NEXT: "tierup.count_run"
+// CHECK-NEXT: return
+func.func @returned_literal(%x: !torch.vtensor) -> !torch.vtensor<[2],si64> {
+  %0 = torch.vtensor.literal(dense<0> : tensor<2xsi64>) : !torch.vtensor<[2],si64>
+  %1 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
+  "tierup.count_run"() : () -> ()
+  return %0 : !torch.vtensor<[2],si64>
+}

@@ -222,3 +222,22 @@ func.func @nothing(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor {
   %0 = torch.aten.exp %x : !torch.vtensor<[4],f32> -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// An implied guard leaves a cast in its place, and a second run does not move the next guard past it.
+// CHECK-LABEL: func.func @implied_in_a_loop
+// CHECK: torch.prim.Loop
+// CHECK: torch.tensor_static_info_cast %{{.*}} : !torch.vtensor to !torch.vtensor<[3],f64>
+// CHECK-NEXT: "tierup.guard"(%arg1)
+func.func @implied_in_a_loop(%x: !torch.vtensor<[3],f64>, %y: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %0 = torch.tensor_static_info_cast %x : !torch.vtensor<[3],f64> to !torch.vtensor
+  %1 = torch.prim.Loop %n, %true, init(%0) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %2 = "tierup.guard"(%a) {expected = #tierup.profiled<f64[3]>} : (!torch.vtensor) -> !torch.vtensor<[3],f64>
+    %3 = "tierup.guard"(%y) {expected = #tierup.profiled<f64[3]>} : (!torch.vtensor) -> !torch.vtensor<[3],f64>
+    %4 = torch.aten.mul.Tensor %2, %3 : !torch.vtensor<[3],f64>, !torch.vtensor<[3],f64> -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%4 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

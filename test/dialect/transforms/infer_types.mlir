@@ -125,3 +125,12 @@ func.func @ties(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !to
   %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// A truth value among numbers keeps the type of a number: no other is allowed.
+// CHECK-LABEL: func.func @item_of_booleans
+// CHECK: torch.aten.item %arg0 : !torch.vtensor<[],i1> -> !torch.number
+func.func @item_of_booleans(%x: !torch.vtensor<[],i1>) -> !torch.number {
+  %0 = torch.aten.item %x : !torch.vtensor<[],i1> -> !torch.number
+  return %0 : !torch.number
+}

@@ -120,3 +120,20 @@ func.func @indices_go_on(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtens
 func.func @no_guard(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
   return %x : !torch.vtensor<[4],f32>
 }
+
+// -----
+// A list that a bailout captures is still the list that it was, though some other list grows.
+// CHECK-LABEL: func.func @captured_list
+// CHECK: %[[D:.*]] = torch.prim.ListConstruct %int0
+// CHECK: "tierup.bailout"(%arg0, %[[D]])
+// CHECK: torch.aten.amax {{.*}} -> !torch.vtensor<[3],f32>
+func.func @captured_list(%x: !torch.vtensor) -> !torch.vtensor<[3],f32> {
+  %zero = torch.constant.int 0
+  %false = torch.constant.bool false
+  %l = torch.prim.ListConstruct %x : (!torch.vtensor) -> !torch.list<vtensor>
+  %m = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+  %d = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2,3]>} : (!torch.vtensor) -> !torch.vtensor<[2,3],f32>
+  %1 = torch.aten.amax %0, %d, %false : !torch.vtensor<[2,3],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor<[3],f32>
+  return %1 : !torch.vtensor<[3],f32>
+}
