@@ -95,6 +95,7 @@ class _Walker:
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
         self.lists_change = False
+        self.entered: list[ir.Operation] = []  # the functions that are being walked, callers before callees
 
     def set(self, value: ir.Value, known: Value) -> None:
         """Note what is known of `value`. Of a list that may be written later that is only what its type says."""
@@ -106,7 +107,9 @@ class _Walker:
         block = func.regions[0].blocks[0]
         for argument, value in zip(block.arguments, arguments, strict=True):
             self.set(argument, value)
+        self.entered.append(func)
         results = self.block(block)
+        self.entered.pop()
         if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
             declared = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
             return tuple(map(torch_types.value_of, declared))
@@ -351,7 +354,9 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
 
 def _call(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     callee = walker.functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-    return _declared(walker, op, operands) if callee is None else walker.function(callee, operands)
+    if callee is None or not len(callee.regions[0].blocks) or callee in walker.entered:  # nobody's, a declaration, or recursive
+        return _declared(walker, op, operands)
+    return walker.function(callee, operands)
 
 
 def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:

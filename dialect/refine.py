@@ -19,6 +19,7 @@ from tierup.dialect.infer import Inference, infer_function, refine
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes import functions as functions_of
+from tierup.dialect.passes import refuse_several_blocks
 from tierup.dialect.refined_types import cast, constant, refined_type
 from tierup.dialect.values import Bool, Tensor, Value
 
@@ -293,6 +294,7 @@ def _signature(func: ir.Operation) -> ir.FunctionType:
 
 def set_signature(func: ir.Operation, block: ir.Block) -> None:
     """Make the function's type that of its arguments and of what it returns."""
+    refuse_several_blocks(func)
     returned = list(block.operations)[-1].operation
     types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands], context=func.context)
     func.attributes["function_type"] = ir.TypeAttr.get(types)

@@ -134,3 +134,36 @@ func.func @item_of_booleans(%x: !torch.vtensor<[],i1>) -> !torch.number {
   %0 = torch.aten.item %x : !torch.vtensor<[],i1> -> !torch.number
   return %0 : !torch.number
 }
+
+// -----
+// Of a function without a body, and of one that calls itself, what the types say is all there is.
+func.func private @elsewhere(%x: !torch.vtensor) -> !torch.vtensor<[?],f32>
+// CHECK-LABEL: func.func @declared
+// CHECK: call @elsewhere
+// CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<*,f32>
+func.func @declared(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = func.call @elsewhere(%x) : (!torch.vtensor) -> !torch.vtensor<[?],f32>
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[?],f32> -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+// CHECK-LABEL: func.func @recursive
+// CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<[4],f32>
+// CHECK: call @mutual{{.*}} -> !torch.vtensor{{$}}
+func.func @recursive(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor
+  %1 = func.call @mutual(%0) : (!torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+func.func @mutual(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.tensor_static_info_cast %x : !torch.vtensor to !torch.vtensor<[4],f32>
+  %1 = func.call @recursive(%0) : (!torch.vtensor<[4],f32>) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+func.func @blocks(%x: !torch.vtensor) -> !torch.vtensor {
+  // expected-error@below {{'cf.br' op goes to another block: write torch.prim.If or torch.prim.Loop instead}}
+  cf.br ^bb1
+^bb1:
+  return %x : !torch.vtensor
+}
