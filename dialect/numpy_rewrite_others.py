@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
+from tierup.dialect.dims import at_least
 from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrite_pointwise import Rewrite, as_is
@@ -162,9 +163,28 @@ def arange(numbers: int) -> Rewrite:
             raise Keep("a range of integers with floats for bounds")
         operands = list(site.operands)
         operands[numbers] = site.integer(site.dtype.code)
+        _end_in_reach(site, operands, numbers)
         return site.again(operands)
 
     return rewrite
+
+
+def _end_in_reach(site: Site, operands: list[ir.Value], numbers: int) -> None:
+    """A range whose end only the run knows may be the wrong way round: empty in NumPy, an error in torch. Its end is then its start."""
+    at = min(numbers - 1, 1)
+    start, end = site.values[0] if numbers > 1 else Int(0), site.values[at]
+    step = site.values[2] if numbers == 3 else Int(1)
+    known = all(isinstance(v, (Int, Float)) and isinstance(v.value, (int, float)) for v in (start, end, step))
+    counts = start in (Int(0), Float(0.0)) and isinstance(end, Int) and end.value is not None and at_least(end.value, 0)
+    if known or (counts and step in (Int(1), Float(1.0))):
+        return  # torch refuses it now, or never
+    if not (isinstance(start, Int) and isinstance(end, Int) and isinstance(step, Int) and isinstance(step.value, int) and step.value):
+        raise Keep("a range that may be the wrong way round")
+    integer = ir.Type.parse("!torch.int", site.op.context)
+    if operands[at].type != integer or (numbers > 1 and operands[0].type != integer):
+        raise Keep("a range of numbers of unknown kind")
+    first = operands[0] if numbers > 1 else site.integer(0)
+    (operands[at],) = site.build(f"prim.{'max' if step.value > 0 else 'min'}.int", [operands[at], first], [integer])
 
 
 # --- views, movement, indexing ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ becomes
 
 Marks from what the function returns, from effects on the outside and from what may raise, to a fixpoint: an op is live when a live op
 uses one of its results, or when it writes memory that a live value may be or hold. A branch or loop is live with anything in it. A
-guard that nobody uses goes unless its facts name symbols, which others share.
+guard stays, used or not: a constant may stand for what followed from it, and an op be gone that raises where the guard fails.
 
 An error is a result: what may raise stays (see dialect/raising.py), so give the arguments types first where there are any. The ancestor
 drops all but explicit raises; `drop-errors` does so too. A dead loop goes even where it might not end. Calls stay but with `drop-errors`,

@@ -35,7 +35,7 @@ class Promise:
     guard. `rounds`: floats may differ as by another order of sums. `again`: a second run may change the program once more. `alike`: which
     results share memory may change. `flattens`: elements of tuples become results. `resumes`: whichever bet is lost, the program goes on to the same end."""
 
-    stages: tuple[str, ...] = ("graph", "values")
+    stages: tuple[str, ...] = ("graph", "values", "guarded")
     leaves: str | None = None
     refuses: bool = False
     narrows: bool = False
@@ -49,7 +49,7 @@ class Promise:
 
 PROMISES: dict[str, Promise] = {
     "tierup-functionalize": Promise(("graph",), refuses=True, alike=False),
-    "tierup-insert-profiling": Promise(leaves="profiled"),
+    "tierup-insert-profiling": Promise(("graph", "values"), leaves="profiled"),
     "tierup-clear-profiling": Promise(("graph", "values", "profiled", "uses")),
     "tierup-clear-undefinedness": Promise(("values", "profiled", "uses")),
     "tierup-remove-profiling": Promise(("profiled", "uses", "graph"), leaves="graph"),
@@ -74,6 +74,7 @@ PROMISES: dict[str, Promise] = {
     "tierup-lower-all-tuples": Promise(("graph",), flattens=True),
     "tierup-inline-differentiable": Promise(("differentiable",)),
     "tierup-update-requires-grad": Promise(("gradients", "differentiable", "profiled")),
+    "tierup-verify-graph": Promise(("graph", "values")),
     "tierup-verify-profiled": Promise(("profiled", "uses")),
     "tierup-verify-guarded": Promise(("guarded", "bailouts", "outlined"), refuses=True),
     "tierup-verify-specialized": Promise(("typed",), refuses=True),

@@ -273,9 +273,10 @@ func.func @loop_carried_write(%n: !torch.int, %x: !torch.tensor<[4],f32>) -> !to
 }
 
 // -----
-// Unused guards go, but not with symbols that other facts share; unused groups go; what a group yields stays.
+// Guards stay: the program may rely on one that has no uses left. Unused groups go; what a group yields stays.
 // CHECK-LABEL: func.func @speculation
 func.func @speculation(%x: !torch.vtensor, %y: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  // CHECK-NEXT: tierup.guard{{.*}}f32[2]
   // CHECK-NEXT: tierup.guard{{.*}}s0
   %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2] defined>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
   %1 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0] defined>} : (!torch.vtensor) -> !torch.vtensor<[?],f32>
@@ -369,4 +370,17 @@ func.func @declared_sizes(%x: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32
   %e = torch.aten.exp %x : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
   torch.bind_symbolic_shape %e, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
   return %t : !torch.vtensor<[?],f32>
+}
+
+// -----
+// What a guard ensures has cleared the sum, and a size has become a number; for other values the program is left, as it is to be.
+// CHECK-LABEL: func.func @relied_on
+// CHECK-NEXT: constant.int
+// CHECK-NEXT: "tierup.guard"(%arg0)
+// CHECK-NEXT: return
+func.func @relied_on(%x: !torch.vtensor, %y: !torch.vtensor<[2],f32>) -> !torch.int {
+  %two = torch.constant.int 2
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2]>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
+  %1 = torch.aten.add.Tensor %0, %y, %two : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>, !torch.int -> !torch.vtensor<[2],f32>
+  return %two : !torch.int
 }

@@ -84,3 +84,21 @@ func.func @copy(%x: !torch.vtensor<*,f32>, %y: !torch.vtensor<*,f32>, %a: !torch
   %2 = torch.aten.copy %b, %a, %false {tierup.promotion = "numpy"} : !torch.vtensor<[1,3],f32>, !torch.vtensor<[3],f32>, !torch.bool -> !torch.vtensor<[1,3],f32>
   return %0, %1, %2 : !torch.vtensor<*,f32>, !torch.vtensor<[3],f32>, !torch.vtensor<[1,3],f32>
 }
+
+// -----
+// A range the wrong way round is empty in NumPy, and an error in torch: an end that only the run knows does not pass the start.
+// CHECK-LABEL: func.func @ranges
+// CHECK: %[[E:.*]] = torch.prim.max.int %arg0, %{{.*}}
+// CHECK: torch.aten.arange %[[E]]
+// CHECK-NOT: numpy
+// CHECK: %[[S:.*]] = torch.prim.min.int %arg1, %arg0
+// CHECK: torch.aten.arange.start_step %arg0, %[[S]]
+// CHECK: torch.aten.arange.start_step {{.*}}numpy
+func.func @ranges(%n: !torch.int, %m: !torch.int) -> (!torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>) {
+  %none = torch.constant.none
+  %down = torch.constant.int -2
+  %0 = torch.aten.arange %n, %none, %none, %none, %none {tierup.promotion = "numpy"} : !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  %1 = torch.aten.arange.start_step %n, %m, %down, %none, %none, %none, %none {tierup.promotion = "numpy"} : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  %2 = torch.aten.arange.start_step %n, %m, %n, %none, %none, %none, %none {tierup.promotion = "numpy"} : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  return %0, %1, %2 : !torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>
+}
