@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from pathlib import Path
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
 _FILE_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 _PLAIN_LOCATION = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
+
+_CALLERS_OF_PASSES = tuple(str(Path(__file__).with_name(name)) for name in ("pipeline.py", "passes.py", "custom.py"))
 
 _local = threading.local()
 
@@ -68,6 +72,19 @@ def at(op: ir.Operation, severity: str, message: str, *notes: tuple[ir.Operation
     """A diagnostic at an op, in MLIR's own wording: `'torch.aten.mm' op <message>`. Notes are (op, message) pairs."""
     attached = tuple(Diagnostic("note", place_of(other.location), text) for other, text in notes)
     return Diagnostic(severity, place_of(op.location), f"'{op.name}' op {message}", attached)
+
+
+def of_exception(what: str, error: BaseException) -> Diagnostic:
+    """`what KeyError: 'x'` at the line of the pass that raised, with the traceback below the pass manager as a note."""
+    frames = traceback.extract_tb(error.__traceback__)
+    callers = [i for i, f in enumerate(frames) if f.filename in _CALLERS_OF_PASSES]
+    own = frames[callers[-1] + 1 :] if callers and callers[-1] + 1 < len(frames) else frames
+    # the pass's own file is the one whose `run` was called; what it called in turn is in the note
+    at_fault = next(f for f in reversed(own) if f.filename == own[0].filename)
+    place = Place(at_fault.filename, at_fault.lineno or 0, (at_fault.colno or 0) + 1)
+    shown = "".join(["traceback (most recent call last):\n", *traceback.format_list(own)]).rstrip()
+    said = "".join(traceback.format_exception_only(error)).strip()
+    return Diagnostic("error", place, f"{what} {said}", (Diagnostic("note", Place(), shown),))
 
 
 def emit(diagnostic: Diagnostic) -> None:

@@ -237,6 +237,10 @@ def _timed(shown: str, name: str, work, op: ir.Operation, hooks: Iterable[Hook])
         failure = e if isinstance(e, PassFailure) else _failure_of(e)
         failure.pass_name = failure.pass_name or name
         raise failure from (None if failure is e else e)
+    except Exception:
+        for hook in hooks:
+            hook.failed(shown, op, time.perf_counter() - start)
+        raise
     for hook in hooks:
         hook.after(shown, op, time.perf_counter() - start)
 

@@ -15,7 +15,7 @@ from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
 from tierup.tools import opt_help
 from tierup.tools.opt_chunks import Chunk, split
 from tierup.tools.opt_expect import check_expected
-from tierup.tools.opt_hooks import PrintIR, Timing
+from tierup.tools.opt_hooks import PrintIR, Running, Timing
 from tierup.tools.opt_options import Settings, UsageError, parse_arguments
 
 PROGRAM = "tierup-opt"
@@ -102,7 +102,8 @@ def _run(chunk: Chunk, settings: Settings, steps: Pipeline, timing: Timing | Non
     """Parse, verify, run, print one chunk, each in a context of its own."""
     context = new_context()
     outcome = Outcome()
-    hooks = [h for h in (PrintIR.of(settings), timing) if h is not None]
+    running = Running()
+    hooks = [h for h in (PrintIR.of(settings), timing, running) if h is not None]
     with diagnostics.collect(context) as found:
         try:
             module = chunk.parse(context)
@@ -118,6 +119,10 @@ def _run(chunk: Chunk, settings: Settings, steps: Pipeline, timing: Timing | Non
         except ir.MLIRError as e:
             if not found:
                 found.append(Diagnostic("error", Place(), str(e)))
+        except Exception as e:  # a pass that raised anything else is at fault, and whoever wrote it wants to know where
+            if not running.name:
+                raise
+            found.append(diagnostics.of_exception(f"pass '{running.name}' raised", e))
     outcome.found = list(found)
     return outcome
 

@@ -20,6 +20,10 @@ USAGE  tierup-opt [options] [passes] [FILE]        FILE is - (stdin) when it is 
   tierup-opt model.mlir --pass-pipeline='builtin.module(func.func(canonicalize),tierup-fuse-groups)'
   tierup-opt model.mlir --tierup-pipeline=NAME --mlir-print-ir-after-all
   tierup-opt --help --tierup-infer-types                          what one pass does, before and after
+  tierup-opt model.mlir --load-passes=mine.py --my-pass             a pass of your own (docs/custom-passes.md)
+
+Passes of your own come from --load-passes, a file or an importable module, and from installed distributions that name their modules
+under the entry point group `tierup.passes`. They are then flags like all others, also for --help and --list-passes.
 """
 
 

@@ -52,6 +52,21 @@ class PrintIR:
 
 
 @dataclass
+class Running:
+    """Which pass runs now, for the error that names it."""
+
+    name: str = ""
+
+    def before(self, name: str, op: ir.Operation) -> None:
+        self.name = pass_name(name)
+
+    def after(self, name: str, op: ir.Operation, seconds: float) -> None:
+        pass
+
+    failed = after
+
+
+@dataclass
 class Timing:
     """--mlir-timing: seconds and runs of each pass, in the order of their first run."""
 

@@ -47,7 +47,7 @@ OPTIONS = (
     OptionRow("dump-pass-pipeline", "dump_pass_pipeline", "", "print the pipeline that is about to run, to stderr"),
     OptionRow("list-passes", "", "", "list all passes, tierup's with their options"),
     OptionRow("list-pipelines", "", "", "list the named pipelines with their steps"),
-    OptionRow("load-passes", "", "FILE.py|MODULE", "import passes from there; stands before the passes on the line"),
+    OptionRow("load-passes", "", "FILE.py|MODULE", "import passes from there, wherever it stands on the line"),
     OptionRow("o", "output", "FILE", "write the result there (default: -, stdout)"),
     OptionRow("help", "", "", "this text; --help --PASS explains one pass"),
 )
@@ -92,6 +92,7 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
     rows = {row.flag: row for row in OPTIONS}
     settings = Settings()
     inputs: list[str] = []
+    asked: list[tuple[str, str, bool]] = []  # name, options, whether it is a pipeline; looked up when all passes are loaded
     rest = list(arguments)
     only_inputs = False
     while rest:
@@ -104,9 +105,10 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
             name, equals, value = word.lstrip("-").partition("=")
             name = "help" if name == "h" else name
             if name in rows:
-                _set(settings, rows[name], value if equals else None, rest)
+                _set(settings, asked, rows[name], value if equals else None, rest)
             else:
-                settings.passes.append(_pass(name, value))
+                asked.append((name, value, False))
+    settings.passes = [PassFlag(name, pipeline=True) if pipeline else _pass(name, value) for name, value, pipeline in asked]
     if len(inputs) > 1:
         raise UsageError(f"one input is read, got {', '.join(inputs)}")
     if inputs:
@@ -116,7 +118,7 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
     return settings
 
 
-def _set(settings: Settings, row: OptionRow, value: str | None, rest: list[str]) -> None:
+def _set(settings: Settings, asked: list[tuple[str, str, bool]], row: OptionRow, value: str | None, rest: list[str]) -> None:
     if row.flag in _ACTIONS:
         settings.action = row.flag
         return
@@ -130,7 +132,7 @@ def _set(settings: Settings, row: OptionRow, value: str | None, rest: list[str])
     if row.flag == "load-passes":
         _load_passes(value)
     elif row.flag == "tierup-pipeline":
-        settings.passes.append(PassFlag(value, pipeline=True))
+        asked.append((value, "", True))
     elif row.value == "PASS,...":
         setattr(settings, row.field, (*getattr(settings, row.field), *value.split(",")))
     else:

@@ -9,9 +9,9 @@ becomes what the registered passes make of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tierup.dialect import custom
+from tierup.dialect import custom, diagnostics
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -30,4 +30,5 @@ class CustomPasses(Pass):
         try:
             custom.run(self.when, module)
         except custom.CustomPassError as e:
-            raise PassFailure(module.operation, str(e)) from e
+            notes = diagnostics.of_exception("", e.__cause__).notes if e.__cause__ is not None else ()
+            raise PassFailure.of([replace(diagnostics.at(module.operation, "error", str(e)), notes=notes)]) from e
