@@ -8,10 +8,10 @@ from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import follows
 from tierup.dialect.infer import LIST_WRITERS, PROMOTION, Inference
 from tierup.dialect.mlir import ir
+from tierup.dialect.numpy_rewrites import REWRITES
 from tierup.dialect.numpy_site import Keep, Site, same_shape
 from tierup.dialect.optable.core import Kind, Op, Promotion, Tie
 from tierup.dialect.raising import takes_every_array
-from tierup.dialect.transforms.explicit_promotion import REWRITES
 from tierup.dialect.values import Bool, Tensor, Value
 
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})

@@ -55,7 +55,8 @@ class ConstantPooling(Pass):
 
 def pool_constants(func: ir.Operation, aliases: AliasAnalysis) -> None:
     """Pool the constants of one function. `aliases` is that function's, and stays valid."""
-    for block in _scopes(func.regions[0].blocks[0]):
+    body = func.regions[0].blocks[0]
+    for block in (body, *_bodies(body)):
         _pool(block, aliases)
 
 
@@ -96,13 +97,11 @@ def _constants(block: ir.Block) -> Iterator[ir.Operation]:
                     yield from _constants(inner)
 
 
-def _scopes(block: ir.Block) -> Iterator[ir.Block]:
-    """The block, and the bodies inside it that see only their arguments."""
-    yield block
-    for view in list(block.operations):
+def _bodies(block: ir.Block) -> Iterator[ir.Block]:
+    """The bodies inside a block that see only their arguments."""
+    for view in block.operations:
         for region in view.operation.regions:
             for inner in region.blocks:
-                bodies = _scopes(inner)
-                if view.operation.name not in BODIES:
-                    next(bodies)
-                yield from bodies
+                if view.operation.name in BODIES:
+                    yield inner
+                yield from _bodies(inner)

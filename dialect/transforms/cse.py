@@ -69,11 +69,9 @@ def _block(block: ir.Block, table: Table, aliases: AliasAnalysis) -> bool:
     changed = False
     for view in list(block.operations):
         op = view.operation
-        if len(op.regions):
-            isolated = op.name in BODIES  # sees its arguments only
-            for inner in (b for region in op.regions for b in region.blocks):
-                changed |= _block(inner, ChainMap() if isolated else table.new_child(), aliases)
-            continue
+        isolated = op.name in BODIES  # sees its arguments only
+        for inner in (b for region in op.regions for b in region.blocks):
+            changed |= _block(inner, ChainMap() if isolated else table.new_child(), aliases)
         if not _is_candidate(op, aliases):
             continue
         key = _key(op)

@@ -18,14 +18,11 @@ from tierup.dialect import optable, symbols
 from tierup.dialect.contracts import walk
 from tierup.dialect.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrite_others import REWRITES as OTHERS
-from tierup.dialect.numpy_rewrite_pointwise import REWRITES as POINTWISE
+from tierup.dialect.numpy_rewrites import REWRITES
 from tierup.dialect.numpy_site import Keep, Site
 from tierup.dialect.records import dataclass
 from tierup.dialect.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.registry import Pass, PassFailure, register
-
-REWRITES = {**POINTWISE, **OTHERS}
 
 
 @register

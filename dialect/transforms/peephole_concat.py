@@ -57,13 +57,11 @@ def _merged(op: ir.Operation, aliases: LazyAliases, merged: list[ir.Operation]) 
     rank = _rank(items)
     if rank is None or not -rank <= dim < rank:
         return None
-    flat: list[ir.Value] = []
-    for item in items:
-        inner = _inner(item, op, dim % rank, rank, aliases)
-        flat += [item] if inner is None else inner
-        merged += [] if inner is None else [item.owner.operation]
-    if len(flat) == len(items):
+    inners = [_inner(item, op, dim % rank, rank, aliases) for item in items]
+    if all(inner is None for inner in inners):
         return None
+    merged += [item.owner.operation for item, inner in zip(items, inners, strict=True) if inner is not None]
+    flat = [value for item, inner in zip(items, inners, strict=True) for value in (inner or [item])]
     aliases.forget()
     list_ = create(op, "torch.prim.ListConstruct", flat, op.operands[0].type)
     return create(op, _CAT, [list_, op.operands[1]], op.results[0].type, like=op)

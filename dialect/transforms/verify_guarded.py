@@ -71,8 +71,6 @@ def _under(op: ir.Operation, answer: ir.Value) -> bool:
         outer = inner.parent.operation
         if outer.name == "torch.prim.If" and _implies(outer.operands[0], answer) and inner.block.region == outer.regions[0]:
             return True
-        if outer.name == "func.func":
-            return False
         inner = outer
     return False
 

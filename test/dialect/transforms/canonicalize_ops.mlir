@@ -99,3 +99,66 @@ func.func @lists(%x: !torch.vtensor<[5],f32>, %u: !torch.vtensor, %n: !torch.int
   %4:2 = torch.prim.ListUnpack %e : !torch.list<vtensor> -> !torch.vtensor, !torch.vtensor
   return %d : !torch.list<vtensor>
 }
+
+// The constants that only went into what is gone go too: the number of a tensor, and the positions of pieces.
+// CHECK-LABEL: func.func @nothing_unused_stays
+// CHECK-NEXT: %[[ONE:.+]] = torch.constant.int 1
+// CHECK-NEXT: %[[HALF:.+]] = torch.constant.float 5.0
+// CHECK-NEXT: %[[R:.+]] = torch.aten.add.Scalar %arg0, %[[HALF]], %[[ONE]]
+// CHECK-NEXT: %[[C:.+]]:2 = "tierup.constant_chunk"(%[[R]])
+// CHECK-NEXT: return %[[C]]#0, %[[C]]#1
+func.func @nothing_unused_stays(%x: !torch.vtensor<[4],f32>) -> (!torch.vtensor, !torch.vtensor) {
+  %one = torch.constant.int 1
+  %half = torch.constant.float 0.5
+  %n = torch.prim.NumToTensor.Scalar %half : !torch.float -> !torch.vtensor<[],f64>
+  %0 = torch.aten.add.Tensor %x, %n, %one : !torch.vtensor<[4],f32>, !torch.vtensor<[],f64>, !torch.int -> !torch.vtensor<[4],f32>
+  %two = torch.constant.int 2
+  %zero = torch.constant.int 0
+  %first = torch.constant.int 0
+  %second = torch.constant.int 1
+  %l = torch.aten.chunk %0, %two, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %1 = torch.aten.__getitem__.t %l, %first : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %2 = torch.aten.__getitem__.t %l, %second : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %1, %2 : !torch.vtensor, !torch.vtensor
+}
+
+// CHECK-LABEL: func.func @no_number
+// CHECK: torch.aten.mul.Tensor %arg0, %arg0
+func.func @no_number(%i: !torch.vtensor<[4],si64>) -> !torch.vtensor<[4],si64> {
+  %0 = torch.aten.mul.Tensor %i, %i : !torch.vtensor<[4],si64>, !torch.vtensor<[4],si64> -> !torch.vtensor<[4],si64>
+  return %0 : !torch.vtensor<[4],si64>
+}
+
+// One piece; as many pieces as asked for, if there is nothing to cut.
+// CHECK-LABEL: func.func @edges
+// CHECK: "tierup.constant_chunk"(%arg0) {chunks = 1
+// CHECK: "tierup.constant_chunk"(%arg1) {chunks = 2
+func.func @edges(%x: !torch.vtensor<[4],f32>, %e: !torch.vtensor<[0],f32>) -> (!torch.vtensor, !torch.vtensor) {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %two = torch.constant.int 2
+  %l = torch.aten.chunk %x, %one, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %0 = torch.aten.__getitem__.t %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %m = torch.aten.chunk %e, %two, %zero : !torch.vtensor<[0],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %1 = torch.aten.__getitem__.t %m, %one : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %0, %1 : !torch.vtensor, !torch.vtensor
+}
+
+// A piece that does not exist; one that only the run names; three pieces where four were asked for; no pieces, which raises.
+// CHECK-LABEL: func.func @pieces
+// CHECK-COUNT-4: torch.aten.chunk
+// CHECK-NOT: constant_chunk
+func.func @pieces(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[5],f32>, %i: !torch.int) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %four = torch.constant.int 4
+  %a = torch.aten.chunk %x, %two, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %0 = torch.aten.__getitem__.t %a, %two : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %b = torch.aten.chunk %x, %two, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %1 = torch.aten.__getitem__.t %b, %i : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %c = torch.aten.chunk %y, %four, %zero : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %2 = torch.aten.__getitem__.t %c, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %d = torch.aten.chunk %x, %zero, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %3 = torch.aten.__getitem__.t %d, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %0, %1, %2, %3 : !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor
+}

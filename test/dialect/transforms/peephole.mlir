@@ -1,6 +1,7 @@
 // RUN: tierup-opt %s --tierup-peephole="disable-shape" --split-input-file | FileCheck %s --check-prefix=OFF
 // RUN: tierup-opt %s --tierup-peephole --split-input-file | FileCheck %s
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-peephole,tierup-peephole)" --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --tierup-peephole="refine-list-len" --split-input-file | FileCheck %s --check-prefix=REFINED
 
 // One part makes work for another: the size, the list of it, the number added to it.
 // CHECK-LABEL: func.func @together
@@ -36,4 +37,25 @@ func.func @without_shapes(%n: !torch.int) -> !torch.int {
   %1 = torch.aten.__getitem__.t %0, %int0 : !torch.list<int>, !torch.int -> !torch.int
   // OFF-NEXT: return %[[N]]
   return %1 : !torch.int
+}
+
+// -----
+// The length that a branch has compared is folded only where that is asked for.
+// CHECK-LABEL: func.func @compared_length
+// REFINED-LABEL: func.func @compared_length
+func.func @compared_length(%l: !torch.list<int>, %m: !torch.int) -> !torch.int {
+  %two = torch.constant.int 2
+  %n = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+  %c = torch.aten.eq.int %n, %two : !torch.int, !torch.int -> !torch.bool
+  %r = torch.prim.If %c -> (!torch.int) {
+    // CHECK: torch.prim.If
+    // CHECK-NEXT: %[[N:.*]] = torch.aten.len.t
+    // CHECK: torch.prim.If.yield %[[N]]
+    // REFINED: torch.prim.If.yield %int2
+    %k = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+    torch.prim.If.yield %k : !torch.int
+  } else {
+    torch.prim.If.yield %m : !torch.int
+  }
+  return %r : !torch.int
 }

@@ -72,3 +72,19 @@ func.func @a_list_that_grows(%a: !torch.vtensor<[2],f32>) -> !torch.vtensor {
   %1 = torch.aten.cat %m, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// An inner concatenation of one tensor is that tensor.
+// CHECK-LABEL: func.func @of_one
+// CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[2],f32>, %[[B:[a-z0-9]+]]: !torch.vtensor<[1],f32>
+func.func @of_one(%a: !torch.vtensor<[2],f32>, %b: !torch.vtensor<[1],f32>) -> !torch.vtensor<[3],f32> {
+  %int0 = torch.constant.int 0
+  // CHECK: %[[L:.*]] = torch.prim.ListConstruct %[[A]], %[[B]] :
+  // CHECK-NEXT: %[[R:.*]] = torch.aten.cat %[[L]]
+  // CHECK-NEXT: return %[[R]]
+  %l = torch.prim.ListConstruct %a : (!torch.vtensor<[2],f32>) -> !torch.list<vtensor>
+  %0 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[2],f32>
+  %m = torch.prim.ListConstruct %0, %b : (!torch.vtensor<[2],f32>, !torch.vtensor<[1],f32>) -> !torch.list<vtensor>
+  %1 = torch.aten.cat %m, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[3],f32>
+  return %1 : !torch.vtensor<[3],f32>
+}

@@ -117,3 +117,64 @@ func.func @lists_that_grow(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f3
   %1 = torch.aten.cat %list, %zero : !torch.list<vtensor<[2],f32>>, !torch.int -> !torch.vtensor<[2],f32>
   return %1 : !torch.vtensor<[2],f32>
 }
+
+// -----
+// The answer decides a branch around the branch that the use stands in.
+// CHECK-LABEL: func.func @a_check_holds_in_branches_inside
+func.func @a_check_holds_in_branches_inside(%x: !torch.vtensor, %c: !torch.bool) -> !torch.vtensor {
+  %0:2 = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  // CHECK-COUNT-2: torch.prim.If %
+  %1 = torch.prim.If %0#1 -> (!torch.vtensor) {
+    %2 = torch.prim.If %c -> (!torch.vtensor) {
+      %3 = torch.tensor_static_info_cast %0#0 : !torch.vtensor<[4],f32> to !torch.vtensor
+      torch.prim.If.yield %3 : !torch.vtensor
+    } else {
+      torch.prim.If.yield %x : !torch.vtensor
+    }
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    torch.prim.If.yield %x : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
+
+// -----
+func.func @checked_value_used_beside_the_branch(%x: !torch.vtensor) -> !torch.vtensor {
+  // expected-note@below {{the check is here}}
+  %0:2 = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  // expected-error@below {{uses a checked value where the check may have failed}}
+  %1 = torch.tensor_static_info_cast %0#0 : !torch.vtensor<[4],f32> to !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// The first round's value fits the type of the argument; nothing says so of the next one's.
+func.func @body_that_knows_only_the_first_round(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %true = torch.constant.bool true
+  // expected-error@below {{gives an argument of its body the type !torch.vtensor<[4],f32>; what follows is !torch.vtensor}}
+  // expected-error@below {{gives its result the type !torch.vtensor<[4],f32>; what follows is !torch.vtensor}}
+  %0 = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    %1 = torch.aten.nonzero %a : !torch.vtensor<[4],f32> -> !torch.vtensor
+    // expected-error@below {{gives its result the type !torch.vtensor<[4],f32>}}
+    %2 = torch.tensor_static_info_cast %1 : !torch.vtensor to !torch.vtensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%2 : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// What never runs claims nothing.
+// CHECK-LABEL: func.func @dead_arm
+func.func @dead_arm(%x: !torch.vtensor) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  // CHECK: torch.prim.If
+  %0 = torch.prim.If %true -> (!torch.vtensor) {
+    torch.prim.If.yield %x : !torch.vtensor
+  } else {
+    %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
+    %2 = torch.tensor_static_info_cast %1 : !torch.vtensor<[4],f32> to !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  return %0 : !torch.vtensor
+}

@@ -86,3 +86,56 @@ func.func @number_of_unknown_kind(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -
   %0 = torch.derefine %n : !torch.int to !torch.number
   return %x : !torch.vtensor<[4],f32>
 }
+
+// -----
+func.func @shapes_that_do_not_fit(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor<[3],f32> {
+  // expected-error@below {{cannot run on operands of these types}}
+  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[3],f32>
+  return %0 : !torch.vtensor<[3],f32>
+}
+
+// -----
+func.func @no_native_code(%x: !torch.vtensor<[4],f32>, %b: !torch.vtensor<[3],f32>) -> !torch.vtensor<[4],si64> {
+  %false = torch.constant.bool false
+  // expected-error@below {{aten.bucketize.Tensor is left to tier 0: there is no native code for it}}
+  %0 = torch.aten.bucketize.Tensor %x, %b, %false, %false : !torch.vtensor<[4],f32>, !torch.vtensor<[3],f32>, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  return %0 : !torch.vtensor<[4],si64>
+}
+
+// -----
+// expected-error@below {{argument 0 is a tensor that may be written: !torch.tensor<[4],f32>}}
+func.func @writes_in_place(%x: !torch.tensor<[4],f32>) {
+  // expected-error@below {{aten.zero_ is left to tier 0: it writes its operand}}
+  // expected-error@below {{the result is a tensor that may be written}}
+  %0 = torch.aten.zero_ %x : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  return
+}
+
+// -----
+func.func @two_results(%x: !torch.vtensor<[2,4],f32>) -> !torch.vtensor<[2],f32> {
+  %one = torch.constant.int 1
+  %false = torch.constant.bool false
+  // expected-error@below {{result 1 has no known dtype and rank: !torch.vtensor}}
+  %0:2 = torch.aten.max.dim %x, %one, %false : !torch.vtensor<[2,4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[2],f32>, !torch.vtensor
+  return %0#0 : !torch.vtensor<[2],f32>
+}
+
+// -----
+// expected-error@below {{argument 0 has no known rank: !torch.vtensor<*,f32>}}
+func.func @body_of_a_loop(%x: !torch.vtensor<*,f32>, %n: !torch.int) -> !torch.vtensor<*,f32> {
+  %true = torch.constant.bool true
+  // expected-error@below {{argument 1 of its body has no known rank: !torch.vtensor<*,f32>}}
+  // expected-error@below {{the result has no known rank: !torch.vtensor<*,f32>}}
+  %0 = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<*,f32>):
+    torch.prim.Loop.condition %true, iter(%a : !torch.vtensor<*,f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<*,f32>) -> !torch.vtensor<*,f32>
+  return %0 : !torch.vtensor<*,f32>
+}
+
+// -----
+func.func @sizes_that_only_a_list_knows(%x: !torch.vtensor<[4],f32>, %sizes: !torch.list<int>) -> !torch.vtensor<[?,?],f32> {
+  // expected-error@below {{the sizes of its result follow from no symbol: !torch.vtensor<[?,?],f32>}}
+  %0 = torch.aten.view %x, %sizes : !torch.vtensor<[4],f32>, !torch.list<int> -> !torch.vtensor<[?,?],f32>
+  return %0 : !torch.vtensor<[?,?],f32>
+}
