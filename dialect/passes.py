@@ -12,11 +12,12 @@ import pkgutil
 import sys
 import threading
 import typing
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from tierup.dialect import diagnostics
+from tierup.dialect import diagnostics, option_limits
 from tierup.dialect.diagnostics import Diagnostic
 from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import closest
@@ -25,6 +26,7 @@ PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms")  # every 
 ENTRY_POINTS = "tierup.passes"  # other distributions name modules of passes here
 
 _registered: dict[str, type[Pass]] = {}
+_options: weakref.WeakKeyDictionary[type[Pass], tuple[Option, ...]] = weakref.WeakKeyDictionary()
 _discovery = threading.RLock()
 _discovered = False
 
@@ -67,6 +69,13 @@ class Pass:
 
     name: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for an option outside its limits (option_limits.py)."""
+        for option in options_of(type(self)):
+            value = getattr(self, option.field)
+            if option.limit is not None and not option.limit.allows(value):
+                raise ValueError(f"option '{option.flag}' of pass '{self.name}' is {option.limit}, not {_spell(value)}")
+
     def run(self, module: ir.Module) -> None:
         """Rewrite `module` in place. Runs with the module's context current and an unknown location; raises PassFailure."""
         for function in functions(module.operation):
@@ -97,9 +106,15 @@ class Option:
     field: str  # uses_only
     type: Any  # bool, int, float, str, tuple[int, ...], tuple[str, ...]
     default: Any
+    limit: option_limits.Limit | None = None
 
     @property
     def type_name(self) -> str:
+        """What a value is called: its type, or what may stand there."""
+        return self._plain if self.limit is None else f"{self._plain}: {self.limit}"
+
+    @property
+    def _plain(self) -> str:
         return self.type.__name__ if typing.get_origin(self.type) is None else f"{typing.get_args(self.type)[0].__name__},..."
 
 
@@ -178,15 +193,24 @@ def options_of(cls: type[Pass]) -> tuple[Option, ...]:
     """The options of a pass, in the order of its fields. Raises ValueError for a field that cannot be an option."""
     if not hasattr(cls, "__dataclass_fields__"):
         return ()
-    hints = typing.get_type_hints(cls)
+    known = _options.get(cls)
+    if known is None:
+        known = _options[cls] = _read_options(cls)
+    return known
+
+
+def _read_options(cls: type[Pass]) -> tuple[Option, ...]:
+    hints = typing.get_type_hints(cls, include_extras=True)
     found = []
     for f in fields(cls):  # type: ignore[arg-type]  # checked above
-        type_ = hints[f.name]
+        type_, limit = hints[f.name], None
+        if typing.get_origin(type_) is Annotated:
+            type_, limit = typing.get_args(type_)[:2]
         if type_ not in _PARSERS:
             raise ValueError(f"option {f.name} of {cls.name}: options are bool, int, float, str or a tuple of int or str, not {type_}")
         if f.default is MISSING:
             raise ValueError(f"option {f.name} of {cls.name} has no default")
-        found.append(Option(f.name.replace("_", "-"), f.name, type_, f.default))
+        found.append(Option(f.name.replace("_", "-"), f.name, type_, f.default, limit))
     return tuple(found)
 
 
@@ -205,7 +229,10 @@ def make(cls: type[Pass], settings: Iterable[tuple[str, str | None]]) -> Pass:
             values[option.field] = True if text is None else _PARSERS[option.type](text)
         except ValueError as e:
             raise PipelineError(f"option '{flag}' of pass '{cls.name}' takes <{option.type_name}>, not '{text}'") from e
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ValueError as e:
+        raise PipelineError(str(e)) from e
 
 
 def functions(op: ir.Operation) -> Iterator[ir.Operation]:

@@ -19,13 +19,14 @@ import importlib
 import importlib.util
 from functools import cache
 
+from tierup.dialect.option_limits import AtLeast, OneOf
 from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
 from tierup.dialect.pipeline import Hook, Pipeline, parse
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
 __all__ = [
-    "Hook", "NamedPipeline", "Pass", "PassFailure", "Pipeline", "PipelineError",
+    "AtLeast", "Hook", "NamedPipeline", "OneOf", "Pass", "PassFailure", "Pipeline", "PipelineError",
     "find", "functions", "named_pipelines", "parse", "passes", "pipeline", "register",
 ]  # fmt: skip
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect import ops, torch_types
 from tierup.dialect.alias import AliasAnalysis
@@ -46,7 +47,7 @@ from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.product_sides import Batch, batches
 from tierup.dialect.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.dialect.rewriting import blocks
 from tierup.dialect.values import Tensor
 
@@ -57,17 +58,12 @@ class BatchMatmul(Pass):
     """Batch sums of matrix products, and products with a common side."""
 
     name = "tierup-batch-matmul"
-    min_tree: int = 4
-    min_side: int = 8
-    max_elements: int = 65536
+    min_tree: Annotated[int, AtLeast(2)] = 4
+    min_side: Annotated[int, AtLeast(2)] = 8
+    max_elements: Annotated[int, AtLeast(0)] = 65536
     reassociate: bool = False
 
     def run(self, module: ir.Module) -> None:
-        for option in ("min_tree", "min_side"):
-            if getattr(self, option) < 2:
-                raise PassFailure(module.operation, f"option {option.replace('_', '-')} is at least 2")
-        if self.max_elements < 0:
-            raise PassFailure(module.operation, "option max-elements is at least 0")
         callees = function_names(module)
         for func in functions(module.operation):
             if sum(op.name == PRODUCT for op in walk(func)) < min(self.min_tree, self.min_side):

@@ -39,11 +39,13 @@ continuations together are as long as the program times its bailouts; `function`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect.continuations import build
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
+from tierup.dialect.spelling import closest
 
 
 @register
@@ -53,11 +55,12 @@ class BuildBailoutContinuations(Pass):
 
     name = "tierup-build-bailout-continuations"
     function: str = ""  # only for the bailouts of this function
-    index: int = -1  # only for those of this index
+    index: Annotated[int, AtLeast(-1)] = -1  # only for those of this index
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         taken = set(callees)
+        self._check(module)
         for func in functions(module.operation):
             name = ir.StringAttr(func.attributes["sym_name"]).value
             if self.function not in ("", name):
@@ -70,6 +73,19 @@ class BuildBailoutContinuations(Pass):
                 taken.add(chosen)
                 build(op, func, chosen, callees)
                 op.attributes["continuation"] = ir.FlatSymbolRefAttr.get(chosen)
+
+    def _check(self, module: ir.Module) -> None:
+        """What is asked for is there, built before or not."""
+        if not self.function and self.index == -1:
+            return
+        found = {ir.StringAttr(func.attributes["sym_name"]).value: func for func in functions(module.operation)}
+        if self.function and self.function not in found:
+            raise PassFailure(module.operation, f"option function: no function is named '{self.function}'{closest(self.function, found)}")
+        asked = [found[self.function]] if self.function else list(found.values())
+        indices = [ir.IntegerAttr(op.attributes["index"]).value for func in asked for op in walk(func) if op.name == "tierup.bailout"]
+        if self.index != -1 and self.index not in indices:
+            has = f"there are {', '.join(map(str, sorted(set(indices))))}" if indices else "there is none"
+            raise PassFailure(asked[0] if self.function else module.operation, f"option index: no bailout has index {self.index}; {has}")
 
 
 def _free(name: str, taken: set[str]) -> str:

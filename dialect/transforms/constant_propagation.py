@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect import folding
 from tierup.dialect.alias import AliasAnalysis
@@ -38,7 +39,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.passes import functions
 from tierup.dialect.points_to import CONSTRUCTS, Holds, row_of
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.registry import AtLeast, Pass, register
 
 _OBJECTS = re.compile("<(list|tuple|v?tensor)")  # in a type: a container of tensors or containers
 _SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
@@ -50,7 +51,7 @@ class ConstantPropagation(Pass):
     """Run ops on constants at compile time; resolve branches and loops that constants decide."""
 
     name = "tierup-constant-propagation"
-    max_elements: int = 16384  # ops that read or make more elements than this stay
+    max_elements: Annotated[int, AtLeast(0)] = 16384  # ops that read or make more elements than this stay
 
     def run(self, module: ir.Module) -> None:
         names = function_names(module)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect import optable
 from tierup.dialect.alias import AliasAnalysis
@@ -40,7 +41,7 @@ from tierup.dialect.grouping import plan, weight
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.dialect.requires_grad import RequiresGrad
 from tierup.dialect.typed_rewriting import infer_or_remark
 
@@ -51,7 +52,7 @@ class CreateDifferentiableSubgraphs(Pass):
     """Group differentiable ops into tierup.differentiable."""
 
     name = "tierup-create-differentiable-subgraphs"
-    threshold: int = 2
+    threshold: Annotated[int, AtLeast(1)] = 2
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)

@@ -10,10 +10,11 @@ becomes what the registered passes make of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from tierup.dialect import custom, diagnostics
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import OneOf, Pass, PassFailure, register
 
 
 @register
@@ -22,11 +23,9 @@ class CustomPasses(Pass):
     """Run the passes that users registered for `when`: pre-fusion or post-fusion."""
 
     name = "tierup-custom-passes"
-    when: str = "post-fusion"
+    when: Annotated[str, OneOf(custom.WHEN)] = "post-fusion"
 
     def run(self, module: ir.Module) -> None:
-        if self.when not in custom.WHEN:
-            raise PassFailure(module.operation, f"'when' is {' or '.join(custom.WHEN)}, not '{self.when}'")
         try:
             custom.run(self.when, module)
         except custom.CustomPassError as e:

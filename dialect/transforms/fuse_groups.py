@@ -37,11 +37,13 @@ and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
-from tierup.dialect import diagnostics, regions, symbols
+from tierup.dialect import diagnostics, optable, regions, symbols
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.dims import Dim, Expr, symbol
 from tierup.dialect.dims import symbols as dim_symbols
@@ -52,9 +54,12 @@ from tierup.dialect.grouping import plan
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.nativeness import REFUSED
-from tierup.dialect.ops import fusion_group
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.ops import DEFINITIONS, fusion_group
+from tierup.dialect.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
+from tierup.dialect.spelling import closest
 from tierup.dialect.values import Tensor
+
+_PLACE = re.compile(r":\d+:\d+$")  # file:line:column
 
 
 @register
@@ -63,14 +68,13 @@ class FuseGroups(Pass):
     """Group ops with native code into regions that are compiled as one kernel."""
 
     name = "tierup-fuse-groups"
-    min_group_size: int = 2
+    min_group_size: Annotated[int, AtLeast(1)] = 2
     excluded: tuple[str, ...] = ()  # ops to be taken for not native: by name, aten.sort, or place, file.py:3:4
-    policy: str = "native"  # or legacy, tensor-expressions
+    policy: Annotated[str, OneOf(POLICIES)] = "native"
     symbolic: bool = True
 
     def run(self, module: ir.Module) -> None:
-        if self.policy not in POLICIES:
-            raise PassFailure(module.operation, f"option policy: {self.policy} is none of {', '.join(POLICIES)}")
+        self._check_excluded(module)
         callees = function_names(module)
         for func in functions(module.operation):
             _refuse(op for op in walk(func) if self.excluded and self._is_excluded(op))
@@ -82,6 +86,14 @@ class FuseGroups(Pass):
             for op in walk(func):
                 if REFUSED in op.attributes:
                     del op.attributes[REFUSED]
+
+    def _check_excluded(self, module: ir.Module) -> None:
+        """A name that no op has excludes nothing: a slip. A place that no op stands at does no harm: its op may be gone."""
+        known = module.context.is_registered_operation
+        for name in self.excluded:
+            if not (_PLACE.search(name) or known(f"torch.{name}") or known(name) or name in DEFINITIONS):
+                near = closest(name, [op.removeprefix("torch.") for op in optable.table()])
+                raise PassFailure(module.operation, f"option excluded: '{name}' is no op, as aten.sort, and no place, as file.py:3:4{near}")
 
     def _is_excluded(self, op: ir.Operation) -> bool:
         return op.name.removeprefix("torch.") in self.excluded or str(diagnostics.place_of(op.location)) in self.excluded

@@ -19,12 +19,13 @@ knows nothing. Inside, what profiles saw of requires_grad is forgotten: its valu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.differentiable import PROFILE, groups, undo
 from tierup.dialect.grouping import weight
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.registry import AtLeast, Pass, register
 
 _TORCH = ("torch.aten.", "torch.prim.", "torch.constant.", "torch.vtensor.literal", "torch.derefine", "torch.tensor_static_info_cast")
 
@@ -35,7 +36,7 @@ class InlineDifferentiable(Pass):
     """Undo differentiable groups of fewer than `threshold` ops."""
 
     name = "tierup-inline-differentiable"
-    threshold: int = 2
+    threshold: Annotated[int, AtLeast(1)] = 2
 
     def run_on_function(self, func: ir.Operation) -> None:
         for group in groups(func):

@@ -33,10 +33,11 @@ at, is one place in the program.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect.loops import FOREVER, LOOP, is_counted, loops_inside, may_be_copied, retrip, shift
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting import create, drop_unused, int_of, is_used, number
 
 PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both halves
@@ -48,11 +49,9 @@ class PeelLoops(Pass):
     """Split loops into their first rounds and the rest."""
 
     name = "tierup-peel-loops"
-    count: int = 1
+    count: Annotated[int, AtLeast(1)] = 1
 
     def run_on_function(self, func: ir.Operation) -> None:
-        if self.count < 1:
-            raise PassFailure(func, f"cannot be peeled of {self.count} rounds: it is at least 1")
         for loop in loops_inside(func):
             if PEELED not in loop.attributes and may_be_copied(loop):
                 self._peel(loop)

@@ -18,10 +18,11 @@ or bailouts inside stay.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect.loops import loops_inside
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.unrolling import unroll_whole
 
 
@@ -31,7 +32,7 @@ class UnrollConstantLoops(Pass):
     """Unroll counted loops of a known, small number of rounds."""
 
     name = "tierup-unroll-constant-loops"
-    max_trips: int = 63
+    max_trips: Annotated[int, AtLeast(0)] = 63
 
     def run_on_function(self, func: ir.Operation) -> None:
         for loop in loops_inside(func):

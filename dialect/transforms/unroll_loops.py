@@ -38,10 +38,11 @@ each copy of a profile keeps the slot, and the record of all rounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect.loops import loops_inside, size_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.unrolling import unroll_by, unroll_whole
 
 
@@ -51,14 +52,12 @@ class UnrollLoops(Pass):
     """Unroll small counted loops: whole when the count is known and small, else by a factor."""
 
     name = "tierup-unroll-loops"
-    factor: int = 8
-    max_body_size: int = 32  # ops that one round executes
-    max_trips: int = 63  # a loop of a known count up to this one goes
+    factor: Annotated[int, AtLeast(2)] = 8
+    max_body_size: Annotated[int, AtLeast(0)] = 32  # ops that one round executes
+    max_trips: Annotated[int, AtLeast(0)] = 63  # a loop of a known count up to this one goes
     profiles: bool = False  # copy profiles as well, once nothing is recorded any more
 
     def run_on_function(self, func: ir.Operation) -> None:
-        if self.factor < 2:
-            raise PassFailure(func, f"cannot be unrolled by a factor of {self.factor}: it is at least 2")
         for loop in loops_inside(func):
             if size_of(loop.regions[0].blocks[0]) > self.max_body_size or unroll_whole(loop, self.max_trips, profiles=self.profiles):
                 continue

@@ -16,11 +16,12 @@ A record of an undefined tensor stays: there is nothing of it to say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tierup.dialect import torch_types
 from tierup.dialect.differentiable import groups, update_records
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import OneOf, Pass, register
 from tierup.dialect.requires_grad import State, set_argument_states
 
 _STATES: dict[str, State] = {"true": True, "false": False, "unknown": None}
@@ -32,12 +33,10 @@ class UpdateRequiresGrad(Pass):
     """Set requires_grad in the records of differentiable groups, or everywhere."""
 
     name = "tierup-update-requires-grad"
-    to: str = "false"
+    to: Annotated[str, OneOf(_STATES)] = "false"
     everywhere: bool = False
 
     def run_on_function(self, func: ir.Operation) -> None:
-        if self.to not in _STATES:
-            raise PassFailure(func, f"option to: '{self.to}' is none of {', '.join(_STATES)}")
         state = _STATES[self.to]
         if self.everywhere:
             update_records(func.regions[0], state)

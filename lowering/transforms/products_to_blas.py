@@ -12,10 +12,11 @@ known when compiling, are loops: a call costs more than they take.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
@@ -31,7 +32,7 @@ class ProductsToBlas(Pass):
     """Call BLAS for matrix products of f32 and f64 buffers."""
 
     name = "tierup-products-to-blas"
-    loops_up_to: int = 4096
+    loops_up_to: Annotated[int, AtLeast(0)] = 4096
 
     def run(self, module: ir.Module) -> None:
         for view in list(module.body.operations):

@@ -27,10 +27,11 @@ sizes that only the run knows. A cut is made where only tensors go across.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.lowering import builders as b
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 
@@ -45,7 +46,7 @@ class SplitKernel(Pass):
     """Turn a long entry into calls of parts of bounded length."""
 
     name = "tierup-split-kernel"
-    size: int = 64  # loops in a part
+    size: Annotated[int, AtLeast(1)] = 64  # loops in a part
 
     def run(self, module: ir.Module) -> None:
         for function in functions(module.operation):

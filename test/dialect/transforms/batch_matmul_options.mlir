@@ -4,8 +4,8 @@
 // RUN: tierup-opt %s --tierup-batch-matmul | FileCheck %s --check-prefix=NONE
 // RUN: not tierup-opt %s --tierup-batch-matmul="min-side=1" 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not tierup-opt %s --tierup-batch-matmul="max-elements=-1" 2>&1 | FileCheck %s --check-prefix=ELEMENTS
-// SIZE: option min-side is at least 2
-// ELEMENTS: option max-elements is at least 0
+// SIZE: option 'min-side' of pass 'tierup-batch-matmul' is at least 2, not 1
+// ELEMENTS: option 'max-elements' of pass 'tierup-batch-matmul' is at least 0, not -1
 
 !t = !torch.vtensor
 !b = !torch.vtensor<[3,4],f32>

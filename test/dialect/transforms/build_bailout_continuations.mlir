@@ -1,6 +1,8 @@
 // RUN: tierup-opt %s --split-input-file --tierup-build-bailout-continuations --tierup-verify-guarded | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --tierup-build-bailout-continuations --tierup-build-bailout-continuations | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-build-bailout-continuations="function=arm index=1" | FileCheck %s --check-prefix=ONE
+// RUN: not tierup-opt %s --split-input-file --tierup-build-bailout-continuations="function=arm index=1" 2> %t | FileCheck %s --check-prefix=ONE
+// RUN: FileCheck %s --check-prefix=OTHERS --input-file=%t
+// OTHERS: option function: no function is named 'arm'
 
 // ONE-NOT: tierup.continuation
 // ONE-LABEL: func.func @arm

@@ -3,7 +3,7 @@
 // RUN: tierup-opt %s --tierup-fuse-groups="symbolic=false" | FileCheck %s --check-prefix=STATIC
 // RUN: tierup-opt %s --tierup-fuse-groups="symbolic=false" --tierup-fuse-groups="symbolic=false" | FileCheck %s --check-prefix=STATIC
 // RUN: not tierup-opt %s --tierup-fuse-groups="policy=eager" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: option policy: eager is none of native, legacy
+// UNKNOWN: option 'policy' of pass 'tierup-fuse-groups' is one of native, legacy, tensor-expressions, not eager
 
 !t = !torch.vtensor<[4,4],f32>
 !half = !torch.vtensor<[4,2],f32>

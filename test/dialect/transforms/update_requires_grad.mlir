@@ -3,7 +3,7 @@
 // RUN: tierup-opt %s --tierup-update-requires-grad="to=unknown" | FileCheck %s --check-prefixes=CHECK,UNKNOWN
 // RUN: tierup-opt %s --tierup-update-requires-grad="to=true everywhere=true" | FileCheck %s --check-prefix=ALL
 // RUN: not tierup-opt %s --tierup-update-requires-grad="to=maybe" 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: option to: 'maybe' is none of true, false, unknown
+// WRONG: option 'to' of pass 'tierup-update-requires-grad' is one of true, false, unknown, not maybe
 
 // CHECK-LABEL: func.func @records
 // CHECK-SAME: %arg0: !torch.vtensor {tierup.name = "x", tierup.requires_grad = false}
