@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Protocol
 
-from tierup.dialect import diagnostics, mlir_passes, ops
+from tierup.dialect import diagnostics, mlir_crashes, mlir_passes, ops
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipeline_text import Element, parse_elements, split_options
@@ -215,7 +215,12 @@ def _manage(anchor: str, texts: list[str], op: ir.Operation, hooks: tuple[Hook, 
     text = ",".join(texts)
     texts.clear()
     manager = _manager(op.context, f"{anchor}({text})")
-    _timed(text, text, lambda: manager.run(op), op, hooks)
+
+    def work() -> None:
+        mlir_crashes.refuse(text, op)
+        manager.run(op)
+
+    _timed(text, text, work, op, hooks)
 
 
 def _manager(context: ir.Context, text: str) -> passmanager.PassManager:
