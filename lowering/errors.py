@@ -31,3 +31,26 @@ class CompileError(Exception):
 
     def __reduce__(self) -> tuple[type[CompileError], tuple[str, str, str]]:
         return CompileError, (self.message, self.stage, self.reproducer)
+
+
+class CompilerCrashed(CompileError):
+    """The process that compiled died, or was ended because it took too long. `message` has what it printed last."""
+
+    def __reduce__(self) -> tuple[type[CompilerCrashed], tuple[str, str, str]]:
+        return CompilerCrashed, (self.message, self.stage, self.reproducer)
+
+
+class RemoteError(Exception):
+    """What the process that compiled raised, where that cannot be pickled. `trace` is its traceback."""
+
+    def __init__(self, message: str, trace: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[type[RemoteError], tuple[str, str]]:
+        return RemoteError, (self.message, self.trace)
+
+
+class WorkerUnavailable(Exception):
+    """No process that compiles can be started here. The message says why."""

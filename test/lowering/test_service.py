@@ -1,0 +1,272 @@
+"""Compiling in another process: workers start, are recycled, die and are replaced; a fork and an exit do no harm."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import tierup
+from tierup.lowering import service as service_module
+from tierup.lowering.errors import CompilerCrashed, RemoteError, WorkerUnavailable
+from tierup.lowering.service import Service
+
+FUNCTIONS = "worker_functions"
+
+
+@pytest.fixture
+def make():
+    made = []
+
+    def service(**options):
+        made.append(Service(**options))
+        return made[-1]
+
+    yield service
+    for one in made:
+        one.close()
+
+
+def gone(pid):
+    """Whether a process is no more: neither running nor waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def eventually(condition, seconds=20):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_a_function_named_by_the_request_is_called_in_one_other_process(make):
+    service = make()
+    assert service.pids == ()  # nothing is started before it is needed
+    assert service.call(FUNCTIONS, "echo", 1, "two", [3.0]) == (1, "two", [3.0])
+    assert service.call(FUNCTIONS, "surroundings")["pid"] == service.pids[0] != os.getpid()
+    assert len(service.pids) == 1
+
+
+def test_a_worker_imports_the_same_tierup_by_the_same_path_and_lets_others_go_first(make):
+    found = make().call(FUNCTIONS, "surroundings")
+    assert found["tierup"] == tierup.__file__
+    assert set(filter(None, sys.path)) <= set(found["path"])
+    assert found["nice"] > os.nice(0)
+    assert found["sigint"]
+    assert found["modules"] == []  # a worker loads a compiler when it is asked to compile
+
+
+def test_an_exception_arrives_as_it_was_raised_and_the_worker_goes_on(make):
+    service = make()
+    with pytest.raises(LookupError, match="not there"):
+        service.call(FUNCTIONS, "fail", "not there")
+    before = service.pids
+    with pytest.raises(RemoteError, match="Local: strange") as caught:
+        service.call(FUNCTIONS, "fail_strangely")
+    assert "in fail_strangely" in caught.value.trace
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        service.call("no_such_module", "f")
+    with pytest.raises(Exception, match="pickle|local object"):
+        service.call(FUNCTIONS, "unpicklable")
+    assert service.pids == before
+
+
+def test_what_is_printed_while_compiling_does_not_stand_among_the_answers(make, capfd):
+    service = make()
+    assert service.call(FUNCTIONS, "say", "hello") == "hello"
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_that_dies_says_of_what_with_its_last_words_and_is_not_asked_again(make):
+    service = make()
+    with pytest.raises(CompilerCrashed) as caught:
+        service.call(FUNCTIONS, "abort", "LLVM ERROR: cannot select", reproducer="module {}")
+    assert "SIGABRT" in str(caught.value)
+    assert "LLVM ERROR: cannot select" in str(caught.value)
+    assert (caught.value.stage, caught.value.reproducer) == ("crash", "module {}")
+    assert service.pids == ()  # one death, and no second try
+    with pytest.raises(CompilerCrashed, match="exit code 3"):
+        service.call(FUNCTIONS, "end", 3)
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+
+
+def test_a_worker_that_is_killed_in_a_request_fails_it_and_one_killed_before_it_does_not(make):
+    service = make()
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not service._idle[0].alive)
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+    (second,) = service.pids
+    assert second != pid
+    threading.Timer(0.2, os.kill, (second, signal.SIGKILL)).start()
+    with pytest.raises(CompilerCrashed, match="SIGKILL"):
+        service.call(FUNCTIONS, "sleep", 60)
+
+
+def test_a_worker_that_takes_too_long_is_ended(make):
+    service = make(limit=0.5)
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    with pytest.raises(CompilerCrashed, match=r"longer than 0\.5 s"):
+        service.call(FUNCTIONS, "sleep", 60)
+    assert gone(pid)
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+
+
+@pytest.mark.parametrize(("options", "grown"), [({"compiles": 3}, 0), ({"largest": 100 << 20}, 200 << 20)])
+def test_a_worker_is_recycled_after_so_many_compiles_or_when_it_has_grown(make, options, grown):
+    service = make(**options)
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    service.call(FUNCTIONS, "grow", 1)
+    assert service.pids == (pid,)
+    service.call(FUNCTIONS, "grow", grown)
+    assert service.pids == ()
+    assert gone(pid)
+    assert service.call(FUNCTIONS, "surroundings")["pid"] != pid
+
+
+def test_many_threads_share_the_workers_there_may_be(make):
+    service = make(most=2)
+    pids, answers = set(), []
+
+    def ask(number):
+        answers.append(service.call(FUNCTIONS, "echo", number)[0])
+        pids.update(service.pids)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == list(range(16))
+    assert 1 <= len(service.pids) <= 2
+    assert len(pids) <= 2
+
+
+def test_closing_ends_busy_workers_too_and_there_are_none_afterwards(make):
+    service = make()
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    failed = []
+
+    def wait():
+        try:
+            service.call(FUNCTIONS, "sleep", 60)
+        except CompilerCrashed as e:
+            failed.append(e)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    eventually(lambda: service._busy)
+    service.close()
+    thread.join(20)
+    assert "closed" in str(failed[0])
+    assert gone(pid)
+    with pytest.raises(WorkerUnavailable, match="ending"):
+        service.call(FUNCTIONS, "echo")
+
+
+def test_idle_workers_can_be_ended_and_the_next_request_starts_one(make):
+    service = make()
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    service.end_idle()
+    assert gone(pid)
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+
+
+def test_a_process_that_cannot_be_started_is_said_to_be_unavailable(make, monkeypatch, tmp_path):
+    import multiprocessing.spawn
+
+    monkeypatch.setattr(multiprocessing.spawn, "get_executable", lambda: str(tmp_path / "nothing"))
+    with pytest.raises(WorkerUnavailable, match="nothing"):
+        make().call(FUNCTIONS, "echo")
+    script = tmp_path / "broken"
+    script.write_text("#!/bin/sh\necho no Python here >&2\nexit 4\n")
+    script.chmod(0o700)
+    monkeypatch.setattr(multiprocessing.spawn, "get_executable", lambda: str(script))
+    with pytest.raises(WorkerUnavailable, match="exit code 4\nno Python here"):
+        make().call(FUNCTIONS, "echo")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_fork_starts_its_own_worker_and_leaves_its_parents_alone(make):
+    service = make()
+    service.call(FUNCTIONS, "echo")
+    (pid,) = service.pids
+    busy = threading.Thread(target=service.call, args=(FUNCTIONS, "sleep", 0.5))
+    busy.start()
+    eventually(lambda: service._busy)
+    child = os.fork()
+    if child == 0:
+        ok = False
+        try:
+            own = service.call(FUNCTIONS, "surroundings")["pid"]
+            ok = own != pid and service.pids == (own,)
+            service.close()
+        finally:
+            os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    busy.join()
+    assert service.pids == (pid,)
+    assert service.call(FUNCTIONS, "echo", 1) == (1,)
+
+
+def test_a_worker_ends_with_its_parent_though_a_child_of_fork_lives_on():
+    code = """
+import os, sys, time
+from tierup.lowering.service import Service
+service = Service()
+service.call("os", "getpid")
+if os.fork() == 0:
+    time.sleep(30)
+    os._exit(0)
+print(*service.pids, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    # stderr is not captured: the child that lives on would hold it open
+    done = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    pid = int(done.stdout.readline())
+    done.wait()
+    done.stdout.close()
+    eventually(lambda: gone(pid), 10)
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(0)", "threading.Thread(target=lambda: None).start()"])
+def test_an_interpreter_that_exits_while_a_worker_works_ends_at_once_without_a_word(ending):
+    code = f"""
+import threading, time
+from tierup.lowering.service import Service
+from tierup.lowering.errors import CompilerCrashed
+service = Service()
+service.call("os", "getpid")
+def work():
+    try:
+        service.call("time", "sleep", 60)
+    except CompilerCrashed:
+        pass
+threading.Thread(target=work, daemon=True).start()
+while not service._busy:
+    time.sleep(0.01)
+print(*service.pids, flush=True)
+{ending}
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert gone(int(done.stdout))
+
+
+def test_importing_the_service_starts_nothing_and_loads_no_compiler():
+    code = "import sys, tierup.lowering.service; print([m for m in sys.modules if 'mlir' in m or 'llvm' in m or 'multiprocessing' in m])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    assert service_module.service() is service_module.service()

@@ -1,0 +1,61 @@
+"""What the tests of `lowering/service.py` ask a worker to do; it imports this module by name."""
+
+import os
+import signal
+import sys
+import time
+
+
+def echo(*values):
+    return values
+
+
+def surroundings():
+    import tierup
+
+    return {
+        "pid": os.getpid(),
+        "path": sys.path,
+        "tierup": tierup.__file__,
+        "nice": os.nice(0),
+        "sigint": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+        "modules": [name for name in sys.modules if "mlir" in name or "llvm" in name],
+    }
+
+
+def say(text):
+    print(text, flush=True)
+    return text
+
+
+def abort(text):
+    print(text, file=sys.stderr, flush=True)
+    os.abort()
+
+
+def end(code):
+    os._exit(code)
+
+
+def sleep(seconds):
+    time.sleep(seconds)
+
+
+def fail(text):
+    raise LookupError(text)
+
+
+def fail_strangely():
+    class Local(Exception):
+        pass
+
+    raise Local("strange")
+
+
+def unpicklable():
+    return lambda: None
+
+
+def grow(count):
+    global kept
+    kept = bytearray(os.urandom(1)) * count
