@@ -157,6 +157,8 @@ def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry],
             else:
                 value = block.add_argument(value_type(argument.type), op.location)
                 storage = w.bind_new(argument, value, w.memory.may_be(init) | more)
+                if storage is not None:
+                    w.carried[storage] = op
             new.append(storage)
         for i, j in guess.shared:
             a, b = new[i], new[j]

@@ -30,6 +30,7 @@ class Walker:
         self._liveness = Liveness(func)
         self._writers = writers
         self._lists_change = lists_change
+        self.carried: dict[Storage, ir.Operation] = {}  # what a loop carries on from round to round, and the loop
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
@@ -239,7 +240,13 @@ class Walker:
         for other in self.memory.entangled.get(storage, ()):
             if other.argument is not None or any(self._liveness.used_after(v, op) for v in self.memory.shown.get(other, ())):
                 what = "the result of an op that may or may not have copied" if other.argument is None else f"argument {other.argument}"
-                raise PassFailure(op, f"writes memory that may be shared with {what}: whether it is, only the run can tell")
+                loop = self.carried.get(storage)
+                if loop is None:
+                    raise PassFailure(op, f"writes memory that may be shared with {what}: whether it is, only the run can tell")
+                other_name = "a tensor that is read later" if other.argument is None else what
+                said = f"writes a tensor that a loop carries, which is {other_name} in some rounds and another in others"
+                remedy = "this loop does not hand on the tensor it got: use the op that does not write, or start with an aten.clone"
+                raise PassFailure(op, said, (loop, remedy))
 
 
 def _mutable(type_: ir.Type) -> bool:

@@ -195,9 +195,10 @@ func.func @turns(%x: !torch.vtensor, %n: !torch.int) -> !torch.tensor {
   %none = torch.constant.none
   %a = torch.copy.to_tensor %x : !torch.tensor
   %b = torch.copy.to_tensor %x : !torch.tensor
+  // expected-note@below {{this loop does not hand on the tensor it got: use the op that does not write, or start with an aten.clone}}
   %0:2 = torch.prim.Loop %n, %true, init(%a, %b) {
   ^bb0(%i: !torch.int, %p: !torch.tensor, %q: !torch.tensor):
-    // expected-error@below {{writes memory that may be shared with the result of an op that may or may not have copied}}
+    // expected-error@below {{writes a tensor that a loop carries, which is a tensor that is read later in some rounds and another in others}}
     %1 = torch.aten.tanh_ %p : !torch.tensor -> !torch.tensor
     torch.prim.Loop.condition %true, iter(%q, %p : !torch.tensor, !torch.tensor)
   } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor)
@@ -225,4 +226,40 @@ func.func @wrong_counts(%x: !torch.tensor, %y: !torch.tensor) -> !torch.tensor {
   %parts = torch.aten.unbind.int %x, %dim : !torch.tensor, !torch.int -> !torch.list<tensor>
   %1:2 = torch.prim.ListUnpack %parts : !torch.list<tensor> -> !torch.tensor, !torch.tensor
   return %x : !torch.tensor
+}
+
+// -----
+
+// A loop that starts with an argument and goes on with something new: whether the caller sees the write, only the round can tell.
+func.func @writes_what_it_carries(%x: !torch.tensor, %n: !torch.int) -> !torch.tensor {
+  %true = torch.constant.bool true
+  %one = torch.constant.int 1
+  // expected-note@below {{this loop does not hand on the tensor it got}}
+  %0 = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.tensor):
+    %1 = torch.aten.add.Scalar %a, %one, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+    // expected-error@below {{'torch.aten.add_.Scalar' op writes a tensor that a loop carries, which is argument 0 in some rounds and another in others}}
+    %2 = torch.aten.add_.Scalar %a, %one, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+    torch.prim.Loop.condition %true, iter(%1 : !torch.tensor)
+  } : (!torch.int, !torch.bool, !torch.tensor) -> !torch.tensor
+  return %0 : !torch.tensor
+}
+
+// -----
+
+// As the message says: it starts with a clone.
+// CHECK-LABEL: func.func @writes_a_clone
+// CHECK: torch.prim.Loop
+func.func @writes_a_clone(%x: !torch.tensor, %n: !torch.int) -> !torch.tensor {
+  %true = torch.constant.bool true
+  %one = torch.constant.int 1
+  %none = torch.constant.none
+  %c = torch.aten.clone %x, %none : !torch.tensor, !torch.none -> !torch.tensor
+  %0 = torch.prim.Loop %n, %true, init(%c) {
+  ^bb0(%i: !torch.int, %a: !torch.tensor):
+    %1 = torch.aten.add.Scalar %a, %one, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+    %2 = torch.aten.add_.Scalar %a, %one, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+    torch.prim.Loop.condition %true, iter(%1 : !torch.tensor)
+  } : (!torch.int, !torch.bool, !torch.tensor) -> !torch.tensor
+  return %0 : !torch.tensor
 }
