@@ -13,9 +13,9 @@ import numpy as np
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
-from tierup.runtime.executor import Program
 from tierup.runtime.function import Built, Function
 from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.program import Program
 from tierup.runtime.trees import CallShape
 
 

@@ -7,7 +7,7 @@ gets them. The executors of a function whose calls are of that kind add their ve
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.records import dataclass
 from tierup.lowering.entry_records import (
@@ -26,7 +26,7 @@ from tierup.runtime.dispatch import DispatchTable, make_table
 from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree
 
 if TYPE_CHECKING:
-    from tierup.runtime.executor import Executor, Version
+    from tierup.runtime.version_table import Version
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,12 @@ def _source(access: hidden.Access, names: list[str]) -> Source | None:
     return source
 
 
+class Owner(Protocol):
+    """The executor that takes over what left one of its versions in a direct table."""
+
+    def failed_directly(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]: ...
+
+
 class DirectTable:
     """A dispatch table in the user's own calling convention."""
 
@@ -118,14 +124,14 @@ class DirectTable:
     ) -> None:
         self.convention = made_for
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
-        self._owners: dict[int, Executor] = {}  # id of our record -> executor
+        self._owners: dict[int, Owner] = {}  # id of our record -> the executor whose version it is
         self._output, self._finish = output, finish
         self.table: DispatchTable = make_table(made_for.inputs, slow, self._failed)
 
-    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...]) -> Any:
-        return self._finish(self._output, self._owners[id(record)].failed_directly(flat))
+    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: object = None) -> Any:
+        return self._finish(self._output, self._owners[id(record)].failed_directly(record, status, flat, live))
 
-    def add(self, owner: Executor, version: Version) -> None:
+    def add(self, owner: Owner, version: Version) -> None:
         r = version.record
         mine = VersionRecord(
             r.arguments,

@@ -33,10 +33,10 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
         if not executor.versions and not executor.splits and not executor.refusals:
-            why = executor.last_reason
+            why = executor.history.last_reason
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
     regions = [region for executor in executors for split in executor.splits for region in split.regions]
-    events = [event for executor in (*executors, *regions) for event in executor.events]
+    events = [event for executor in (*executors, *regions) for event in executor.history.events]
     if events:
         lines.append("  last events:")
         lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]

@@ -16,12 +16,14 @@ from typing import Any
 
 from tierup.runtime import options as options_module
 from tierup.runtime.direct import Convention, DirectTable, convention
-from tierup.runtime.executor import Executor, Program, Version
+from tierup.runtime.executor import Executor
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
 from tierup.runtime.trees import CallShape, OutputTree, unflatten
+from tierup.runtime.version_table import Version
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import contextvars
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 Strategy = tuple[tuple[str, int], ...]
@@ -55,6 +56,11 @@ class Options:
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, _checked(f.name, f.metadata, f.default, getattr(self, f.name)))
+
+    @cached_property
+    def code(self) -> tuple[object, ...]:
+        """What compiled code depends on: calls under options that differ in it have versions of their own."""
+        return (self.executor, self.speculate, self.backend, self.level, self.threads)
 
     def kind_of_version(self, index: int) -> str | None:
         """"static" or "dynamic" for the index-th version of a function, None when the strategy allows no more."""
@@ -114,6 +120,10 @@ class Overrides:
         base = _current.get()
         self._merged = (base, replace(base, **self._changes))
 
+    def base(self) -> Options:
+        """The options of a call outside of every `with options(...)`."""
+        return replace(Options(), **self._changes)
+
     def current(self) -> Options:
         """The options in force here, with these on top."""
         base, merged = self._merged  # one read: another thread may put in its own
@@ -164,7 +174,7 @@ def assert_optimized() -> Iterator[None]:
 
 
 # What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
-_BYPASSED = frozenset({"optimize", "entry", "executor", "backend"})
+_BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads"})
 _bypass_hooks: list[Callable[[bool], object]] = []
 
 

@@ -12,7 +12,7 @@ again, raises what the user should see, and has written what it would have writt
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from tierup.runtime.signature import ArgumentClass
 from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
-    from tierup.runtime.compile_regions import Facts, Instrumented, SplitCode
+    from tierup.runtime.compile_regions import Facts, Instrumented, RegionCode, SplitCode
     from tierup.runtime.executor import Executor
 
 Classes = tuple[ArgumentClass, ...]
@@ -177,19 +177,20 @@ class Regions:
         recording.runs += 1
         return results
 
-    def cut(self, recording: Recording, executor: Executor, classes: Classes, guards: str) -> Split:
-        """The split that the recordings suggest. Raises NotCompiled when no region is worth it."""
+    def cut(
+        self, recording: Recording, entry: str, make_region: Callable[[RegionCode, int], Executor], call: int, classes: Classes, guards: str
+    ) -> Split:
+        """The split that the recordings suggest, made in call number `call`. Raises NotCompiled when no region is worth it."""
         from tierup.runtime import compile_regions as compiler  # here: loads MLIR
 
         start = time.perf_counter()
-        program = executor.program
-        text = compiler.with_facts(recording.instrumented.text, program.entry, recording.facts)
-        code = compiler.split(text, program.entry, recording.excluded)
-        regions = tuple(executor.region(region, i) for i, region in enumerate(code.regions))
+        text = compiler.with_facts(recording.instrumented.text, entry, recording.facts)
+        code = compiler.split(text, entry, recording.excluded)
+        regions = tuple(make_region(region, i) for i, region in enumerate(code.regions))
         sites = {region.name: Site(e) for region, e in zip(code.regions, regions, strict=True)}
-        tier0 = compiler.main_tier0(code, program.entry, sites)
+        tier0 = compiler.main_tier0(code, entry, sites)
         milliseconds = (time.perf_counter() - start) * 1e3
-        split = Split(classes, guards, code, recording.publish, tier0, regions, executor.stats().calls + 1, milliseconds)
+        split = Split(classes, guards, code, recording.publish, tier0, regions, call, milliseconds)
         self.splits[classes] = split
         return split
 

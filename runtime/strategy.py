@@ -20,7 +20,7 @@ from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.options import Options
-from tierup.runtime.signature import ArgumentClass, Signature, static_specs
+from tierup.runtime.signature import ArgumentClass, Signature, describe_specs, static_specs
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
 _NOVEL_SHAPES_BEFORE_DYNAMIC = 2
@@ -35,6 +35,9 @@ class Bet:
     specs: tuple[ArgumentSpec, ...]
     kind: str  # "static" or "dynamic"
     generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
+
+    def describe(self, names: tuple[str, ...]) -> str:
+        return describe_specs(self.specs, names)
 
 
 BETTABLE = (ArgumentKind.INT, ArgumentKind.BOOL)  # what a size or a branch may hang on

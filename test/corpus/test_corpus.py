@@ -22,9 +22,9 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.grouping import weight
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.reasons import Reason
-from tierup.runtime.executor import Executor
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
+from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.strategy import Bet
 
 # Importing a module of programs adds its rows to PROGRAMS.
@@ -51,16 +51,16 @@ def test_program_does_what_the_undecorated_function_does(program: Program, mode:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 @pytest.mark.parametrize("which", [0, 1], ids=["first_op", "middle_op"])
 def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Program, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Executor._compile
+    original = ProfilingExecutor._compile
 
-    def refusing(self: Executor, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
+    def refusing(self: ProfilingExecutor, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
         if self._is_region:
             return original(self, bet, flat, options)
         self._compiling.discard(bet.specs)
         ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 
-    monkeypatch.setattr(Executor, "_compile", refusing)
+    monkeypatch.setattr(ProfilingExecutor, "_compile", refusing)
     corpus_modes.run(program, corpus_modes.CUT)
 
 

@@ -230,7 +230,7 @@ def test_versions_beyond_the_bound_are_evicted():
     for n in (4, 4, 6, 6, 6):
         f(f32(n), f32(n), f32(n))
     assert len(f.versions) == 1
-    assert any(e.kind is EventKind.EVICTED for e in f._executors[0].events)
+    assert any(e.kind is EventKind.EVICTED for e in f._executors[0].history.events)
 
 
 def test_reset_starts_again():

@@ -1,0 +1,57 @@
+"""What happened to one program: counts, its last events, and why some of its bets have no code."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tierup.dialect.reasons import Reason
+from tierup.runtime import events
+from tierup.runtime.events import Event, EventKind
+from tierup.runtime.plans import NotCompiled
+from tierup.runtime.program import Program
+
+_EVENTS_KEPT = 64
+_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT)  # the others happen before their call is answered
+COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts")
+
+
+class History:
+    """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered."""
+
+    def __init__(self, program: Program, calls: Callable[[], int]) -> None:
+        self._program, self.calls = program, calls
+        self._lock = threading.Lock()
+        self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self.clear()
+
+    def clear(self) -> None:
+        self.counts = dict.fromkeys(COUNTERS, 0)
+        self.last_reason: Reason | None = None
+        self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
+        self.events.clear()
+
+    def count(self, counter: str) -> None:
+        with self._lock:
+            self.counts[counter] += 1
+
+    def interpret(self, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
+        """Answer a call in tier 0, for a reason that is no miss."""
+        self.last_reason = reason
+        self.count("interpreted")
+        return self._program.run(flat)
+
+    def gave_up(self, why: NotCompiled, guards: str, action: str) -> None:
+        """Note a bet without code."""
+        with self._lock:
+            self.refusals[why.reason, why.detail, why.line] = why.op.removeprefix("torch.")
+        self.emit(EventKind.GAVE_UP, why.reason, guard=guards, line=why.line, action=action)
+
+    def emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
+        """Keep an event and tell the listeners. `details`: more fields of `Event`; the line is the program's where none is given."""
+        details.setdefault("line", self._program.place)
+        event = Event(kind, self._program.name, self.calls() + (kind not in _AFTER_COUNTING), reason, **details)
+        self.events.append(event)
+        events.emit(event)

@@ -1,0 +1,132 @@
+"""When and how a program that is not native as a whole is split: the part of the profiling executor that drives `regions.Regions`."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.reasons import Reason
+from tierup.runtime.events import EventKind
+from tierup.runtime.history import History
+from tierup.runtime.options import Options
+from tierup.runtime.plans import NotCompiled
+from tierup.runtime.program import Program
+from tierup.runtime.regions import Regions, Split
+from tierup.runtime.signature import Signature
+from tierup.runtime.stats import Stats
+
+if TYPE_CHECKING:
+    from tierup.runtime.compile_regions import RegionCode
+    from tierup.runtime.profiling import ProfilingExecutor
+
+_SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
+
+
+class Splitting:
+    """The splits of one program. `make_region` gives the executor of a region: of its code and its number."""
+
+    def __init__(self, owner: ProfilingExecutor) -> None:
+        self._owner = owner
+        self._program: Program = owner.program
+        self._history: History = owner.history
+        self._lock = threading.Lock()
+        self._cutting: set[object] = set()
+        self._failures = 0
+        self.regions = Regions()
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        return tuple(self.regions.splits.values())
+
+    def stats(self) -> Stats:
+        return self.regions.stats() + Stats(bailouts=self._failures)
+
+    def answer(self, signature: Signature, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...] | None:
+        """The results of a call that a split answers, or a run on the way to one; None when this kind of call has neither."""
+        split = self.regions.splits.get(signature.classes)
+        if split is not None:
+            return self._run(split, flat)
+        if options.profile and self.regions.recording(signature.classes) is not None:
+            return self._record_or_cut(signature, flat, options)
+        return None
+
+    def may_start(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
+        """Whether a program whose bet on a call was refused is to be split for calls of its kind."""
+        return refusal.reason in _SPLITTABLE and self.regions.may_start(signature.classes, options.max_versions)
+
+    def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
+        """Answer a call whose bet was refused, and record from now on."""
+        try:
+            self.regions.start(self._program.graph, self._program.entry, signature.classes, refusal)
+        except type(refusal) as e:
+            self.regions.stop(signature.classes)
+            self._history.gave_up(e, "the program", "stays in tier 0")
+            return self._history.interpret(flat, e.reason)
+        return self._record_or_cut(signature, flat, options)
+
+    def _record_or_cut(self, signature: Signature, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        """Record a run, or cut the program when enough have been."""
+        classes = signature.classes
+        recording = self.regions.recording(classes)
+        if recording is None or not recording.publish.fits(flat) or classes in self._cutting:
+            return self._history.interpret(flat, Reason.NO_LOWERING)
+        if recording.runs < max(options.num_profiled_runs, 1):
+            try:
+                results = self.regions.record(recording, flat)
+            except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
+                return self._history.interpret(flat, Reason.PROFILING)
+            self._history.count("profiled_runs")
+            action = "recorded values in mid-program, to split it into native regions"
+            self._history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
+            return results
+
+        guards = ", ".join(f"{n}: {c}" for n, c in zip(self._program.names, classes, strict=True))
+        with self._lock:
+            self._cutting.add(classes)
+        try:
+            split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
+        except NotCompiled as e:
+            self.regions.stop(classes)
+            self._history.gave_up(e, guards, "stays in tier 0")
+            return self._history.interpret(flat, e.reason)
+        finally:
+            with self._lock:
+                self._cutting.discard(classes)
+        left = ", ".join(f"{op} at {line}" if line else op for op, line in split.code.left)
+        self._history.emit(
+            EventKind.SPLIT,
+            Reason.NO_LOWERING,
+            guard=guards,
+            action=f"cut into {len(split.regions)} native regions; in tier 0: {left or 'views and scalars'}",
+            milliseconds=split.milliseconds,
+        )
+        return self._run(split, flat)
+
+    def _region(self, code: RegionCode, number: int) -> Any:
+        name = f"{self._program.name}, region {number}"
+        return self._owner.make_region(Program(name, code.graph, code.name, code.names, code.tier0, code.place))
+
+    def _run(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not split.publish.fits(flat):
+            return self._history.interpret(flat, Reason.OVERLAP)
+        with self._lock:
+            split.hits += 1
+        try:
+            results = split.run(flat)
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            with self._lock:
+                self._failures += 1
+            return self._owner.failed(None, 0, flat)
+        if split.hits == 1:
+            self._review(split)
+        return results
+
+    def _review(self, split: Split) -> None:
+        """After a split's first run, when its regions have been compiled: cut again without what has no code after all."""
+        culprits = self.regions.excluded_by(split)
+        if culprits:
+            self.regions.exclude(split.classes, culprits)
+        elif not any(region.versions for region in split.regions):
+            self.regions.stop(split.classes)
+            for region in split.regions:
+                self._history.refusals.update(region.refusals)
