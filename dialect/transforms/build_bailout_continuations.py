@@ -39,6 +39,7 @@ continuations together are as long as the program times its bailouts; `function`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated
 
 from tierup.dialect.continuations import build
@@ -92,4 +93,4 @@ def _free(name: str, taken: set[str]) -> str:
     """`name`, with a number where another function has it."""
     if name not in taken:
         return name
-    return next(f"{name}_{i}" for i in range(1, len(taken) + 2) if f"{name}_{i}" not in taken)
+    return next(free for i in count(1) if (free := f"{name}_{i}") not in taken)

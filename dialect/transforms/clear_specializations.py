@@ -24,9 +24,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import regions
-from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import cast, match_edges, place_of_casts
+from tierup.dialect.refine import cast, place_of_casts
 from tierup.dialect.registry import Pass, functions, register
 
 
@@ -46,15 +46,13 @@ def clear_types(module: ir.Module, *, everywhere: bool = False) -> None:
     found = list(functions(module.operation))
     for func in found:  # first of all the signatures, which returns and calls must fit
         _clear_signature(func)
+    names = function_names(module)
     for func in found:
         block = func.regions[0].blocks[0]
-        regions.forget_types(block, {}, everywhere=everywhere)
+        regions.forget_types(block, names, everywhere=everywhere)
         returned = list(block.operations)[-1].operation
         for i, value in enumerate(list(returned.operands)):
             returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(place_of_casts(returned)))
-    names = function_names(module)
-    for func in found:  # a call's operand may be a group's result
-        match_edges([op for op in walk(func) if op.name == "func.call"], names)
 
 
 def _clear_signature(func: ir.Operation) -> None:

@@ -35,7 +35,7 @@ from typing import Annotated
 from tierup.dialect import optable
 from tierup.dialect.alias import AliasAnalysis
 from tierup.dialect.contracts import function_names
-from tierup.dialect.differentiable import DIFFERENTIABLE, Differentiability, create
+from tierup.dialect.differentiable import Differentiability, create
 from tierup.dialect.group_building import boundary, build, drop_unused
 from tierup.dialect.grouping import plan, weight
 from tierup.dialect.infer import Inference
@@ -88,7 +88,7 @@ class _Grouping:
             drop_unused(block, self.inference)
         for view in list(block.operations):
             op = view.operation
-            if op.name != DIFFERENTIABLE and not op.name.startswith("tierup."):
+            if not op.name.startswith("tierup."):
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
@@ -96,13 +96,11 @@ class _Grouping:
     def _sharing(self, block: ir.Block, group: list[ir.Operation]) -> list[ir.Operation]:
         """Members that hand out memory which they did not make and which comes in, or is handed out, as another value too."""
         inputs, outputs = boundary(block, group)
-        tensors = [v for v in (*inputs, *outputs) if self.aliases.is_memory(v)]
         return [
             output.owner.operation
             for output in outputs
-            if self.aliases.is_memory(output) and not _makes(output.owner.operation)
-            and any(v != output and self.aliases.may_alias(output, v) for v in tensors)
-        ]  # fmt: skip
+            if not _makes(output.owner.operation) and any(v != output and self.aliases.may_alias(output, v) for v in (*inputs, *outputs))
+        ]
 
 
 def _makes(op: ir.Operation) -> bool:

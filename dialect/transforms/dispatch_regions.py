@@ -75,8 +75,6 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
     for op in otherwise[:-1]:
         op.move_before(branch)
     for result, value in zip(branch.results, list(otherwise[-1].operands), strict=True):
-        if value.type != result.type:
-            value = cast(value, result.type, ir.InsertionPoint(branch))
         result.replace_all_uses_with(value)
     branch.erase()
     for refined, source in zip(list(check.results)[:-1], check.operands, strict=True):

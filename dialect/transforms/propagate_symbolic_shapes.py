@@ -48,7 +48,7 @@ class PropagateSymbolicShapes(Pass):
             tensors = [known for r in op.results if isinstance(known := inference.values.get(r), Tensor)]
             if tensors:
                 diagnostics.remark(op, f"gives {', '.join(map(_spell, tensors))}")
-        for left, right in dict.fromkeys((tie.left, tie.right) for tie in inference.ties if tie.left != tie.right):
+        for left, right in dict.fromkeys((tie.left, tie.right) for tie in inference.ties):
             diagnostics.remark(func, f"needs the sizes {left} and {right} to be equal")
 
 

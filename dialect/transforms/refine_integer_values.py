@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import int_of, is_used, number
+from tierup.dialect.rewriting import int_of, number
 from tierup.dialect.value_facts import Decision, Decisions, Facts, Scope
 
 
@@ -75,8 +75,6 @@ def _collapse(op: ir.Operation, walk: Decisions) -> None:
     when = [walk.when(condition, truth) for truth in (True, False)]
     yields = [list(list(region.blocks[0].operations)[-1].operation.operands) for region in op.regions]
     for result, then, otherwise in zip(op.results, *yields, strict=True):
-        if not is_used(result) or str(result.type) != "!torch.int":
-            continue
         if then == otherwise or _is(when[0], then, otherwise):
             result.replace_all_uses_with(otherwise)
         elif _is(when[1], otherwise, then):

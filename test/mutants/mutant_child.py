@@ -52,7 +52,7 @@ def passes_lit(path: Path) -> bool:
     """Whether a lit test passes. Raises ValueError for a RUN line that is more than the docstring says."""
     with tempfile.TemporaryDirectory() as scratch:
         for line in re.findall(r"^// RUN: (.*)$", path.read_text(), re.MULTILINE):
-            line = line.replace("%s", str(path)).replace("%t", f"{scratch}/t")
+            line = line.replace("%s", str(path)).replace("%S", str(path.parent)).replace("%t", f"{scratch}/t")
             if not _run(line):
                 return False
     return True

@@ -94,3 +94,24 @@ func.func @loop(%x: !torch.vtensor, %n: !torch.int, %f: !torch.float) -> !torch.
 func.func @nothing_to_build(%x: !torch.vtensor) -> !torch.vtensor {
   return %x : !torch.vtensor
 }
+
+// -----
+// The first number that is free. Bailouts of one index, which no pass makes, have a function each.
+// CHECK-LABEL: func.func @taken
+// CHECK: continuation = @taken_continuation_0_2
+// CHECK: continuation = @taken_continuation_0_3
+// CHECK: func.func private @taken_continuation_0_2
+// CHECK: func.func private @taken_continuation_0_3
+func.func @taken(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.bailout"(%x) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[4],f32> -> !torch.vtensor
+  %2 = "tierup.bailout"(%1) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
+  %3 = torch.aten.exp %2 : !torch.vtensor<[4],f32> -> !torch.vtensor
+  return %3 : !torch.vtensor
+}
+func.func private @taken_continuation_0(%x: !torch.vtensor) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}
+func.func private @taken_continuation_0_1(%x: !torch.vtensor) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}

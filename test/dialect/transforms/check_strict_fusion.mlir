@@ -91,3 +91,19 @@ func.func private @other(%x: !t) -> !t {
   %0 = "tierup.batched_mm_tree"(%x, %x) : (!t, !t) -> !t
   return %0 : !t
 }
+
+// -----
+!t = !torch.vtensor
+// The user's own question beside a check: the branch is the user's too.
+func.func @check_and_more(%x: !t, %c: !torch.bool) -> !t {
+  %v, %ok = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!t) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %both = torch.aten.__and__.bool %ok, %c : !torch.bool, !torch.bool -> !torch.bool
+  // expected-error@below {{'torch.prim.If' op is left out of fusion: not all in it is in one group}}
+  %0 = torch.prim.If %both -> (!t) {
+    %w = torch.tensor_static_info_cast %v : !torch.vtensor<[4],f32> to !t
+    torch.prim.If.yield %w : !t
+  } else {
+    torch.prim.If.yield %x : !t
+  }
+  return %0 : !t
+}

@@ -61,3 +61,19 @@ func.func private @callee(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32
 func.func @scalars(%n: !torch.int) -> !torch.int {
   return %n : !torch.int
 }
+
+// What a group gives keeps its type, and is a plain tensor to the function that is called with it.
+// CHECK-LABEL: func.func @calls_with_a_groups_result(
+// CHECK: [[G:%.+]] = "tierup.fusion_group"
+// CHECK: [[P:%.+]] = torch.tensor_static_info_cast [[G]] : !torch.vtensor<[4],f32> to !torch.vtensor
+// CHECK: call @callee([[P]]) : (!torch.vtensor) -> !torch.vtensor
+func.func @calls_with_a_groups_result() -> !torch.vtensor<[4],f32> {
+  %x = torch.vtensor.literal(dense<1.0> : tensor<4xf32>) : !torch.vtensor<[4],f32>
+  %g = "tierup.fusion_group"(%x) ({
+  ^bb0(%a: !torch.vtensor<[4],f32>):
+    %e = torch.aten.exp %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    "tierup.yield"(%e) : (!torch.vtensor<[4],f32>) -> ()
+  }, {}) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  %0 = call @callee(%g) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}

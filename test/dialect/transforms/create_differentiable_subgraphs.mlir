@@ -254,3 +254,37 @@ func.func @raises(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !
   %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// A whole function that is too small stays as it is, constants that nobody uses included.
+// CHECK-LABEL: func.func @small_as_a_whole
+// THREE-LABEL: func.func @small_as_a_whole
+// THREE-NEXT: torch.aten.tanh
+// THREE-NEXT: torch.constant.int 1
+// THREE-NEXT: torch.constant.int 2
+// THREE-NEXT: torch.aten.add.Scalar
+// THREE-NEXT: return
+func.func @small_as_a_whole(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  %one = torch.constant.int 1
+  %two = torch.constant.int 2
+  %1 = torch.aten.add.Scalar %0, %one, %one : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// What groups and fallbacks of other passes hold is theirs.
+// CHECK-LABEL: func.func @not_in_a_fallback
+// CHECK-NOT: tierup.differentiable
+// CHECK: "tierup.fallback"
+// CHECK-NOT: tierup.differentiable
+// CHECK: return
+func.func @not_in_a_fallback(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.fallback"(%x) ({
+  ^bb0(%a: !torch.vtensor):
+    %1 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    %2 = torch.aten.exp %1 : !torch.vtensor -> !torch.vtensor
+    "tierup.yield"(%2) : (!torch.vtensor) -> ()
+  }, {}) : (!torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}

@@ -41,7 +41,7 @@ func.func private @f_fallback_0(%a: !torch.vtensor) -> !torch.vtensor attributes
 // CHECK-SAME: tierup.regions = [@g_region_0]
 // CHECK: call @g_region_0(%arg0) : (!torch.float) -> !torch.vtensor
 // CHECK: func.func private @g_region_0(%arg0: !torch.float) -> !torch.vtensor attributes {tierup.fallback}
-// CHECK: torch.aten.full {{.*}} -> !torch.vtensor
+// CHECK: torch.aten.full {{.*}} -> !torch.vtensor{{$}}
 func.func @g(%v: !torch.float) -> !torch.vtensor {
   %0 = "tierup.fusion_group"(%v) ({
   ^bb0(%a: !torch.float):
@@ -72,5 +72,68 @@ func.func @h(%x: !torch.vtensor) -> !torch.vtensor {
     %1 = torch.aten.exp %x : !torch.vtensor -> !torch.vtensor
     torch.prim.If.yield %1 : !torch.vtensor
   }
+  return %0 : !torch.vtensor
+}
+
+// -----
+
+// An answer that decides something else too is still needed.
+// CHECK-LABEL: func.func @two_readers
+// CHECK: tierup.check
+// CHECK: torch.prim.If
+// CHECK: torch.aten.tanh
+// CHECK: call @twin
+// CHECK: torch.prim.If
+func.func @two_readers(%x: !torch.vtensor, %c: !torch.bool) -> (!torch.vtensor, !torch.vtensor) {
+  %v, %ok = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %both = torch.aten.__and__.bool %ok, %c : !torch.bool, !torch.bool -> !torch.bool
+  %0 = torch.prim.If %ok -> (!torch.vtensor) {
+    %2 = torch.aten.tanh %v : !torch.vtensor<[4],f32> -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    %2 = func.call @twin(%x) : (!torch.vtensor) -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  %1 = torch.prim.If %both -> (!torch.vtensor) {
+    torch.prim.If.yield %x : !torch.vtensor
+  } else {
+    torch.prim.If.yield %0 : !torch.vtensor
+  }
+  return %0, %1 : !torch.vtensor, !torch.vtensor
+}
+// A check that only a conjunction reads.
+// CHECK-LABEL: func.func @conjunction
+// CHECK: tierup.check
+// CHECK: torch.aten.__and__.bool
+func.func @conjunction(%x: !torch.vtensor, %c: !torch.bool) -> !torch.bool {
+  %v, %ok = "tierup.check"(%x) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  %both = torch.aten.__and__.bool %ok, %c : !torch.bool, !torch.bool -> !torch.bool
+  return %both : !torch.bool
+}
+// A fallback is one site, whatever it calls.
+// CHECK-LABEL: func.func private @twin
+// CHECK-SAME: attributes {tierup.fallback} {
+// CHECK: call @inner
+func.func private @twin(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.fallback} {
+  %0 = func.call @inner(%x) : (!torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func private @inner(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.fallback} {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// -----
+
+// A call of the user's is no region.
+// CHECK-LABEL: func.func @calls
+// CHECK-NOT: tierup.regions
+// CHECK: call @helper
+func.func @calls(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = func.call @helper(%x) : (!torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func private @helper(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }

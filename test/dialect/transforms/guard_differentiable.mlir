@@ -97,3 +97,35 @@ func.func @no_group(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// A run in which the tensor was not there says nothing of it; one in which it is known to have been there says what it saw.
+// CHECK-LABEL: func.func @undefined_once
+// CHECK: "tierup.check_requires_grad"(%{{.+}}) {requires_grad = [false]}
+// CHECK-LABEL: func.func @undefined_always
+// CHECK-NOT: tierup.check_requires_grad
+// CHECK-NOT: tierup.differentiable
+// CHECK: return
+func.func @undefined_once(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.profile"(%x) {slot = 0 : i64, profiled = #tierup.profiled<?[*] undefined>} : (!torch.vtensor) -> !torch.vtensor
+  %1 = "tierup.profile"(%0) {slot = 1 : i64, profiled = #tierup.profiled<f32[4] requires_grad=false defined>} : (!torch.vtensor) -> !torch.vtensor
+  %2 = "tierup.differentiable"(%1) ({
+  ^bb0(%a: !torch.vtensor):
+    %3 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    "tierup.yield"(%3) : (!torch.vtensor) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>, gradient_inputs = array<i64>} : (!torch.vtensor) -> !torch.vtensor
+  return %2 : !torch.vtensor
+}
+func.func @undefined_always(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.profile"(%x) {slot = 0 : i64, profiled = #tierup.profiled<?[*] undefined>} : (!torch.vtensor) -> !torch.vtensor
+  %2 = "tierup.differentiable"(%0) ({
+  ^bb0(%a: !torch.vtensor):
+    %3 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    "tierup.yield"(%3) : (!torch.vtensor) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>, gradient_inputs = array<i64>} : (!torch.vtensor) -> !torch.vtensor
+  return %2 : !torch.vtensor
+}

@@ -87,3 +87,63 @@ func.func @group_that_cannot_run(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor
   }, {}) : (!torch.vtensor<[3],f32>, !torch.vtensor<[4],f32>) -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// The fast side knows which arm is taken; the fallback, which takes any sizes, has both.
+// CHECK-LABEL: func.func @branch_on_sizes
+// CHECK: torch.prim.If
+// CHECK-NEXT: "tierup.fusion_group"
+// CHECK-NOT: torch.prim.If
+// CHECK: torch.aten.tanh
+// CHECK-NOT: torch.aten.exp
+// CHECK: "tierup.fallback"
+// CHECK: torch.prim.If
+// CHECK: torch.aten.tanh
+// CHECK: torch.aten.exp
+func.func @branch_on_sizes(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %0 = "tierup.fusion_group"(%x) ({
+  ^bb0(%a: !torch.vtensor<[4],f32>):
+    %zero = torch.constant.int 0
+    %four = torch.constant.int 4
+    %n = torch.aten.size.int %a, %zero : !torch.vtensor<[4],f32>, !torch.int -> !torch.int
+    %c = torch.aten.eq.int %n, %four : !torch.int, !torch.int -> !torch.bool
+    %1 = torch.prim.If %c -> (!torch.vtensor<[4],f32>) {
+      %2 = torch.aten.tanh %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+      torch.prim.If.yield %2 : !torch.vtensor<[4],f32>
+    } else {
+      %2 = torch.aten.exp %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+      torch.prim.If.yield %2 : !torch.vtensor<[4],f32>
+    }
+    "tierup.yield"(%1) : (!torch.vtensor<[4],f32>) -> ()
+  }, {}) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// s0 + s1 is s2: no fact of a tensor says that, so there is no group.
+// CHECK-LABEL: func.func @sizes_that_no_fact_states
+// CHECK-NOT: tierup
+// CHECK: torch.aten.cat
+// CHECK-NEXT: torch.aten.mul.Tensor
+func.func @sizes_that_no_fact_states(%x: !torch.vtensor, %y: !torch.vtensor, %z: !torch.vtensor) -> !torch.vtensor {
+  %p = torch.tensor_static_info_cast %x : !torch.vtensor to !torch.vtensor<[?],f32>
+  %q = torch.tensor_static_info_cast %y : !torch.vtensor to !torch.vtensor<[?],f32>
+  %r = torch.tensor_static_info_cast %z : !torch.vtensor to !torch.vtensor<[?],f32>
+  // expected-remark@below {{needs equal sizes that no check can ask for, and is undone}}
+  %0 = "tierup.fusion_group"(%p, %q, %r) ({
+  ^bb0(%a: !torch.vtensor<[?],f32>, %b: !torch.vtensor<[?],f32>, %c: !torch.vtensor<[?],f32>):
+    %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    %s2 = torch.symbolic_int "s2" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    torch.bind_symbolic_shape %a, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+    torch.bind_symbolic_shape %b, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+    torch.bind_symbolic_shape %c, [%s2], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+    %zero = torch.constant.int 0
+    %l = torch.prim.ListConstruct %a, %b : (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>) -> !torch.list<vtensor>
+    %1 = torch.aten.cat %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?],f32>
+    %2 = torch.aten.mul.Tensor %1, %c : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+    "tierup.yield"(%2) : (!torch.vtensor<[?],f32>) -> ()
+  }, {}) : (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
+  %3 = torch.tensor_static_info_cast %0 : !torch.vtensor<[?],f32> to !torch.vtensor
+  return %3 : !torch.vtensor
+}

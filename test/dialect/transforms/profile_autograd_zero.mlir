@@ -56,3 +56,15 @@ func.func @blocks(%g: !torch.vtensor, %h: !torch.vtensor) -> !torch.vtensor {
 ^bb1:
   return %0 : !torch.vtensor
 }
+
+// -----
+// A size that is always there is not recorded, nor an argument that is watched while another op reads it itself.
+// CHECK-LABEL: func.func @nothing_to_record
+// CHECK-NEXT: "tierup.profile"(%arg0) {slot = 3 : i64}
+// CHECK-NEXT: torch.operator "aten._grad_sum_to_size"(%arg0, %arg1)
+// CHECK-NEXT: return
+func.func @nothing_to_record(%g: !torch.vtensor, %size: !torch.list<int>) -> (!torch.vtensor, !torch.vtensor) {
+  %0 = "tierup.profile"(%g) {slot = 3 : i64} : (!torch.vtensor) -> !torch.vtensor
+  %1 = torch.operator "aten._grad_sum_to_size"(%g, %size) : (!torch.vtensor, !torch.list<int>) -> !torch.vtensor
+  return %0, %1 : !torch.vtensor, !torch.vtensor
+}

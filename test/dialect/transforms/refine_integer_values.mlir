@@ -135,3 +135,31 @@ func.func @the_same_in_both_arms(%n: !torch.int) -> !torch.int {
   // CHECK: return %[[N]]
   return %0 : !torch.int
 }
+
+// -----
+// Two values compared, or two numbers: that says nothing of either, and takes nothing of what is known.
+// CHECK-LABEL: func.func @no_number
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[M:[a-z0-9]+]]: !torch.int
+func.func @no_number(%n: !torch.int, %m: !torch.int) -> (!torch.int, !torch.int) {
+  %int3 = torch.constant.int 3
+  %int4 = torch.constant.int 4
+  %p = torch.aten.eq.int %n, %int3 : !torch.int, !torch.int -> !torch.bool
+  %q = torch.aten.eq.int %n, %m : !torch.int, !torch.int -> !torch.bool
+  %both = torch.aten.__and__.bool %p, %q : !torch.bool, !torch.bool -> !torch.bool
+  %0 = torch.prim.If %both -> (!torch.int) {
+    // CHECK: torch.aten.mul.int %int3{{.*}}, %[[M]]
+    %1 = torch.aten.mul.int %n, %m : !torch.int, !torch.int -> !torch.int
+    torch.prim.If.yield %1 : !torch.int
+  } else {
+    torch.prim.If.yield %m : !torch.int
+  }
+  %never = torch.aten.eq.int %int3, %int4 : !torch.int, !torch.int -> !torch.bool
+  %2 = torch.prim.If %never -> (!torch.int) {
+    // CHECK: torch.aten.mul.int %int3{{.*}}, %[[M]]
+    %1 = torch.aten.mul.int %int3, %m : !torch.int, !torch.int -> !torch.int
+    torch.prim.If.yield %1 : !torch.int
+  } else {
+    torch.prim.If.yield %m : !torch.int
+  }
+  return %0, %2 : !torch.int, !torch.int
+}

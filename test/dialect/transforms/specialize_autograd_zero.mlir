@@ -156,3 +156,18 @@ func.func @list_that_was_there(%g: !torch.vtensor, %s: !torch.optional<list<int>
   %2 = torch.operator "aten._grad_sum_to_size"(%0, %1) : (!torch.vtensor, !torch.optional<list<int>>) -> !torch.vtensor
   return %2 : !torch.vtensor
 }
+
+// -----
+// The sizes that the arguments are bound to are declared before anything is asked of them.
+// CHECK-LABEL: func.func @declared_sizes
+// CHECK-NEXT: torch.symbolic_int "s0"
+// CHECK-NEXT: torch.bind_symbolic_shape %arg0
+// CHECK-NEXT: "tierup.all_nonzero"(%arg0)
+// CHECK: torch.prim.If
+func.func @declared_sizes(%g: !torch.vtensor<[?],f32>, %h: !torch.vtensor) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %g, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %0 = "tierup.profile"(%g) {slot = 0 : i64, profiled = #tierup.profiled<f32[4] defined>} : (!torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
+  %1 = "tierup.autograd_add"(%0, %h) : (!torch.vtensor<[?],f32>, !torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

@@ -2,6 +2,7 @@
 // RUN: tierup-opt %s --tierup-update-requires-grad --tierup-update-requires-grad | FileCheck %s --check-prefixes=CHECK,FALSE
 // RUN: tierup-opt %s --tierup-update-requires-grad="to=unknown" | FileCheck %s --check-prefixes=CHECK,UNKNOWN
 // RUN: tierup-opt %s --tierup-update-requires-grad="to=true everywhere=true" | FileCheck %s --check-prefix=ALL
+// RUN: tierup-opt %s --tierup-update-requires-grad="to=false everywhere=true" | FileCheck %s --check-prefix=NONE
 // RUN: not tierup-opt %s --tierup-update-requires-grad="to=maybe" 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: option 'to' of pass 'tierup-update-requires-grad' is one of true, false, unknown, not maybe
 
@@ -14,6 +15,10 @@
 // UNKNOWN: {profiled = #tierup.profiled<?[*]>, slot = 2 : i64}
 // CHECK: {profiled = #tierup.profiled<?[*] undefined>, slot = 3 : i64}
 // CHECK: {slot = 4 : i64}
+// NONE-LABEL: func.func @records
+// NONE-SAME: %arg0: !torch.vtensor {tierup.name = "x", tierup.requires_grad = false}, %arg1: !torch.int)
+// NONE: {profiled = #tierup.profiled<f32[4] requires_grad=false>, slot = 0 : i64}
+// NONE: {profiled = #tierup.profiled<f32[4] requires_grad=false>, slot = 1 : i64}
 // ALL-LABEL: func.func @records
 // ALL-SAME: %arg0: !torch.vtensor {tierup.name = "x", tierup.requires_grad = true}, %arg1: !torch.int)
 // ALL: {profiled = #tierup.profiled<f32[4] requires_grad=true>, slot = 0 : i64}
