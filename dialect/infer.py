@@ -42,6 +42,7 @@ class Inference:
     ties: list[Tie] = field(default_factory=list)
     cast_from: dict[ir.Value, Value] = field(default_factory=dict)  # of a cast's result: what was known of its operand there
     results: tuple[Value, ...] = ()
+    refused: list[InferenceError] = field(default_factory=list)  # when tolerant: the ops that raise, one by one, and what they say
 
     def __getitem__(self, value: ir.Value) -> Value:
         return self.values[value]
@@ -141,9 +142,8 @@ class _Walker:
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
-            if self.tolerant:
-                return tuple(torch_types.value_of(r.type) for r in op.results)
-            raise InferenceError(op, str(e)) from e
+            self.refuse(op, e)
+            return tuple(torch_types.value_of(r.type) for r in op.results)
         if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
             return (results,)  # type: ignore[return-value]  # one result: the value itself
         found = tuple(results) if isinstance(results, tuple) else (results,)
@@ -152,6 +152,14 @@ class _Walker:
         # unpacked from a list of unknown length: each is what the list's elements are
         element = operands[0].element if operands and isinstance(operands[0], List) else None
         return tuple(torch_types.value_of(r.type) if element is None else element for r in op.results)
+
+    def refuse(self, op: ir.Operation, error: Exception) -> None:
+        """An op raises whatever the values of such operands. Raises InferenceError, unless tolerant."""
+        failure = InferenceError(op, str(error))
+        if not self.tolerant:
+            raise failure from error
+        if not any(known.op == op for known in self.out.refused):  # a loop's body is walked several times
+            self.out.refused.append(failure)
 
     def join_at(self, site: ir.Value, a: Value, b: Value) -> Value:
         """join, where sizes that differ become one run-time size per (value, dim), the same in every round."""
@@ -379,7 +387,8 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
     try:
         found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
     except (ShapeError, IndexError, TypeError) as e:
-        raise InferenceError(op, str(e)) from e
+        walker.refuse(op, e)
+        return _declared(walker, op, operands)
     if isinstance(found, List) and found.items is not None and len(found.items) == len(op.results):
         return found.items
     return _declared(walker, op, operands)

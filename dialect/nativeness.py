@@ -135,6 +135,8 @@ class Nativeness:
         row = optable.lookup(op.name)
         if row is None or row.raises or row.random or row.writes or row.results == 0:
             return True
+        if any(e.op == op for e in self.inference.refused):
+            return True
         tensors = [i for i, v in enumerate(op.operands) if torch_types.is_tensor(v.type)]
         if not tensors:
             return row.kind is not Kind.SCALAR and not all(v in self.inference.values for v in op.operands)

@@ -22,7 +22,7 @@ def tie_arguments(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> No
     block = func.regions[0].blocks[0]
 
     def ties() -> list[Tie]:
-        return infer_function(func, symbols.argument_values(func), callees).ties
+        return infer_function(func, symbols.argument_values(func), callees, tolerant=True).ties
 
     if symbols.unify(block, ties):
         return

@@ -104,6 +104,7 @@ class FuseGroups(Pass):
     def _group(self, func: ir.Operation, callees: dict[str, ir.Operation]) -> bool:
         """Group a function's ops. Whether groups had to be undone: their ops are then refused, for another try."""
         inference = _infer(func, callees)
+        _leave_what_raises(func, inference)
         return self._block(func.regions[0].blocks[0], inference, self._policy(inference))
 
     def _block(self, block: ir.Block, inference: Inference, native: NativePolicy) -> bool:
@@ -131,10 +132,16 @@ def _refuse(ops: Iterable[ir.Operation]) -> None:
 
 
 def _infer(func: ir.Operation, callees: dict[str, ir.Operation]) -> Inference:
-    try:
-        return infer_function(func, symbols.argument_values(func), callees)
-    except InferenceError as e:
-        raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+    return infer_function(func, symbols.argument_values(func), callees, tolerant=True)
+
+
+def _leave_what_raises(func: ir.Operation, inference: Inference) -> None:
+    """Ops that raise on all operands of their types stay outside: the exception is the program's result, and for tier 0 to give."""
+    inside = list(walk(func)) if inference.refused else []
+    for error in inference.refused:
+        if error.op in inside and REFUSED not in error.op.attributes:  # others are a callee's
+            diagnostics.remark(error.op, f"raises on such operands: {error}")
+            _refuse([error.op])
 
 
 def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -> ir.Operation | None:

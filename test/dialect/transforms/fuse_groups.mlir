@@ -119,10 +119,35 @@ func.func @symbols_and_lists(%x: !torch.vtensor<[?,4],f32>) -> (!torch.vtensor<[
 }
 
 // -----
-func.func @cannot_run(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
-  // expected-error@below {{cannot run on operands of these types}}
-  %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
-  return %0 : !torch.vtensor
+// An op that raises on all such operands stays outside, between those around it, also in a loop; used or not.
+// CHECK-LABEL: func.func @raises
+// CHECK: "tierup.fusion_group"(%arg0)
+// CHECK: torch.aten.tanh
+// CHECK: torch.aten.exp
+// CHECK: torch.aten.cos
+// CHECK: "tierup.yield"
+// CHECK: torch.aten.select.int
+// CHECK: torch.prim.Loop
+// CHECK: torch.aten.__getitem__.t
+// CHECK-NOT: tierup.refused
+func.func @raises(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %zero = torch.constant.int 0
+  %nine = torch.constant.int 9
+  %true = torch.constant.bool true
+  %l = torch.prim.ListConstruct %nine, %nine : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.exp %0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  // expected-remark@below {{raises on such operands: select(): index 9 out of range}}
+  %2 = torch.aten.select.int %1, %zero, %nine : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor
+  %3 = torch.aten.sin %1 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %4 = torch.aten.cos %3 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %5 = torch.prim.Loop %n, %true, init(%4) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    // expected-remark@below {{raises on such operands: list index out of range}}
+    %6 = torch.aten.__getitem__.t %l, %nine : !torch.list<int>, !torch.int -> !torch.int
+    torch.prim.Loop.condition %true, iter(%a : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %5 : !torch.vtensor<[4],f32>
 }
 
 // -----

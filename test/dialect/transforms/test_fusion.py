@@ -11,7 +11,7 @@ from spine_harness import Spine
 
 import tierup
 from tierup.dialect.ir_text import parse_module
-from tierup.dialect.registry import PassFailure, parse
+from tierup.dialect.registry import PassFailure, parse, pipeline
 
 _T = "!torch.vtensor"
 
@@ -148,3 +148,37 @@ def test_strict_fusion_takes_what_fused_and_names_what_did_not() -> None:
     with pytest.raises(PassFailure, match=r"'torch.aten.sort' op is left out of fusion") as e:
         _checked(SIZES, [[f32(3, 2), f32(2), np.array([0, 2, 1])]])
     assert [d.message.split("'")[1] for d in e.value.diagnostics] == ["torch.aten.sort"]
+
+
+CERTAIN_TO_RAISE = """
+func.func @f(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %zero = torch.constant.int 0
+  %nine = torch.constant.int 9
+  %0 = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.exp %0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  {raises}
+  %3 = torch.aten.mul.Tensor %1, %y : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  %4 = torch.aten.sin %3 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %4 : !torch.vtensor<[4],f32>
+}
+"""
+SELECT = "%2 = torch.aten.select.int %1, %zero, %nine : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>"
+GETITEM = """%l = torch.prim.ListConstruct %zero, %nine : (!torch.int, !torch.int) -> !torch.list<int>
+  %2 = torch.aten.__getitem__.t %l, %nine : !torch.list<int>, !torch.int -> !torch.int"""
+LEAVE_WHAT_RAISES = ("no-grad", "no-grad-dynamic", "no-grad-1.7", "no-grad-1.7-bailouts", "diff-graph", "legacy-nondiff", "legacy-specialize")
+
+
+@pytest.mark.parametrize("raises", [SELECT, GETITEM], ids=["select", "getitem"])
+@pytest.mark.parametrize("name", LEAVE_WHAT_RAISES)
+def test_an_exception_is_a_result_that_the_ancestors_pipelines_keep(name: str, raises: str) -> None:
+    text = CERTAIN_TO_RAISE.replace("{raises}", raises)
+    new = assert_kept(text, str(pipeline(name)), [[f32(4), f32(4)]])  # raises before and after, the same
+    groups = 1 if raises == GETITEM else 2  # what never raises may move behind the item, which reads none of it
+    assert new.count('"tierup.fusion_group"') == (0 if name == "legacy-specialize" else groups)
+
+
+@pytest.mark.parametrize("raises", [SELECT, GETITEM], ids=["select", "getitem"])
+@pytest.mark.parametrize("passes", ["tierup-infer-types", str(pipeline("versioned"))])
+def test_who_types_a_program_for_native_code_says_that_it_raises(passes: str, raises: str) -> None:
+    with pytest.raises(PassFailure, match="cannot run on operands of these types: .*out of range"):
+        parse(passes).run(parse_module(CERTAIN_TO_RAISE.replace("{raises}", raises)))
