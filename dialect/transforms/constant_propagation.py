@@ -59,7 +59,7 @@ class ConstantPropagation(Pass):
             propagate_constants(function, names, self.max_elements)
 
 
-def propagate_constants(func: ir.Operation, functions: Mapping[str, ir.Operation], max_elements: int = 16384) -> bool:
+def propagate_constants(func: ir.Operation, functions: Mapping[str, ir.Operation], max_elements: int) -> bool:
     """Propagate constants through one function; whether anything was. `functions`: callees by name."""
     propagation = _Propagation(AliasAnalysis(func, functions), max_elements)
     propagation.block(func.regions[0].blocks[0])

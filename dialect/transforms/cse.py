@@ -60,27 +60,23 @@ class CommonSubexpressionElimination(Pass):
             merge_equal_ops(function, AliasAnalysis(function, names))
 
 
-def merge_equal_ops(func: ir.Operation, aliases: AliasAnalysis) -> bool:
-    """Merge the equal ops of one function; whether there were any. `aliases` is that function's, and stays valid."""
-    return _block(func.regions[0].blocks[0], ChainMap(), aliases)
+def merge_equal_ops(func: ir.Operation, aliases: AliasAnalysis) -> None:
+    """Merge the equal ops of one function. `aliases` is that function's, and stays valid."""
+    _block(func.regions[0].blocks[0], ChainMap(), aliases)
 
 
-def _block(block: ir.Block, table: Table, aliases: AliasAnalysis) -> bool:
-    changed = False
+def _block(block: ir.Block, table: Table, aliases: AliasAnalysis) -> None:
     for view in list(block.operations):
         op = view.operation
         isolated = op.name in BODIES  # sees its arguments only
         for inner in (b for region in op.regions for b in region.blocks):
-            changed |= _block(inner, ChainMap() if isolated else table.new_child(), aliases)
+            _block(inner, ChainMap() if isolated else table.new_child(), aliases)
         if not _is_candidate(op, aliases):
             continue
         key = _key(op)
         known = table.get(key)
-        if known is not None and _replace(op, known, aliases):
-            changed = True
-        else:  # of two that must stay apart the first serves the next, in one scope
+        if known is None or not _replace(op, known, aliases):  # of two that must stay apart the first serves the next, in one scope
             table.maps[0].setdefault(key, list(op.results))
-    return changed
 
 
 def _is_candidate(op: ir.Operation, aliases: AliasAnalysis) -> bool:

@@ -38,7 +38,7 @@ from typing import Annotated
 from tierup.dialect.loops import FOREVER, LOOP, is_counted, loops_inside, may_be_copied, retrip, shift
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
-from tierup.dialect.rewriting import create, drop_unused, int_of, is_used, number
+from tierup.dialect.rewriting import create, drop_unused, int_of, number
 
 PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both halves
 
@@ -77,7 +77,7 @@ class PeelLoops(Pass):
             result.replace_all_uses_with(value)
         operands = list(loop.operands)
         loop.erase()
-        drop_unused([*operands, *([] if is_used(first) else [first])])
+        drop_unused(operands)
 
 
 def _with_condition(loop: ir.Operation, trip: ir.Value) -> ir.Operation:

@@ -46,11 +46,10 @@ class PeepholeAliasSensitive(Pass):
 
     def apply(self, func: ir.Operation) -> bool:
         """Rewrite; whether anything changed."""
-        if self.disable_shape:
-            return False  # each rule below asks a type
         rewrites = _Rewrites(LazyAliases(func))
         rules: dict[str, Rule] = {f"torch.aten.{name}.Scalar": rewrites.neutral for name in ("add", "sub", "mul", "div")}
-        return rewrite(func, rules | {"torch.aten.dim": rewrites.rank_of_convolution})
+        rules["torch.aten.dim"] = rewrites.rank_of_convolution
+        return rewrite(func, {} if self.disable_shape else rules)  # each of them asks a type
 
 
 class _Rewrites:
@@ -91,9 +90,9 @@ def _keeps_dtype(op: ir.Operation, known: int | float) -> bool:
         return False
     ctx = Infer()
     ctx.promotion = Promotion.TORCH if promotion(op) is None else Promotion.NUMPY
-    scalars: list[Value] = [Int(v) if isinstance(v, int) else Float(v) for v in (known, *([1] if len(op.operands) > 2 else []))]
+    scalar: Value = Int(known) if isinstance(known, int) else Float(known)
     try:
-        given = row.infer(ctx, [Tensor(dtype), *scalars])
+        given = row.infer(ctx, [Tensor(dtype), scalar])  # alpha has no say in the dtype
     except REFUSALS:
         return False  # the op raises
     return isinstance(given, Tensor) and given.dtype == dtype
@@ -105,7 +104,7 @@ def _is_neutral(op: ir.Operation, known: int | float) -> bool:
         return known == 1
     if known != 0 or int_of(under_casts(op.operands[2])) != 1:
         return False
-    negative = math.copysign(1.0, known) < 0
+    negative = math.copysign(1.0, known) == -1.0
     if name == "sub":
         return not negative
     _, dtype = torch_types.parse_tensor(str(op.operands[0].type))

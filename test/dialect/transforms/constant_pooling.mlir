@@ -146,3 +146,26 @@ func.func @one_tensor_per_round(%n: !torch.int, %x: !torch.vtensor) -> (!torch.l
   } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
   return %l, %r : !torch.list<vtensor>, !torch.vtensor
 }
+
+// -----
+// A group in a branch has its own, too.
+// CHECK-LABEL: func.func @group_in_a_branch
+func.func @group_in_a_branch(%c: !torch.bool, %x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  // CHECK: ^bb0
+  // CHECK-NEXT: %[[K:.*]] = torch.constant.int 1
+  // CHECK-NEXT: torch.aten.add.Scalar %{{.*}}, %[[K]], %[[K]]
+  // CHECK-NEXT: tierup.yield
+  %0 = torch.prim.If %c -> (!torch.vtensor<[2],f32>) {
+    %1 = "tierup.fusion_group"(%x) ({
+    ^bb0(%a: !torch.vtensor<[2],f32>):
+      %k = torch.constant.int 1
+      %m = torch.constant.int 1
+      %2 = torch.aten.add.Scalar %a, %k, %m : !torch.vtensor<[2],f32>, !torch.int, !torch.int -> !torch.vtensor<[2],f32>
+      "tierup.yield"(%2) : (!torch.vtensor<[2],f32>) -> ()
+    }, {}) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+    torch.prim.If.yield %1 : !torch.vtensor<[2],f32>
+  } else {
+    torch.prim.If.yield %x : !torch.vtensor<[2],f32>
+  }
+  return %0 : !torch.vtensor<[2],f32>
+}

@@ -358,3 +358,160 @@ func.func @back_to_the_start(%x: !torch.vtensor, %n: !torch.int) -> (!torch.vten
   } : (!torch.int, !torch.bool, !torch.vtensor, !torch.vtensor) -> (!torch.vtensor, !torch.vtensor)
   return %r#0, %r#1 : !torch.vtensor, !torch.vtensor
 }
+
+// -----
+// What lists and tuples of constants hold is known, and so is what nobody writes.
+// CHECK-LABEL: func.func @containers
+func.func @containers() -> (!torch.int, !torch.vtensor, !torch.tensor) {
+  %0 = torch.constant.int 0
+  %1 = torch.constant.int 1
+  %2 = torch.constant.int 2
+  %none = torch.constant.none
+  // CHECK-NOT: torch.aten
+  // CHECK-NOT: torch.prim
+  // CHECK: return
+  %l = torch.prim.ListConstruct %1, %2 : (!torch.int, !torch.int) -> !torch.list<int>
+  %a = torch.aten.__getitem__.t %l, %1 : !torch.list<int>, !torch.int -> !torch.int
+  %z = torch.aten.zeros %l, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor
+  %t = torch.tensor.literal(dense<[0.0, 1.0]> : tensor<2xf32>) : !torch.tensor<[2],f32>
+  %e = torch.aten.exp %t : !torch.tensor<[2],f32> -> !torch.tensor
+  return %a, %z, %e : !torch.int, !torch.vtensor, !torch.tensor
+}
+
+// -----
+// CHECK-LABEL: func.func @in_a_group
+func.func @in_a_group(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  %0 = "tierup.fusion_group"(%x) ({
+  ^bb0(%a: !torch.vtensor<[2],f32>):
+    // CHECK: torch.constant.int 2
+    // CHECK-NOT: torch.aten.add.int
+    %k = torch.constant.int 1
+    %m = torch.aten.add.int %k, %k : !torch.int, !torch.int -> !torch.int
+    %1 = torch.aten.mul.Scalar %a, %m : !torch.vtensor<[2],f32>, !torch.int -> !torch.vtensor<[2],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
+
+// -----
+// A type that contradicts the value; a division that is known not to raise.
+// CHECK-LABEL: func.func @checked
+func.func @checked() -> (!torch.vtensor<[5],f32>, !torch.int) {
+  %7 = torch.constant.int 7
+  %2 = torch.constant.int 2
+  %x = torch.vtensor.literal(dense<[1.0, 2.0, 4.0]> : tensor<3xf32>) : !torch.vtensor<[3],f32>
+  // CHECK: torch.aten.exp
+  %y = torch.aten.exp %x : !torch.vtensor<[3],f32> -> !torch.vtensor<[5],f32>
+  // CHECK-NOT: torch.aten.floordiv.int
+  %q = torch.aten.floordiv.int %7, %2 : !torch.int, !torch.int -> !torch.int
+  return %y, %q : !torch.vtensor<[5],f32>, !torch.int
+}
+
+// -----
+// What a branch leaves over goes, where it alone was decided; so does what a loop that does not run would have raised.
+// CHECK-LABEL: func.func @leftovers
+// CHECK-NEXT: return %arg0
+func.func @leftovers(%x: !torch.vtensor) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %r = torch.prim.If %true -> (!torch.vtensor) {
+    torch.prim.If.yield %x : !torch.vtensor
+  } else {
+    %t = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+    torch.prim.If.yield %t : !torch.vtensor
+  }
+  return %r : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @a_loop_that_would_raise
+// CHECK-NEXT: return %arg0
+func.func @a_loop_that_would_raise(%n: !torch.int, %m: !torch.int) -> !torch.int {
+  %true = torch.constant.bool true
+  %0 = torch.constant.int 0
+  %r = torch.prim.Loop %0, %true, init(%n) {
+  ^bb0(%i: !torch.int, %v: !torch.int):
+    %q = torch.aten.floordiv.int %v, %m : !torch.int, !torch.int -> !torch.int
+    torch.prim.Loop.condition %true, iter(%q : !torch.int)
+  } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
+  return %r : !torch.int
+}
+
+// -----
+// One round is a round; in it constants are folded as anywhere.
+// CHECK-LABEL: func.func @one_round
+func.func @one_round(%x: !torch.vtensor) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %1 = torch.constant.int 1
+  // CHECK: torch.prim.Loop %
+  // CHECK-NOT: torch.aten.add.int
+  // CHECK: torch.aten.mul.Scalar
+  %r = torch.prim.Loop %1, %true, init(%x) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor):
+    %two = torch.aten.add.int %1, %1 : !torch.int, !torch.int -> !torch.int
+    %t = torch.aten.mul.Scalar %v, %two : !torch.vtensor, !torch.int -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%t : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %r : !torch.vtensor
+}
+
+// -----
+// Of what no round changes, one is used inside alone, and one outside alone.
+// CHECK-LABEL: func.func @used_on_one_side
+func.func @used_on_one_side(%x: !torch.vtensor, %y: !torch.vtensor, %z: !torch.vtensor, %n: !torch.int) -> (!torch.vtensor, !torch.vtensor) {
+  %true = torch.constant.bool true
+  // CHECK: %[[R:.*]] = torch.prim.Loop %arg3, %{{.*}}, init(%arg0) {
+  // CHECK: torch.aten.matmul %{{.*}}, %arg1
+  // CHECK: return %[[R]], %arg2
+  %r:3 = torch.prim.Loop %n, %true, init(%x, %y, %z) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor, %w: !torch.vtensor, %u: !torch.vtensor):
+    %p = torch.aten.matmul %v, %w : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%p, %w, %u : !torch.vtensor, !torch.vtensor, !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor, !torch.vtensor, !torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor)
+  return %r#0, %r#2 : !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// As many elements as are allowed where nothing else is said, and one more. An index that is in range.
+// CHECK-LABEL: func.func @up_to_16384
+// CHECK-NOT: torch.aten
+// CHECK: torch.vtensor.literal({{.*}} : tensor<16384xf32>)
+// CHECK-NOT: torch.aten.select.int
+// CHECK: torch.aten.zeros
+// CHECK-NOT: torch.aten.select.int
+// CHECK: return
+func.func @up_to_16384() -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %none = torch.constant.none
+  %0 = torch.constant.int 0
+  %1 = torch.constant.int 1
+  %most = torch.constant.int 16384
+  %more = torch.constant.int 16385
+  %l = torch.prim.ListConstruct %most : (!torch.int) -> !torch.list<int>
+  %m = torch.prim.ListConstruct %more : (!torch.int) -> !torch.list<int>
+  %a = torch.aten.zeros %l, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor
+  %b = torch.aten.zeros %m, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor
+  %x = torch.vtensor.literal(dense<[1.0, 2.0]> : tensor<2xf32>) : !torch.vtensor<[2],f32>
+  %s = torch.aten.select.int %x, %0, %1 : !torch.vtensor<[2],f32>, !torch.int, !torch.int -> !torch.vtensor
+  %e = torch.aten.exp %s : !torch.vtensor -> !torch.vtensor
+  return %a, %b, %e : !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// Once a carried value is known to stay what it was, what is computed from it is known.
+// CHECK-LABEL: func.func @known_once_unchanged
+// CHECK-NOT: torch.aten.add.int
+func.func @known_once_unchanged(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %k = torch.constant.int 4
+  %r:2 = torch.prim.Loop %n, %true, init(%x, %k) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor, %j: !torch.int):
+    %5 = torch.aten.add.int %j, %j : !torch.int, !torch.int -> !torch.int
+    %t = torch.aten.mul.Scalar %v, %5 : !torch.vtensor, !torch.int -> !torch.vtensor
+    %j2 = torch.prim.If %true -> (!torch.int) {
+      torch.prim.If.yield %j : !torch.int
+    } else {
+      torch.prim.If.yield %i : !torch.int
+    }
+    torch.prim.Loop.condition %true, iter(%t, %j2 : !torch.vtensor, !torch.int)
+  } : (!torch.int, !torch.bool, !torch.vtensor, !torch.int) -> (!torch.vtensor, !torch.int)
+  return %r#0 : !torch.vtensor
+}

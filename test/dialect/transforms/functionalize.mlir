@@ -263,3 +263,45 @@ func.func @writes_a_clone(%x: !torch.tensor, %n: !torch.int) -> !torch.tensor {
   } : (!torch.int, !torch.bool, !torch.tensor) -> !torch.tensor
   return %0 : !torch.tensor
 }
+
+// -----
+// It is not the function itself that writes, but one that it calls.
+func.func @calls_through(%x: !torch.tensor) {
+  // expected-error@below {{calls a function that writes tensors: inline it first}}
+  func.call @middle(%x) : (!torch.tensor) -> ()
+  return
+}
+func.func private @middle(%x: !torch.tensor) {
+  func.call @overwrites(%x) : (!torch.tensor) -> ()
+  return
+}
+func.func private @overwrites(%x: !torch.tensor) {
+  %0 = torch.copy.to_vtensor %x : !torch.vtensor
+  torch.overwrite.tensor.contents %0 overwrites %x : !torch.vtensor, !torch.tensor
+  return
+}
+
+// -----
+// What writes nothing may be called, even of a module that writes.
+// CHECK-LABEL: func.func @calls_a_reader
+// CHECK: call @reads
+// CHECK: torch.aten.zero
+func.func @calls_a_reader(%x: !torch.tensor) -> !torch.int {
+  %0 = func.call @reads(%x) : (!torch.tensor) -> !torch.int
+  %1 = torch.aten.zero_ %x : !torch.tensor -> !torch.tensor
+  return %0 : !torch.int
+}
+func.func private @reads(%x: !torch.tensor) -> !torch.int {
+  %0 = torch.aten.dim %x : !torch.tensor -> !torch.int
+  return %0 : !torch.int
+}
+
+// -----
+// What is said of the results stays said; of the new contents nothing is.
+// CHECK-LABEL: func.func @result_attributes
+// CHECK-SAME: -> (!torch.vtensor {tierup.name = "r"}, !torch.vtensor)
+func.func @result_attributes(%x: !torch.tensor) -> (!torch.tensor {tierup.name = "r"}) {
+  %0 = torch.aten.tanh %x : !torch.tensor -> !torch.tensor
+  %1 = torch.aten.zero_ %x : !torch.tensor -> !torch.tensor
+  return %0 : !torch.tensor
+}

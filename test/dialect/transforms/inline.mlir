@@ -145,3 +145,15 @@ func.func private @one(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// It is the second call that comes back.
+func.func @twice(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = func.call @leaf(%x) : (!torch.vtensor) -> !torch.vtensor
+  // expected-error@below {{is recursive (@twice -> @twice)}}
+  %1 = func.call @twice(%0) : (!torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+func.func private @leaf(%x: !torch.vtensor) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}

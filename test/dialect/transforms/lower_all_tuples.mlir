@@ -132,3 +132,40 @@ func.func private @declared(%t: !torch.tuple<int, int>)
 func.func @functional(%x: !torch.vtensor, %t: !torch.tuple<int>) -> (!torch.tuple<int>, !torch.vtensor) attributes {tierup.writebacks = array<i64: 0>} {
   return %t, %x : !torch.tuple<int>, !torch.vtensor
 }
+
+// -----
+// A branch without tuples around some; the constant position goes with the op; a number's cast is no tuple's.
+// CHECK-LABEL: func.func @inside_a_branch
+// CHECK-NEXT: [[R:%.+]] = torch.prim.If %arg2 -> (!torch.number) {
+// CHECK-NEXT: [[N:%.+]] = torch.derefine %arg1 : !torch.int to !torch.number
+// CHECK-NEXT: torch.prim.If.yield [[N]]
+// CHECK-NOT: tuple
+// CHECK-NOT: constant
+func.func @inside_a_branch(%x: !torch.vtensor, %n: !torch.int, %c: !torch.bool) -> !torch.number {
+  %0 = torch.prim.If %c -> (!torch.number) {
+    %one = torch.constant.int 1
+    %t = torch.prim.TupleConstruct %x, %n : !torch.vtensor, !torch.int -> !torch.tuple<vtensor, int>
+    %1 = torch.prim.TupleIndex %t, %one : !torch.tuple<vtensor, int>, !torch.int -> !torch.int
+    %2 = torch.derefine %1 : !torch.int to !torch.number
+    torch.prim.If.yield %2 : !torch.number
+  } else {
+    %2 = torch.derefine %n : !torch.int to !torch.number
+    torch.prim.If.yield %2 : !torch.number
+  }
+  return %0 : !torch.number
+}
+
+// -----
+// A call that takes a tuple and gives none.
+// CHECK-LABEL: func.func @taken
+// CHECK-NEXT: [[R:%.+]] = call @takes(%arg0, %arg1) : (!torch.vtensor, !torch.int) -> !torch.int
+// CHECK-NEXT: return [[R]]
+func.func @taken(%x: !torch.vtensor, %n: !torch.int) -> !torch.int {
+  %t = torch.prim.TupleConstruct %x, %n : !torch.vtensor, !torch.int -> !torch.tuple<vtensor, int>
+  %0 = func.call @takes(%t) : (!torch.tuple<vtensor, int>) -> !torch.int
+  return %0 : !torch.int
+}
+func.func private @takes(%t: !torch.tuple<vtensor, int>) -> !torch.int {
+  %0:2 = torch.prim.TupleUnpack %t : !torch.tuple<vtensor, int> -> !torch.vtensor, !torch.int
+  return %0#1 : !torch.int
+}

@@ -1,5 +1,6 @@
 // RUN: tierup-opt %s --tierup-peephole-alias-sensitive --split-input-file | FileCheck %s
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-peephole-alias-sensitive,tierup-peephole-alias-sensitive)" --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --tierup-peephole-alias-sensitive="disable-shape" --split-input-file | FileCheck %s --check-prefix=OFF
 
 // CHECK-LABEL: func.func @nothing_changes
 // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[N:[a-z0-9]+]]: !torch.vtensor<[4],si64>
@@ -106,4 +107,97 @@ func.func @rank_of_a_convolution(%x: !torch.vtensor<[1,3,8,8],f32>, %y: !torch.v
   %3 = torch.aten.dim %2 : !torch.vtensor -> !torch.int
   // CHECK: return %[[R]], %[[S]]
   return %1, %3 : !torch.int, !torch.int
+}
+
+// -----
+// Every rule asks a type.
+// OFF-LABEL: func.func @types_not_trusted
+// OFF: torch.aten.mul.Scalar
+// OFF: torch.aten.dim
+func.func @types_not_trusted(%x: !torch.vtensor<[1,3,8,8],f32>, %w: !torch.vtensor) -> (!torch.vtensor, !torch.int) {
+  %none = torch.constant.none
+  %int1 = torch.constant.int 1
+  %l = torch.prim.ListConstruct %int1, %int1 : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.mul.Scalar %x, %int1 : !torch.vtensor<[1,3,8,8],f32>, !torch.int -> !torch.vtensor<[1,3,8,8],f32>
+  %1 = torch.aten.conv2d %0, %w, %none, %l, %l, %l, %int1 : !torch.vtensor<[1,3,8,8],f32>, !torch.vtensor, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int -> !torch.vtensor
+  %2 = torch.aten.dim %1 : !torch.vtensor -> !torch.int
+  return %1, %2 : !torch.vtensor, !torch.int
+}
+
+// -----
+// Adding -0.0 changes nothing; subtracting it, or another number, or so many times, does. A bool minus a number raises.
+// CHECK-LABEL: func.func @additions
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[N:[a-z0-9]+]]: !torch.vtensor<[4],si64>, %[[B:[a-z0-9]+]]: !torch.vtensor<[4],i1>
+func.func @additions(%x: !torch.vtensor<[4],f32>, %n: !torch.vtensor<[4],si64>, %b: !torch.vtensor<[4],i1>)
+    -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %int5 = torch.constant.int 5
+  %minus = torch.constant.float -0.000000e+00
+  %0 = torch.aten.add.Scalar %x, %minus, %int1 : !torch.vtensor<[4],f32>, !torch.float, !torch.int -> !torch.vtensor<[4],f32>
+  // CHECK: torch.aten.tanh %[[X]]
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[4],f32> -> !torch.vtensor
+  // CHECK: %[[S:.*]] = torch.aten.sub.Scalar %[[X]]
+  %2 = torch.aten.sub.Scalar %x, %minus, %int1 : !torch.vtensor<[4],f32>, !torch.float, !torch.int -> !torch.vtensor<[4],f32>
+  // CHECK-NEXT: torch.aten.tanh %[[S]]
+  %3 = torch.aten.tanh %2 : !torch.vtensor<[4],f32> -> !torch.vtensor
+  // CHECK-NEXT: torch.aten.add.Scalar %[[N]]
+  %4 = torch.aten.add.Scalar %n, %int5, %int1 : !torch.vtensor<[4],si64>, !torch.int, !torch.int -> !torch.vtensor<[4],si64>
+  %5 = torch.aten.neg %4 : !torch.vtensor<[4],si64> -> !torch.vtensor
+  // CHECK: torch.aten.add.Scalar %[[N]]
+  %6 = torch.aten.add.Scalar %n, %int5, %int2 : !torch.vtensor<[4],si64>, !torch.int, !torch.int -> !torch.vtensor<[4],si64>
+  %7 = torch.aten.neg %6 : !torch.vtensor<[4],si64> -> !torch.vtensor
+  // CHECK: torch.aten.sub.Scalar %[[B]]
+  %8 = torch.aten.sub.Scalar %b, %int0, %int1 : !torch.vtensor<[4],i1>, !torch.int, !torch.int -> !torch.vtensor<[4],i1>
+  %9 = torch.aten.logical_not %8 : !torch.vtensor<[4],i1> -> !torch.vtensor
+  return %1, %3, %5, %7, %9 : !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// Times 1.0 a bfloat16 is a float32 in NumPy, and itself in torch.
+// CHECK-LABEL: func.func @bfloat16
+// CHECK-COUNT-1: torch.aten.mul.Scalar {{.*}} {tierup.promotion = "numpy"}
+// CHECK-NOT: torch.aten.mul.Scalar
+func.func @bfloat16(%x: !torch.vtensor<[4],bf16>) -> (!torch.vtensor, !torch.vtensor) {
+  %f1 = torch.constant.float 1.000000e+00
+  %0 = torch.aten.mul.Scalar %x, %f1 {tierup.promotion = "numpy"} : !torch.vtensor<[4],bf16>, !torch.float -> !torch.vtensor
+  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+  %2 = torch.aten.mul.Scalar %x, %f1 : !torch.vtensor<[4],bf16>, !torch.float -> !torch.vtensor<[4],bf16>
+  %3 = torch.aten.tanh %2 : !torch.vtensor<[4],bf16> -> !torch.vtensor
+  return %1, %3 : !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// A result of which two elements are one place in memory would be written twice at once; a literal not at all.
+// CHECK-LABEL: func.func @memory_of_its_own
+// CHECK-COUNT-2: torch.aten.mul.Scalar
+func.func @memory_of_its_own(%x: !torch.vtensor<[1],f32>) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[1],f32>) {
+  %int1 = torch.constant.int 1
+  %int4 = torch.constant.int 4
+  %false = torch.constant.bool false
+  %l = torch.prim.ListConstruct %int4 : (!torch.int) -> !torch.list<int>
+  %t = torch.aten.tanh %x : !torch.vtensor<[1],f32> -> !torch.vtensor<[1],f32>
+  %e = torch.aten.expand %t, %l, %false : !torch.vtensor<[1],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor<[4],f32>
+  %0 = torch.aten.mul.Scalar %e, %int1 : !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor<[4],f32>
+  %c = torch.vtensor.literal(dense<2.0> : tensor<1xf32>) : !torch.vtensor<[1],f32>
+  %1 = torch.aten.mul.Scalar %c, %int1 : !torch.vtensor<[1],f32>, !torch.int -> !torch.vtensor<[1],f32>
+  return %0, %1 : !torch.vtensor<[4],f32>, !torch.vtensor<[1],f32>
+}
+
+// -----
+// The rank of an argument, and of what is no convolution; of one whose input has got other sizes since.
+// CHECK-LABEL: func.func @ranks_that_stay
+// CHECK-COUNT-3: torch.aten.dim
+func.func @ranks_that_stay(%x: !torch.tensor<[1,3,8,8],f32>, %y: !torch.vtensor<[2,3],f32>, %w: !torch.vtensor, %n: !torch.list<int>) -> (!torch.int, !torch.int, !torch.int) {
+  %none = torch.constant.none
+  %int1 = torch.constant.int 1
+  %l = torch.prim.ListConstruct %int1, %int1 : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.dim %y : !torch.vtensor<[2,3],f32> -> !torch.int
+  %s = torch.aten.sum %y, %none : !torch.vtensor<[2,3],f32>, !torch.none -> !torch.vtensor
+  %1 = torch.aten.dim %s : !torch.vtensor -> !torch.int
+  %2 = torch.aten.conv2d %x, %w, %none, %l, %l, %l, %int1 : !torch.tensor<[1,3,8,8],f32>, !torch.vtensor, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int -> !torch.vtensor
+  %r = torch.aten.resize_ %x, %n, %none : !torch.tensor<[1,3,8,8],f32>, !torch.list<int>, !torch.none -> !torch.tensor
+  %3 = torch.aten.dim %2 : !torch.vtensor -> !torch.int
+  return %0, %1, %3 : !torch.int, !torch.int, !torch.int
 }

@@ -79,7 +79,8 @@ func.func @a_list_that_grows(%a: !torch.vtensor<[2],f32>) -> !torch.vtensor {
 // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[2],f32>, %[[B:[a-z0-9]+]]: !torch.vtensor<[1],f32>
 func.func @of_one(%a: !torch.vtensor<[2],f32>, %b: !torch.vtensor<[1],f32>) -> !torch.vtensor<[3],f32> {
   %int0 = torch.constant.int 0
-  // CHECK: %[[L:.*]] = torch.prim.ListConstruct %[[A]], %[[B]] :
+  // CHECK-NEXT: %[[ZERO:.*]] = torch.constant.int 0
+  // CHECK-NEXT: %[[L:.*]] = torch.prim.ListConstruct %[[A]], %[[B]] :
   // CHECK-NEXT: %[[R:.*]] = torch.aten.cat %[[L]]
   // CHECK-NEXT: return %[[R]]
   %l = torch.prim.ListConstruct %a : (!torch.vtensor<[2],f32>) -> !torch.list<vtensor>
@@ -87,4 +88,36 @@ func.func @of_one(%a: !torch.vtensor<[2],f32>, %b: !torch.vtensor<[1],f32>) -> !
   %m = torch.prim.ListConstruct %0, %b : (!torch.vtensor<[2],f32>, !torch.vtensor<[1],f32>) -> !torch.list<vtensor>
   %1 = torch.aten.cat %m, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[3],f32>
   return %1 : !torch.vtensor<[3],f32>
+}
+
+// -----
+// Used once, but along another dim, along one that only the run knows, along none; of the caller's list; of ranks that are not known.
+// CHECK-LABEL: func.func @stay_one_by_one
+// CHECK-COUNT-11: torch.aten.cat
+// CHECK-NEXT: return
+func.func @stay_one_by_one(%a: !torch.vtensor<[2,2],f32>, %u: !torch.vtensor, %caller: !torch.list<vtensor>, %n: !torch.int) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int5 = torch.constant.int 5
+  %l = torch.prim.ListConstruct %a, %a : (!torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %0 = torch.aten.cat %l, %int1 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[2,4],f32>
+  %m = torch.prim.ListConstruct %0, %a : (!torch.vtensor<[2,4],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %1 = torch.aten.cat %m, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %k = torch.prim.ListConstruct %a, %a : (!torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %2 = torch.aten.cat %k, %n : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?,?],f32>
+  %o = torch.prim.ListConstruct %2, %a : (!torch.vtensor<[?,?],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %3 = torch.aten.cat %o, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %p = torch.prim.ListConstruct %a, %a : (!torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %4 = torch.aten.cat %p, %int5 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?,?],f32>
+  %q = torch.prim.ListConstruct %4, %a : (!torch.vtensor<[?,?],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %5 = torch.aten.cat %q, %n : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %6 = torch.aten.cat %caller, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?,?],f32>
+  %r = torch.prim.ListConstruct %6, %a : (!torch.vtensor<[?,?],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %7 = torch.aten.cat %r, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %s = torch.prim.ListConstruct %u, %u : (!torch.vtensor, !torch.vtensor) -> !torch.list<vtensor>
+  %8 = torch.aten.cat %s, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[?,?],f32>
+  %t = torch.prim.ListConstruct %8, %a : (!torch.vtensor<[?,?],f32>, !torch.vtensor<[2,2],f32>) -> !torch.list<vtensor>
+  %9 = torch.aten.cat %t, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %10 = torch.aten.cat %t, %int1 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return
 }

@@ -199,3 +199,81 @@ func.func @expanded_to_a_list_that_changes(%x: !torch.vtensor<[1],f32>, %n: !tor
   %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// Of rank 3 t raises.
+// CHECK-LABEL: func.func @rank_3
+// CHECK-COUNT-2: torch.aten.t %
+func.func @rank_3(%x: !torch.vtensor<[2,3,4],f32>) -> !torch.vtensor {
+  %0 = torch.aten.t %x : !torch.vtensor<[2,3,4],f32> -> !torch.vtensor
+  %1 = torch.aten.t %0 : !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// A number that came from nowhere, and one that was written over.
+// CHECK-LABEL: func.func @numbers_that_stay
+// CHECK-COUNT-2: torch.aten.Int.Tensor
+func.func @numbers_that_stay(%x: !torch.vtensor<[],si64>, %n: !torch.int) -> (!torch.int, !torch.int) {
+  %0 = torch.aten.Int.Tensor %x : !torch.vtensor<[],si64> -> !torch.int
+  %t = torch.prim.NumToTensor.Scalar %n : !torch.int -> !torch.tensor<[],si64>
+  %w = torch.aten.zero_ %t : !torch.tensor<[],si64> -> !torch.tensor<[],si64>
+  %1 = torch.aten.Int.Tensor %t : !torch.tensor<[],si64> -> !torch.int
+  return %0, %1 : !torch.int, !torch.int
+}
+
+// -----
+// Another op of two operands, the second of which is None.
+// CHECK-LABEL: func.func @another_operator
+// CHECK: torch.operator "aten._other"
+func.func @another_operator(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor {
+  %none = torch.constant.none
+  %0 = torch.operator "aten._other"(%x, %none) : (!torch.vtensor<[2],f32>, !torch.none) -> !torch.vtensor<[2],f32>
+  %1 = torch.aten.tanh %0 : !torch.vtensor<[2],f32> -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// A tensor that is only written keeps its sizes; one without elements has none; unknown sizes, and rank 0, stay.
+// CHECK-LABEL: func.func @counts
+// CHECK-DAG: %[[THREE:.*]] = torch.constant.int 3
+// CHECK-DAG: %[[ZERO:.*]] = torch.constant.int 0
+// CHECK-DAG: %[[U:.*]] = torch.aten.numel %arg2
+// CHECK-DAG: %[[V:.*]] = torch.aten.numel %arg3
+// CHECK-DAG: %[[W:.*]] = torch.aten.len.Tensor %arg2
+// CHECK-DAG: %[[X:.*]] = torch.aten.len.Tensor %arg3
+// CHECK-DAG: %[[Y:.*]] = torch.aten.len.Tensor %arg4
+// CHECK: return %[[THREE]], %[[ZERO]], %[[U]], %[[V]], %[[W]], %[[X]], %[[Y]]
+func.func @counts(%x: !torch.tensor<[3,2],f32>, %e: !torch.vtensor<[0,3],f32>, %u: !torch.vtensor, %v: !torch.vtensor<[?,3],f32>, %r: !torch.vtensor<[],f32>)
+    -> (!torch.int, !torch.int, !torch.int, !torch.int, !torch.int, !torch.int, !torch.int) {
+  %w = torch.aten.zero_ %x : !torch.tensor<[3,2],f32> -> !torch.tensor<[3,2],f32>
+  %0 = torch.aten.len.Tensor %x : !torch.tensor<[3,2],f32> -> !torch.int
+  %1 = torch.aten.numel %e : !torch.vtensor<[0,3],f32> -> !torch.int
+  %2 = torch.aten.numel %u : !torch.vtensor -> !torch.int
+  %3 = torch.aten.numel %v : !torch.vtensor<[?,3],f32> -> !torch.int
+  %4 = torch.aten.len.Tensor %u : !torch.vtensor -> !torch.int
+  %5 = torch.aten.len.Tensor %v : !torch.vtensor<[?,3],f32> -> !torch.int
+  %6 = torch.aten.len.Tensor %r : !torch.vtensor<[],f32> -> !torch.int
+  return %0, %1, %2, %3, %4, %5, %6 : !torch.int, !torch.int, !torch.int, !torch.int, !torch.int, !torch.int, !torch.int
+}
+
+// -----
+// The sizes were changed before they are asked for again: as a list's item, and as what to expand to. A list of the caller's.
+// CHECK-LABEL: func.func @changed_sizes
+// CHECK: torch.aten.__getitem__.t
+// CHECK: torch.aten.__getitem__.t %arg2
+// CHECK: torch.aten.expand
+func.func @changed_sizes(%v: !torch.vtensor<[?,3],f32>, %x: !torch.tensor<[1,3],f32>, %caller: !torch.list<int>) -> (!torch.int, !torch.int, !torch.tensor) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int5 = torch.constant.int 5
+  %false = torch.constant.bool false
+  %s = torch.aten.size %v : !torch.vtensor<[?,3],f32> -> !torch.list<int>
+  %w = torch.aten._set_item.t %s, %int1, %int5 : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  %0 = torch.aten.__getitem__.t %s, %int1 : !torch.list<int>, !torch.int -> !torch.int
+  %1 = torch.aten.__getitem__.t %caller, %int1 : !torch.list<int>, !torch.int -> !torch.int
+  %t = torch.aten.size %x : !torch.tensor<[1,3],f32> -> !torch.list<int>
+  %u = torch.aten._set_item.t %t, %int0, %int5 : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  %2 = torch.aten.expand %x, %t, %false : !torch.tensor<[1,3],f32>, !torch.list<int>, !torch.bool -> !torch.tensor
+  return %0, %1, %2 : !torch.int, !torch.int, !torch.tensor
+}

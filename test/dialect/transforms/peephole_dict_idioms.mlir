@@ -49,3 +49,15 @@ func.func @dicts_that_stay(%x: !torch.int, %y: !torch.int, %s: !torch.str) -> (!
   %2 = torch.aten.__getitem__.Dict_str %changed, %a : !torch.dict<str, int>, !torch.str -> !torch.int
   return %0, %1, %2, %changed : !torch.int, !torch.int, !torch.int, !torch.dict<str, int>
 }
+
+// -----
+// Whether an unknown key is in a dict, and whether a key is in an unknown dict.
+// CHECK-LABEL: func.func @contained
+// CHECK-COUNT-2: torch.aten.__contains__.str
+func.func @contained(%x: !torch.int, %s: !torch.str, %caller: !torch.dict<str, int>) -> (!torch.bool, !torch.bool) {
+  %a = torch.constant.str "a"
+  %d = torch.prim.DictConstruct keys(%a : !torch.str) values(%x : !torch.int) -> !torch.dict<str, int>
+  %0 = torch.aten.__contains__.str %d, %s : !torch.dict<str, int>, !torch.str -> !torch.bool
+  %1 = torch.aten.__contains__.str %caller, %a : !torch.dict<str, int>, !torch.str -> !torch.bool
+  return %0, %1 : !torch.bool, !torch.bool
+}

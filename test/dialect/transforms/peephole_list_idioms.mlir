@@ -1,5 +1,6 @@
 // RUN: tierup-opt %s --tierup-peephole-list-idioms="refine-list-len" --split-input-file | FileCheck %s
 // RUN: tierup-opt %s --pass-pipeline="builtin.module(tierup-peephole-list-idioms{refine-list-len=true},tierup-peephole-list-idioms{refine-list-len=true})" --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --tierup-peephole-list-idioms --split-input-file | FileCheck %s --check-prefix=PLAIN
 
 // CHECK-LABEL: func.func @written_down
 // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.int, %[[B:[a-z0-9]+]]: !torch.int
@@ -109,4 +110,52 @@ func.func @not_after_append(%l: !torch.list<int>, %a: !torch.int) -> !torch.int 
   %w = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
   %1 = torch.aten.len.t %l : !torch.list<int> -> !torch.int
   return %1 : !torch.int
+}
+
+// -----
+// A copy is a list of its own: what is appended to it is not in the first one, which is in another list, and the other way round.
+// CHECK-LABEL: func.func @copied
+// CHECK: %[[L:.*]] = torch.prim.ListConstruct %arg0
+// CHECK: %[[C:.*]] = torch.prim.ListConstruct %arg0
+// CHECK: torch.aten.append.t %[[C]]
+// CHECK: %[[N:.*]] = torch.aten.len.t %[[C]]
+// CHECK: return %[[N]]
+func.func @copied(%a: !torch.int) -> (!torch.int, !torch.list<list<int>>) {
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  %q = torch.prim.ListConstruct %l : (!torch.list<int>) -> !torch.list<list<int>>
+  %c = torch.aten.list.t %l : !torch.list<int> -> !torch.list<int>
+  %w = torch.aten.append.t %c, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  %n = torch.aten.len.t %c : !torch.list<int> -> !torch.int
+  return %n, %q : !torch.int, !torch.list<list<int>>
+}
+
+// -----
+// A list that the caller has cannot be added up, on either side.
+// CHECK-LABEL: func.func @sum_with_the_callers
+// CHECK-COUNT-2: torch.aten.add.t
+func.func @sum_with_the_callers(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.list<int>, !torch.list<int>) {
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.add.t %l, %caller : !torch.list<int>, !torch.list<int> -> !torch.list<int>
+  %1 = torch.aten.add.t %caller, %l : !torch.list<int>, !torch.list<int> -> !torch.list<int>
+  return %0, %1 : !torch.list<int>, !torch.list<int>
+}
+
+// -----
+// What a branch has compared is asked only where that is wanted.
+// CHECK-LABEL: func.func @compared
+// CHECK-COUNT-1: torch.aten.len.t
+// CHECK-NOT: torch.aten.len.t
+// PLAIN-LABEL: func.func @compared
+// PLAIN-COUNT-2: torch.aten.len.t
+func.func @compared(%l: !torch.list<int>, %m: !torch.int) -> !torch.int {
+  %two = torch.constant.int 2
+  %n = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+  %c = torch.aten.eq.int %n, %two : !torch.int, !torch.int -> !torch.bool
+  %r = torch.prim.If %c -> (!torch.int) {
+    %k = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+    torch.prim.If.yield %k : !torch.int
+  } else {
+    torch.prim.If.yield %m : !torch.int
+  }
+  return %r : !torch.int
 }

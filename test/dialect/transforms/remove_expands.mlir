@@ -105,3 +105,88 @@ func.func @same_shape_if_it_fits(%x: !torch.vtensor<[4],f32>, %b: !torch.vtensor
   %1 = torch.aten.mul.Tensor %x, %0 : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// Whichever operand it is; of an in-place op the one that is read, for the one that is written needs the memory.
+// CHECK-LABEL: func.func @written
+// CHECK: [[E:%.+]] = torch.aten.expand %arg1
+// CHECK-NOT: torch.aten.expand
+// CHECK: torch.aten.mul.Tensor %arg2, %arg0
+// CHECK: torch.aten.mul_.Tensor %arg0, %arg2
+// CHECK: torch.aten.mul_.Tensor [[E]], %arg0
+func.func @written(%x: !torch.tensor<[2,4],f32>, %b: !torch.tensor<[2,4],f32>, %c: !torch.tensor<[4],f32>) -> !torch.tensor {
+  %true = torch.constant.bool true
+  %two = torch.constant.int 2
+  %four = torch.constant.int 4
+  %s = torch.prim.ListConstruct %two, %four : (!torch.int, !torch.int) -> !torch.list<int>
+  %e = torch.aten.expand %b, %s, %true : !torch.tensor<[2,4],f32>, !torch.list<int>, !torch.bool -> !torch.tensor<[2,4],f32>
+  %0 = torch.aten.expand %c, %s, %true : !torch.tensor<[4],f32>, !torch.list<int>, !torch.bool -> !torch.tensor<[2,4],f32>
+  %1 = torch.aten.mul.Tensor %0, %x : !torch.tensor<[2,4],f32>, !torch.tensor<[2,4],f32> -> !torch.tensor
+  %2 = torch.aten.mul_.Tensor %x, %0 : !torch.tensor<[2,4],f32>, !torch.tensor<[2,4],f32> -> !torch.tensor
+  %3 = torch.aten.mul_.Tensor %e, %x : !torch.tensor<[2,4],f32>, !torch.tensor<[2,4],f32> -> !torch.tensor
+  return %1 : !torch.tensor
+}
+
+// -----
+// Nobody uses them, but they may raise: of a tensor of unknown shape, of one that may not fit, where no run comes by.
+// CHECK-LABEL: func.func @unused
+// CHECK-COUNT-3: torch.aten.expand
+// CHECK: torch.aten.mul.Tensor
+func.func @unused(%x: !torch.vtensor<[4],f32>, %u: !torch.vtensor, %b: !torch.vtensor<[?],f32>) -> !torch.vtensor {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %b, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %true = torch.constant.bool true
+  %false = torch.constant.bool false
+  %four = torch.constant.int 4
+  %s = torch.prim.ListConstruct %four : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.expand %u, %s, %true : !torch.vtensor, !torch.list<int>, !torch.bool -> !torch.vtensor
+  %1 = torch.aten.expand %b, %s, %true : !torch.vtensor<[?],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor
+  %2 = torch.prim.If %false -> (!torch.vtensor) {
+    %two = torch.constant.int 2
+    %v = torch.aten.tanh %x : !torch.vtensor<[4],f32> -> !torch.vtensor
+    %t = torch.prim.ListConstruct %two, %four : (!torch.int, !torch.int) -> !torch.list<int>
+    %3 = torch.aten.expand %v, %t, %true : !torch.vtensor, !torch.list<int>, !torch.bool -> !torch.vtensor
+    torch.prim.If.yield %v : !torch.vtensor
+  } else {
+    %3 = torch.aten.mul.Tensor %x, %x : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
+    torch.prim.If.yield %3 : !torch.vtensor
+  }
+  return %2 : !torch.vtensor
+}
+
+// -----
+// The use stands where no run comes by, of which nothing is known.
+// CHECK-LABEL: func.func @dead_use
+// CHECK: [[E:%.+]] = torch.aten.expand
+// CHECK: torch.aten.mul.Tensor %arg0, [[E]]
+func.func @dead_use(%x: !torch.vtensor<[2,4],f32>, %b: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %false = torch.constant.bool false
+  %two = torch.constant.int 2
+  %four = torch.constant.int 4
+  %s = torch.prim.ListConstruct %two, %four : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.expand %b, %s, %true : !torch.vtensor<[4],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor<[2,4],f32>
+  %1 = torch.prim.If %false -> (!torch.vtensor) {
+    %2 = torch.aten.mul.Tensor %x, %0 : !torch.vtensor<[2,4],f32>, !torch.vtensor<[2,4],f32> -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    %2 = torch.aten.tanh %x : !torch.vtensor<[2,4],f32> -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
+
+// -----
+// It raises on every call, which is said and left.
+// CHECK-LABEL: func.func @raises
+// CHECK: torch.aten.expand
+func.func @raises(%x: !torch.vtensor<[2,4],f32>, %b: !torch.vtensor<[3],f32>) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %two = torch.constant.int 2
+  %four = torch.constant.int 4
+  %s = torch.prim.ListConstruct %two, %four : (!torch.int, !torch.int) -> !torch.list<int>
+  // expected-remark@below {{cannot run on operands of these types, so the function stays as it is}}
+  %0 = torch.aten.expand %b, %s, %true : !torch.vtensor<[3],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor
+  %1 = torch.aten.mul.Tensor %x, %0 : !torch.vtensor<[2,4],f32>, !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}

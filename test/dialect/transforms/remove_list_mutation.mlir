@@ -80,3 +80,57 @@ func.func @stay(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.int, !torc
   %3 = torch.aten.append.t %p, %a : !torch.list<int>, !torch.int -> !torch.list<int>
   return %n, %k, %q : !torch.int, !torch.list<int>, !torch.list<list<int>>
 }
+
+// -----
+// A list of a branch; one that nobody reads.
+// CHECK-LABEL: func.func @in_a_branch
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[A:[a-z0-9]+]]: !torch.int
+func.func @in_a_branch(%c: !torch.bool, %a: !torch.int) -> !torch.list<int> {
+  // CHECK-NEXT: torch.prim.If
+  %0 = torch.prim.If %c -> (!torch.list<int>) {
+    // CHECK-NEXT: %[[L:.*]] = torch.prim.ListConstruct %[[A]], %[[A]] :
+    // CHECK-NEXT: torch.prim.If.yield %[[L]]
+    %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+    %1 = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+    torch.prim.If.yield %l : !torch.list<int>
+  } else {
+    // CHECK: %[[E:.*]] = torch.prim.ListConstruct  :
+    // CHECK-NEXT: torch.prim.ListConstruct %[[A]] :
+    // CHECK-NEXT: torch.prim.If.yield %[[E]]
+    %l = torch.prim.ListConstruct  : () -> !torch.list<int>
+    %unread = torch.prim.ListConstruct  : () -> !torch.list<int>
+    %1 = torch.aten.append.t %unread, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+    torch.prim.If.yield %l : !torch.list<int>
+  }
+  return %0 : !torch.list<int>
+}
+
+// -----
+// A branch looks at the list in between; an item that its type calls something else.
+// CHECK-LABEL: func.func @seen_in_a_branch
+// CHECK-COUNT-2: torch.aten.append.t
+func.func @seen_in_a_branch(%c: !torch.bool, %a: !torch.int, %x: !torch.vtensor<[2],f32>) -> (!torch.list<int>, !torch.int, !torch.list<vtensor>) {
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  %0 = torch.prim.If %c -> (!torch.int) {
+    %1 = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+    torch.prim.If.yield %1 : !torch.int
+  } else {
+    torch.prim.If.yield %a : !torch.int
+  }
+  %2 = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  %m = torch.prim.ListConstruct  : () -> !torch.list<vtensor>
+  %3 = torch.aten.append.t %m, %x : !torch.list<vtensor>, !torch.vtensor<[2],f32> -> !torch.list<vtensor>
+  return %l, %0, %m : !torch.list<int>, !torch.int, !torch.list<vtensor>
+}
+
+// -----
+// A list that is put into another one and then written.
+// CHECK-LABEL: func.func @put_into_a_list
+// CHECK-COUNT-2: torch.aten.append.t
+func.func @put_into_a_list(%a: !torch.int) -> !torch.list<list<int>> {
+  %l = torch.prim.ListConstruct  : () -> !torch.list<int>
+  %o = torch.prim.ListConstruct  : () -> !torch.list<list<int>>
+  %0 = torch.aten.append.t %o, %l : !torch.list<list<int>>, !torch.list<int> -> !torch.list<list<int>>
+  %1 = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  return %o : !torch.list<list<int>>
+}

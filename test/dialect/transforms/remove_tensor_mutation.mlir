@@ -123,3 +123,57 @@ func.func @sizes(%x: !torch.tensor<[?],f32>, %y: !torch.tensor<[?],f32>) -> (!to
   %0 = torch.aten.add_.Tensor %t, %y, %int1 : !torch.tensor<[?],f32>, !torch.tensor<[?],f32>, !torch.int -> !torch.tensor
   return %0, %0 : !torch.tensor, !torch.tensor
 }
+
+// -----
+// In a branch; of a literal; of a shape that inference alone knows.
+// CHECK-LABEL: func.func @made_here
+// CHECK-NOT: torch.aten.relu_
+// CHECK: torch.aten.relu %
+// CHECK-NOT: torch.aten.add_.Tensor
+// CHECK: torch.aten.add.Tensor
+// CHECK-NOT: torch.aten.zero_
+// CHECK: torch.aten.zero %
+func.func @made_here(%c: !torch.bool, %x: !torch.tensor<[4],f32>) -> (!torch.tensor<[4],f32>, !torch.tensor, !torch.tensor<[2],f32>) {
+  %int1 = torch.constant.int 1
+  %0 = torch.prim.If %c -> (!torch.tensor<[4],f32>) {
+    %t = torch.aten.exp %x : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+    %w = torch.aten.relu_ %t : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+    torch.prim.If.yield %t : !torch.tensor<[4],f32>
+  } else {
+    torch.prim.If.yield %x : !torch.tensor<[4],f32>
+  }
+  %1 = torch.aten.exp %x : !torch.tensor<[4],f32> -> !torch.tensor
+  %2 = torch.aten.add_.Tensor %1, %x, %int1 : !torch.tensor, !torch.tensor<[4],f32>, !torch.int -> !torch.tensor
+  %l = torch.tensor.literal(dense<[1.0, 2.0]> : tensor<2xf32>) : !torch.tensor<[2],f32>
+  %3 = torch.aten.zero_ %l : !torch.tensor<[2],f32> -> !torch.tensor<[2],f32>
+  return %0, %1, %l : !torch.tensor<[4],f32>, !torch.tensor, !torch.tensor<[2],f32>
+}
+
+// -----
+// A number cannot change the shape: the dtype decides, under the op's rules, if it is known.
+// CHECK-LABEL: func.func @unknown_shapes
+// CHECK: torch.aten.mul.Scalar
+// CHECK: torch.aten.add_.Scalar
+// CHECK: torch.aten.add_.Scalar
+// CHECK: torch.aten.add_.Tensor
+// CHECK: torch.aten.mul_.Scalar {{.*}} {tierup.promotion = "numpy"}
+// CHECK: torch.aten.mul.Scalar
+func.func @unknown_shapes(%x: !torch.tensor<*,f32>, %n: !torch.tensor<*,si64>, %u: !torch.tensor, %y: !torch.tensor<[4],f32>, %b: !torch.tensor<[4],bf16>) {
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %f = torch.constant.float 1.500000e+00
+  %none = torch.constant.none
+  %t = torch.aten.clone %x, %none : !torch.tensor<*,f32>, !torch.none -> !torch.tensor<*,f32>
+  %0 = torch.aten.mul_.Scalar %t, %int2 : !torch.tensor<*,f32>, !torch.int -> !torch.tensor<*,f32>
+  %v = torch.aten.clone %n, %none : !torch.tensor<*,si64>, !torch.none -> !torch.tensor<*,si64>
+  %1 = torch.aten.add_.Scalar %v, %f, %int1 : !torch.tensor<*,si64>, !torch.float, !torch.int -> !torch.tensor<*,si64>
+  %w = torch.aten.clone %u, %none : !torch.tensor, !torch.none -> !torch.tensor
+  %2 = torch.aten.add_.Scalar %w, %f, %int1 : !torch.tensor, !torch.float, !torch.int -> !torch.tensor
+  %z = torch.aten.clone %x, %none : !torch.tensor<*,f32>, !torch.none -> !torch.tensor<*,f32>
+  %3 = torch.aten.add_.Tensor %z, %y, %int1 : !torch.tensor<*,f32>, !torch.tensor<[4],f32>, !torch.int -> !torch.tensor<*,f32>
+  %p = torch.aten.clone %b, %none : !torch.tensor<[4],bf16>, !torch.none -> !torch.tensor<[4],bf16>
+  %4 = torch.aten.mul_.Scalar %p, %f {tierup.promotion = "numpy"} : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
+  %q = torch.aten.clone %b, %none : !torch.tensor<[4],bf16>, !torch.none -> !torch.tensor<[4],bf16>
+  %5 = torch.aten.mul_.Scalar %q, %f : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
+  return
+}
