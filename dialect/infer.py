@@ -316,7 +316,15 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     then = walker.block(op.regions[0].blocks[0])
     values.update(before)
     arms = [then, walker.block(op.regions[1].blocks[0])]
-    return tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, *arms, strict=True))
+    unset = [[_is_unset(v) for v in list(region.blocks[0].operations)[-1].operation.operands] for region in op.regions]
+    rows = zip(op.results, *arms, *unset, strict=True)
+    return tuple(b if no_a else a if no_b else walker.join_at(site, a, b) for site, a, b, no_a, no_b in rows)
+
+
+def _is_unset(value: ir.Value) -> bool:
+    """Whether nobody looks at the value: it stands where the program was left, or raised."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "torch.prim.Uninitialized"
 
 
 def _without_sizes(value: Value) -> Value:

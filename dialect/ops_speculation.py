@@ -1,4 +1,4 @@
-"""Ops that watch values and bet on them: profile, count_run, guard, bailout and the three checks."""
+"""Ops that watch values and bet on them: profile, count_run, guard, bailout and what it is lowered to, and the three checks."""
 
 from __future__ import annotations
 
@@ -83,6 +83,20 @@ def _check_continuation(op: ir.Operation) -> None:
             check_types(types_of(op.operands), expected, "operand", f"parameter of @{symbol.value}")
             return
     raise Broken(f"continuation @{symbol.value} is no function of this module")
+
+
+@define("exit", operands=["values*"], attributes={"index": "which bailout of the function was lost, an integer"})
+def exit_(op: ir.Operation) -> None:
+    """The function is left at a bailout: its operands go to the caller, and nothing else that the function still gives is looked at.
+    What follows in the program sees to it that it does nothing more."""
+    integer(op, "index", 0)
+
+
+@define("forced", results=["lost"], attributes={"index": "which bailout of the function asks, an integer"})
+def forced(op: ir.Operation) -> None:
+    """Whether a test wants this bet lost, at this evaluation of it in the call."""
+    integer(op, "index", 0)
+    check_truth_value(op.results[0].type, "the result")
 
 
 @define("check", operands=["values*"], results=["refined*", "ok"], attributes=_EXPECTED_EACH)

@@ -82,7 +82,7 @@ class Reader:
 
     def site(self, op: ir.Operation) -> str:
         """The name of a guard or a bailout in the program: `main:2` is the bailout of index 2, `main:guard0` the first guard."""
-        if op.name == "tierup.bailout":
+        if op.name in ("tierup.bailout", "tierup.forced"):
             return f"{self._name}:{ir.IntegerAttr(op.attributes['index']).value}"
         self._guards += 1
         return f"{self._name}:guard{self._guards - 1}"

@@ -49,6 +49,11 @@ def guard(fact: Fact, symbols: dict[str, int] | None, value: Any, forced: bool =
         raise GuardFailed(f"expected {fact}, got {actual}{_binding(fact, symbols)}")
 
 
+def left(index: int) -> None:
+    """Raises GuardFailed: the function was left at a bailout, and nobody is there to take over."""
+    raise GuardFailed(f"left at bailout {index}")
+
+
 def _binding(fact: Fact, symbols: dict[str, int] | None) -> str:
     """`, with s0 = 3`: what a failed guard's symbols stood for."""
     names = [s for s in fact.sizes or () if isinstance(s, str)] if isinstance(fact, Profiled) else []

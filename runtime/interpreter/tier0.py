@@ -21,6 +21,7 @@ from tierup.runtime.interpreter.parameters import NATIVE, Parameter
 Record = Callable[[int, object], object]
 Fail = Callable[[str, int], bool]
 COUNT_RUN = -1  # the slot that `tierup.count_run` reports to
+EXIT = -2  # the slot that `tierup.exit` reports to
 
 _serial = itertools.count()
 
@@ -32,7 +33,8 @@ class Tier0:
     `call(*leaves)` runs it: ndarrays for tensors, Python numbers for scalars; one result comes back as itself, several as a
     tuple, none as None. A result that shares memory with an argument or with another result is a view, as in torch and in
     NumPy. When `records`, a call needs the keyword `record`, called as `record(slot, value)` at every `tierup.profile`, and as
-    `record(COUNT_RUN, None)` at a `tierup.count_run`.
+    `record(COUNT_RUN, None)` at a `tierup.count_run`. `record(EXIT, (index, values))` says that the function was left at a bailout
+    (`tierup.exit`), and what the call returns then is to be thrown away; a call without a recorder raises GuardFailed there.
 
     When `fails`, a call needs the keyword `fail`, called as `fail(site, evaluation)` each time a guard or a bailout is reached: a true
     answer loses the bet, whatever the value. `site` is `main:2` for the bailout of index 2 in @main and `main:guard0` for the first

@@ -8,9 +8,9 @@ from tierup.dialect import optable
 from tierup.dialect.attributes import facts_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Profiled
-from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group
+from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group, listing
 from tierup.runtime.interpreter.structural import Handler, call_function, spell
-from tierup.runtime.interpreter.tier0 import COUNT_RUN
+from tierup.runtime.interpreter.tier0 import COUNT_RUN, EXIT
 
 if TYPE_CHECKING:
     from tierup.runtime.interpreter.reader import Reader
@@ -68,6 +68,19 @@ def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     node = reader.run(op, group("if ", lost, ": return ", rest))
     node.callee, node.arguments = ir.FlatSymbolRefAttr(op.attributes["continuation"]).value, operands
     reader.env[op.results[0]] = operands[0]
+
+
+def _exit(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """Where a bailout was lost and its function left: for who records. What runs after it does nothing (tierup-lower-bailouts)."""
+    index = str(ir.IntegerAttr(op.attributes["index"]).value)
+    if reader.record:
+        reader.run(op, call("record", [str(EXIT), group("(", index, ", ", listing(operands, "[", "]"), ")")]))
+    else:
+        reader.run(op, call(_speculation("left"), [index]))
+
+
+def _forced_loss(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    reader.let(op, _forced(reader, op) or "False")
 
 
 def _matches(reader: Reader, op: ir.Operation, operands: list[Piece]) -> Piece:
@@ -157,6 +170,8 @@ HANDLERS: dict[str, Handler] = {
     "tierup.count_run": _count_run,
     "tierup.guard": _guard,
     "tierup.bailout": _bailout,
+    "tierup.exit": _exit,
+    "tierup.forced": _forced_loss,
     "tierup.check": _check,
     "tierup.check_requires_grad": _check_requires_grad,
     "tierup.check_shapes": _check_shapes,
