@@ -13,7 +13,13 @@ from tierup.dialect.registry import NamedPipeline
 PROFILE = NamedPipeline(
     "profile",
     "the graph as values, instrumented: what the first runs execute",
-    ("inline{default-pipeline=}", "tierup-functionalize", "tierup-remove-list-mutation", "tierup-insert-profiling"),
+    (
+        "inline{default-pipeline=}",
+        "tierup-expand-to-torch",
+        "tierup-functionalize",
+        "tierup-remove-list-mutation",
+        "tierup-insert-profiling",
+    ),
 )
 
 # Until the fallbacks are taken nothing may go that only the recorded types make dead or redundant: a fallback serves every

@@ -13,6 +13,7 @@ from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
+from tierup.dialect.transforms.expand_to_torch import expand
 from tierup.lowering import builders as b
 from tierup.lowering import literals, llvm, origins, signature
 from tierup.lowering.abi import Artifact, ErrorSite, Request, ResultSpec
@@ -160,10 +161,13 @@ def _check_arguments(function: ir.Operation, request: Request) -> None:
 
 def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties]:
     """What is decided on the torch dialect: sizes, kinds of results, checks."""
+    expanded = expand(function)  # what a user's own pass made
     origins.tag(b.walk(function))
     signature.refuse(function)
-    if any(spec.value is not None for spec in request.arguments):
+    baked = any(spec.value is not None for spec in request.arguments)
+    if baked:
         signature.bake(function, request.arguments)
+    if baked or expanded:
         _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
     inference = signature.infer(function, request.arguments)
     signature.fold(function, inference)

@@ -26,7 +26,9 @@ from tierup.runtime.options import Options
 from tierup.runtime.plans import Compiled, NotCompiled, request_for
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
-VALUES = registry.parse("builtin.module(inline{default-pipeline=},tierup-functionalize,tierup-remove-list-mutation)")
+VALUES = registry.parse(
+    "builtin.module(inline{default-pipeline=},tierup-expand-to-torch,tierup-functionalize,tierup-remove-list-mutation)"
+)
 TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))")
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 

@@ -29,8 +29,8 @@ they do, though at the place of the first product, and a sum adds what it can be
 * The transposes of all products of a tree become one of the sum. With `reassociate` trees may be mixed, (AB)^T then being B^T A^T.
 * A product of a matrix that anyone writes stays, as does one that would pass a side effect; only these do. Ops under NumPy's rules stay.
 
-No native code takes the batched ops: this is for what tier 0 runs, where a product of 32x32 costs little more than its call, and 32
-of them as a batch a quarter. Above some 65536 elements there is nothing to be gained.
+Native code computes the products one by one (tierup-expand-to-torch): this is for what tier 0 runs, where a product of 32x32 costs
+little more than its call, and 32 of them as a batch a quarter. Above some 65536 elements there is nothing to be gained.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ becomes
   a tensor of rank 0 and a number promote differently (a float64 constant makes a float64 of integers, a number a float32), and
   where the constant is exact in that dtype. Ops under NumPy's rules stay.
 * chunk by constants, of which every use unpacks all pieces or takes one at a constant position, where the size says that there are as
-  many pieces as asked for, or the next op raises unless there are. `chunks=false` leaves these: no native code takes a constant chunk.
+  many pieces as asked for, or the next op raises unless there are. `chunks=false` leaves these.
 """
 
 from __future__ import annotations
