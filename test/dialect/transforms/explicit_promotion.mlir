@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-explicit-promotion --split-input-file | FileCheck %s
+// RUN: tierup-opt %s --tierup-explicit-promotion --tierup-explicit-promotion --split-input-file | FileCheck %s
 
 // np.int32 + np.float32 is np.float64.
 // CHECK-LABEL: func.func @casts

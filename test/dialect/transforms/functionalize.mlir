@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-functionalize --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-functionalize --tierup-functionalize --split-input-file --verify-diagnostics | FileCheck %s
 
 // A function that writes nothing: types change, aliases are stated.
 // CHECK-LABEL: func.func @no_writes(

@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-infer-types --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-infer-types --tierup-infer-types --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @straight
 // CHECK-SAME: -> !torch.vtensor<[2,4],f32>

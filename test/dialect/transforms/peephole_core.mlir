@@ -207,7 +207,8 @@ func.func @expanded_to_a_list_that_changes(%x: !torch.vtensor<[1],f32>, %n: !tor
 func.func @rank_3(%x: !torch.vtensor<[2,3,4],f32>) -> !torch.vtensor {
   %0 = torch.aten.t %x : !torch.vtensor<[2,3,4],f32> -> !torch.vtensor
   %1 = torch.aten.t %0 : !torch.vtensor -> !torch.vtensor
-  return %1 : !torch.vtensor
+  %2 = torch.aten.tanh %1 : !torch.vtensor -> !torch.vtensor
+  return %2 : !torch.vtensor
 }
 
 // -----

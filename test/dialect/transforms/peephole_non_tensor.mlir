@@ -163,3 +163,162 @@ func.func @optionals(%c: !torch.bool, %n: !torch.int, %o: !torch.optional<int>) 
   // CHECK: return %[[R]], %[[U]], %[[S]]
   return %2, %3, %4 : !torch.int, !torch.int, !torch.optional<int>
 }
+
+// -----
+// One is neutral on either side of a product, and on the right of a quotient; no other number is. Sums that cancel out.
+// CHECK-LABEL: func.func @neutral
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[F:[a-z0-9]+]]: !torch.float
+func.func @neutral(%n: !torch.int, %f: !torch.float) -> (!torch.int, !torch.int, !torch.float, !torch.float, !torch.float, !torch.int) {
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %f1 = torch.constant.float 1.000000e+00
+  %0 = torch.aten.mul.int %int1, %n : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.mul.float %f, %f1 : !torch.float, !torch.float -> !torch.float
+  %2 = torch.aten.mul.float %f1, %f : !torch.float, !torch.float -> !torch.float
+  %3 = torch.aten.div.float %f, %f1 : !torch.float, !torch.float -> !torch.float
+  %4 = torch.aten.add.int %n, %int2 : !torch.int, !torch.int -> !torch.int
+  %5 = torch.aten.sub.int %4, %int2 : !torch.int, !torch.int -> !torch.int
+  %6 = torch.aten.floordiv.int %n, %int1 : !torch.int, !torch.int -> !torch.int
+  // CHECK: return %[[N]], %[[N]], %[[F]], %[[F]], %[[F]], %[[N]]
+  return %0, %5, %1, %2, %3, %6 : !torch.int, !torch.int, !torch.float, !torch.float, !torch.float, !torch.int
+}
+
+// -----
+// CHECK-LABEL: func.func @not_neutral
+func.func @not_neutral(%n: !torch.int, %m: !torch.int, %f: !torch.float) -> (!torch.int, !torch.int, !torch.float, !torch.float, !torch.float, !torch.bool, !torch.bool) {
+  %int2 = torch.constant.int 2
+  %f1 = torch.constant.float 1.000000e+00
+  %f2 = torch.constant.float 2.000000e+00
+  // CHECK: torch.aten.mul.int
+  %0 = torch.aten.mul.int %n, %int2 : !torch.int, !torch.int -> !torch.int
+  // CHECK: torch.aten.mul.int
+  %1 = torch.aten.mul.int %n, %m : !torch.int, !torch.int -> !torch.int
+  // CHECK: torch.aten.mul.float
+  %2 = torch.aten.mul.float %f, %f2 : !torch.float, !torch.float -> !torch.float
+  // CHECK: torch.aten.div.float
+  %3 = torch.aten.div.float %f, %f2 : !torch.float, !torch.float -> !torch.float
+  // CHECK: torch.aten.div.float
+  %4 = torch.aten.div.float %f1, %f : !torch.float, !torch.float -> !torch.float
+  // CHECK: torch.aten.eq.int
+  %5 = torch.aten.eq.int %n, %m : !torch.int, !torch.int -> !torch.bool
+  // CHECK: torch.aten.lt.int
+  %6 = torch.aten.lt.int %n, %m : !torch.int, !torch.int -> !torch.bool
+  return %0, %1, %2, %3, %4, %5, %6 : !torch.int, !torch.int, !torch.float, !torch.float, !torch.float, !torch.bool, !torch.bool
+}
+
+// -----
+// What comparing says is known in the next round; one branch in another.
+// CHECK-LABEL: func.func @round_after_round
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[D:[a-z0-9]+]]: !torch.bool
+// CHECK-NEXT: %[[R:.*]] = torch.prim.If %[[D]]
+// CHECK-NEXT: torch.prim.If.yield %[[C]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: torch.prim.If.yield %[[D]]
+func.func @round_after_round(%c: !torch.bool, %d: !torch.bool, %n: !torch.int) -> !torch.bool {
+  %0 = torch.prim.If %d -> (!torch.bool) {
+    %1 = torch.prim.If %c -> (!torch.bool) {
+      %2 = torch.aten.eq.int %n, %n : !torch.int, !torch.int -> !torch.bool
+      torch.prim.If.yield %2 : !torch.bool
+    } else {
+      %2 = torch.aten.ne.int %n, %n : !torch.int, !torch.int -> !torch.bool
+      torch.prim.If.yield %2 : !torch.bool
+    }
+    torch.prim.If.yield %1 : !torch.bool
+  } else {
+    torch.prim.If.yield %d : !torch.bool
+  }
+  return %0 : !torch.bool
+}
+
+// -----
+// A branch that nobody takes a result from goes with its condition, unless it does something; a result that nobody takes is no matter.
+// CHECK-LABEL: func.func @unused_results
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[D:[a-z0-9]+]]: !torch.bool
+// CHECK-NEXT: torch.constant.bool true
+// CHECK-NEXT: torch.constant.bool false
+// CHECK-NEXT: torch.prim.If %[[C]]
+// CHECK-NEXT: torch.runtime.assert
+// CHECK: %[[R:.*]]:2 = torch.prim.If %[[C]] -> (!torch.bool, !torch.bool)
+// CHECK: return %[[R]]#1
+func.func @unused_results(%c: !torch.bool, %d: !torch.bool, %n: !torch.int) -> !torch.bool {
+  %true = torch.constant.bool true
+  %false = torch.constant.bool false
+  %go = torch.constant.bool true
+  torch.prim.If %go -> () {
+    %none = torch.constant.none
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  torch.prim.If %c -> () {
+    torch.runtime.assert %d, "no"
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  %0:2 = torch.prim.If %c -> (!torch.bool, !torch.bool) {
+    torch.prim.If.yield %true, %d : !torch.bool, !torch.bool
+  } else {
+    torch.prim.If.yield %false, %c : !torch.bool, !torch.bool
+  }
+  return %0#1 : !torch.bool
+}
+
+// -----
+// Called functions that give None, here and in a branch.
+// CHECK-LABEL: func.func @calls_of_type_none
+// CHECK: torch.prim.If
+// CHECK: %[[I:.*]] = torch.constant.none
+// CHECK: torch.derefine %[[I]]
+// CHECK: %[[O:.*]] = torch.constant.none
+// CHECK: torch.derefine %[[O]]
+func.func @calls_of_type_none(%c: !torch.bool, %o: !torch.optional<int>) -> (!torch.optional<int>, !torch.optional<int>) {
+  %0 = torch.prim.If %c -> (!torch.optional<int>) {
+    %1 = func.call @gives_none() : () -> !torch.none
+    %2 = torch.derefine %1 : !torch.none to !torch.optional<int>
+    torch.prim.If.yield %2 : !torch.optional<int>
+  } else {
+    torch.prim.If.yield %o : !torch.optional<int>
+  }
+  %3 = func.call @gives_none() : () -> !torch.none
+  %4 = torch.derefine %3 : !torch.none to !torch.optional<int>
+  return %0, %4 : !torch.optional<int>, !torch.optional<int>
+}
+func.func private @gives_none() -> !torch.none
+
+// -----
+// An int or None stays optional, whichever arm gives which; an int of both that is returned as optional becomes so after the branch.
+// CHECK-LABEL: func.func @int_or_none
+// CHECK-SAME: %[[C:[a-z0-9]+]]: !torch.bool, %[[N:[a-z0-9]+]]: !torch.int, %[[O:[a-z0-9]+]]: !torch.optional<int>
+// CHECK: %[[A:.*]] = torch.prim.If %[[C]] -> (!torch.optional<int>)
+// CHECK: %[[B:.*]] = torch.prim.If %[[C]] -> (!torch.optional<int>)
+// CHECK: %[[D:.*]] = torch.prim.If %[[C]] -> (!torch.int) {
+// CHECK-NEXT: torch.prim.If.yield %[[N]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: torch.prim.If.yield %[[N]]
+// CHECK: %[[W:.*]] = torch.derefine %[[D]] : !torch.int to !torch.optional<int>
+// CHECK-NEXT: return %[[A]], %[[B]], %[[W]]
+func.func @int_or_none(%c: !torch.bool, %n: !torch.int, %o: !torch.optional<int>) -> (!torch.optional<int>, !torch.optional<int>, !torch.optional<int>) {
+  %none = torch.constant.none
+  %0 = torch.prim.If %c -> (!torch.optional<int>) {
+    %1 = torch.derefine %none : !torch.none to !torch.optional<int>
+    torch.prim.If.yield %1 : !torch.optional<int>
+  } else {
+    %1 = torch.derefine %n : !torch.int to !torch.optional<int>
+    torch.prim.If.yield %1 : !torch.optional<int>
+  }
+  %2 = torch.prim.If %c -> (!torch.optional<int>) {
+    torch.prim.If.yield %o : !torch.optional<int>
+  } else {
+    %1 = torch.derefine %n : !torch.int to !torch.optional<int>
+    torch.prim.If.yield %1 : !torch.optional<int>
+  }
+  %3 = torch.prim.If %c -> (!torch.optional<int>) {
+    %1 = torch.derefine %n : !torch.int to !torch.optional<int>
+    torch.prim.If.yield %1 : !torch.optional<int>
+  } else {
+    %1 = torch.derefine %n : !torch.int to !torch.optional<int>
+    torch.prim.If.yield %1 : !torch.optional<int>
+  }
+  return %0, %2, %3 : !torch.optional<int>, !torch.optional<int>, !torch.optional<int>
+}

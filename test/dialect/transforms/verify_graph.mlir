@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-verify-graph --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-verify-graph --tierup-verify-graph --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @control_flow_and_writes_to_written_tensors
 func.func @control_flow_and_writes_to_written_tensors(%x: !torch.tensor, %n: !torch.int, %c: !torch.bool) -> !torch.tensor {

@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-verify-guarded --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-verify-guarded --tierup-verify-guarded --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @types_follow_from_arguments_guards_and_constants
 func.func @types_follow_from_arguments_guards_and_constants(%x: !torch.vtensor<[?,4],f32>, %y: !torch.vtensor) -> !torch.vtensor<[?,4],f32> {

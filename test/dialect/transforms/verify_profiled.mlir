@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-verify-profiled --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-verify-profiled --tierup-verify-profiled --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @profiles_and_counts
 func.func @profiles_and_counts(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {

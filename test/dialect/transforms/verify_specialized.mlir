@@ -1,4 +1,5 @@
 // RUN: tierup-opt %s --tierup-verify-specialized --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --tierup-verify-specialized --tierup-verify-specialized --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @static_sizes
 func.func @static_sizes(%x: !torch.vtensor<[2,4],f32>, %n: !torch.int) -> !torch.vtensor<[2,4],f32> {
