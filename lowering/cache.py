@@ -21,6 +21,7 @@ import pickle
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -160,14 +161,17 @@ def put(request: Request, artifact: Artifact) -> None:
         write(key(request), pickle.dumps(artifact, protocol=5))
 
 
-def obtain(request: Request) -> tuple[Artifact, bool]:
-    """(artifact, whether it came from disk): what `compile` gives, kept for the next process. Raises what `compile` does."""
+def obtain(request: Request, keep: Callable[[str, str], None] | None = None) -> tuple[Artifact, bool]:
+    """(artifact, whether it came from disk): what `compile` gives, kept for the next process. Raises what `compile` does.
+
+    `keep` is given the texts of the stages, see there; code from disk has none.
+    """
     kept = get(request)
     if kept is not None:
         return kept, True
     from tierup.lowering.compile import compile  # here: loads MLIR
 
-    artifact = compile(request)
+    artifact = compile(request, keep=keep)
     put(request, artifact)
     return artifact, False
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 from tierup.dialect import diagnostics, registry, symbols
 from tierup.dialect.context import thread_context
@@ -13,9 +14,10 @@ from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
+from tierup.dialect.reproducer import Reproducer
 from tierup.dialect.transforms.expand_to_torch import expand
 from tierup.lowering import builders as b
-from tierup.lowering import literals, llvm, origins, signature
+from tierup.lowering import literals, llvm, origins, request_json, signature
 from tierup.lowering.abi import Artifact, ErrorSite, Request, ResultSpec
 from tierup.lowering.adapter import adapter
 from tierup.lowering.blas import PREFIX
@@ -26,6 +28,7 @@ from tierup.lowering.transforms.verify_lowered import NotLowered
 
 SYMBOL = "kernel"
 Ties = tuple[tuple[Dim, Dim], ...]
+Keep = Callable[[str, str], None]
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 
 _TEXTS = {"linalg": TENSORS, "buffers": BUFFERS, "loops": LOOPS}  # the stage whose outcome is shown under a name
@@ -33,11 +36,33 @@ _TEXTS = {"linalg": TENSORS, "buffers": BUFFERS, "loops": LOOPS}  # the stage wh
 
 @dataclass
 class _Log:
-    """What is kept beside the code: texts of stages asked for, and milliseconds per stage."""
+    """What is kept beside the code: texts of stages asked for, and milliseconds per stage.
+
+    `keep` is given every stage's text as soon as it stands; `running` is then the step that runs, for a reproducer.
+    """
 
     wanted: Collection[str]
+    keep: Keep | None = None
     texts: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
+    running: Reproducer | None = None
+
+    def wants(self, stage: str) -> bool:
+        return self.keep is not None or stage in self.wanted
+
+    def add(self, stage: str, text: str) -> None:
+        if stage in self.wanted:
+            self.texts[stage] = text
+        if self.keep is not None:
+            self.keep(stage, text)
+
+    @contextmanager
+    def step(self, module: ir.Module, pipeline: str) -> Iterator[None]:
+        """Around a pipeline. When it fails, a reproducer is what it was given; printing that costs only those who keep texts."""
+        if self.keep is not None:
+            self.running = Reproducer(module.operation.get_asm(enable_debug_info=True), pipeline)
+        yield
+        self.running = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -56,21 +81,36 @@ class Lowered:
     externals: tuple[str, ...]
 
 
-def compile(request: Request, stages: Collection[str] = ()) -> Artifact:  # noqa: A001 - the field's word
-    """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, asm.
+def compile(request: Request, stages: Collection[str] = (), keep: Keep | None = None) -> Artifact:  # noqa: A001 - the field's word
+    """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, optimized, asm.
+
+    `keep(stage, text)` is called with each of these texts as soon as it stands, and when the compile fails with a reproducer
+    (`dialect/reproducer.py`) under the name "reproducer".
 
     Raises Unsupported when the program, or an op of it, has no native code; CompileError when the compiler fails; BadRequest,
     a ValueError, for a request that contradicts itself.
     """
-    log = _Log(stages)
+    log = _Log(stages, keep)
+    try:
+        return _compile(request, log)
+    except Exception as e:
+        if keep is not None:
+            whole = Reproducer(request.ir, request=json.dumps(request_json.to_dict(request)))
+            keep("reproducer", str(replace(log.running or whole, error=f"{type(e).__name__}: {e}")))
+        raise
+
+
+def _compile(request: Request, log: _Log) -> Artifact:
     lowered = _lower(request, log)
     with log.timed("optimise+emit"):
         try:
-            emitted = llvm.emit(lowered.text, target=request.target, level=request.level, want_asm="asm" in log.wanted)
+            wanted = {"want_ir": log.wants("optimized"), "want_asm": log.wants("asm")}
+            emitted = llvm.emit(lowered.text, target=request.target, level=request.level, **wanted)
         except RuntimeError as e:
             raise CompileError(str(e), "LLVM", lowered.text) from e
-    if "asm" in log.wanted:
-        log.texts["asm"] = emitted.asm
+    for stage, text in (("optimized", emitted.ir), ("asm", emitted.asm)):
+        if log.wants(stage):
+            log.add(stage, text)
     return Artifact(
         object=emitted.object,
         symbol=SYMBOL,
@@ -96,21 +136,22 @@ def _lower(request: Request, log: _Log) -> Lowered:
             function = _entry(module, request)
         with log.timed("torch"):
             results, ties = _prepare(module, function, request)
-            if "torch" in log.wanted:
-                log.texts["torch"] = str(module)
-            _lower_torch(module, request)
+            if log.wants("torch"):
+                log.add("torch", str(module))
+            with log.step(module, TORCH.text):
+                _lower_torch(module, request)
         for named in (TENSORS, BUFFERS, LOOPS, LLVM):
             with log.timed(named.name.removeprefix("lower-")):
-                _run(named, module, request)
-            for name in log.wanted:
-                if _TEXTS.get(name) is named:
-                    log.texts[name] = str(module)
+                _run(named, module, request, log)
+            for name, stage in _TEXTS.items():
+                if stage is named and log.wants(name):
+                    log.add(name, str(module))
         with log.timed("translate"):
             sites = _sites(module)
             text, externals = _translate(module, request, results, ties, len(sites))
             sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in ties)
-    if "llvm" in log.wanted:
-        log.texts["llvm"] = text
+    if log.wants("llvm"):
+        log.add("llvm", text)
     return Lowered(text, results, sites, externals)
 
 
@@ -199,11 +240,12 @@ def _op_at(place: str, request: Request) -> str:
     return "an op"
 
 
-def _run(named: registry.NamedPipeline, module: ir.Module, request: Request) -> None:
+def _run(named: registry.NamedPipeline, module: ir.Module, request: Request, log: _Log) -> None:
     text = named.text
     if named is LOOPS and not llvm.has_fma(request.target):
         text = text.replace("tierup-expand-math", "tierup-expand-math{fma=false}")  # else each would be a call to libm
-    _guard(registry.parse(text), named.name, module, request)
+    with log.step(module, text):
+        _guard(registry.parse(text), named.name, module, request)
 
 
 def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request) -> None:

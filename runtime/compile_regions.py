@@ -21,7 +21,8 @@ from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
-from tierup.runtime.compile_version import place_of_failure
+from tierup.runtime import dump
+from tierup.runtime.compile_version import place_of_failure, step
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -114,7 +115,9 @@ def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
     if refused:
         steps = [s if s != "tierup-fuse-groups" else f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" for s in steps]
     try:
-        registry.parse(f"builtin.module({','.join(steps)})").run(module)
+        pipeline = registry.parse(f"builtin.module({','.join(steps)})")
+        with step(module, pipeline):
+            pipeline.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)
@@ -122,10 +125,18 @@ def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
 
 def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> SplitCode:
     """Cut a profiled program. Raises NotCompiled when no region is worth it."""
+    with dump.compiling(entry, "split"):
+        return _split(profiled_text, entry, refused)
+
+
+def _split(profiled_text: str, entry: str, refused: Collection[str]) -> SplitCode:
+    dump.stage("profiled", profiled_text)
     text = guarded(profiled_text, refused)
+    dump.stage("guarded", text)
     module = parse_module(text)
     _refuse_copies_in_loops(function_names(module)[entry])
     _DISPATCH.run(module)
+    dump.stage("split", _text(module))
     by_name = function_names(module)
     main = by_name[entry]
     if REGIONS not in main.attributes:

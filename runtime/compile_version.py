@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from tierup.dialect import custom, diagnostics, registry, symbols
 from tierup.dialect.infer import PROMOTION
@@ -15,15 +16,17 @@ from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
+from tierup.dialect.reproducer import Reproducer
 from tierup.lowering import builders as b
 from tierup.lowering import cache
 from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.load import load
+from tierup.lowering.pipelines import STAGES
 from tierup.runtime import dump
 from tierup.runtime.options import Options
-from tierup.runtime.plans import Compiled, NotCompiled, request_for
+from tierup.runtime.plans import Compiled, NotCompiled, note, note_code, request_for
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
 VALUES = registry.parse(
@@ -37,7 +40,8 @@ def to_values(graph: str) -> str:
     """The graph with mutation turned into values (`tierup-functionalize`). Raises NotCompiled."""
     module = parse_module(graph)
     try:
-        VALUES.run(module)
+        with step(module, VALUES):
+            VALUES.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
     return _text(module)
@@ -45,20 +49,40 @@ def to_values(graph: str) -> str:
 
 def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
     """The text of the graph with every type inferred from the guards. Raises NotCompiled."""
+    dump.stage("values", values)
     module = parse_module(values)
     with module.context, ir.Location.unknown():
         refine_arguments(registry_function(module, entry), arguments)
     try:
-        TYPES.run(module)
+        with step(module, TYPES):
+            TYPES.run(module)
         _refuse_numpys(module)
-        custom.run("pre-fusion", module)
+        _custom("pre-fusion", module)
         _clean(module)
-        custom.run("post-fusion", module)
+        _custom("post-fusion", module)
     except custom.CustomPassError as e:
         raise NotCompiled(Reason.CUSTOM_PASS_FAILED, "".join(traceback.format_exception(e)).strip()) from e
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)
+
+
+def _custom(when: str, module: ir.Module) -> None:
+    with step(module, f"builtin.module(tierup-custom-passes{{when={when}}})"):
+        custom.run(when, module)
+
+
+@contextmanager
+def step(module: ir.Module, pipeline: registry.Pipeline | str) -> Iterator[None]:
+    """Around a pipeline: when it fails where dumps are kept, a reproducer is what it was given."""
+    kept = dump.current()
+    text = _text(module) if kept is not None else ""
+    try:
+        yield
+    except Exception as e:
+        if kept is not None:
+            kept.stage("reproducer", str(Reproducer(text, str(pipeline), error=f"{type(e).__name__}: {e}")))
+        raise
 
 
 # What torch-mlir folds to true when both operands are one value: not so for NaN.
@@ -71,7 +95,8 @@ def _clean(module: ir.Module) -> None:
         if op.name in _FALSE_FOR_NAN:
             right = op.operands[1]
             op.operands[1] = ir.Operation.create("tierup.hidden", [right.type], [right], loc=op.location, ip=ir.InsertionPoint(op)).result
-    CLEAN.run(module)
+    with step(module, CLEAN):
+        CLEAN.run(module)
     for op in list(b.walk(module.operation)):
         if op.name == "tierup.hidden":
             op.result.replace_all_uses_with(op.operands[0])
@@ -91,12 +116,19 @@ def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec,
     """Native code for a specialised graph, loaded. Raises NotCompiled."""
     start = time.perf_counter()
     request = request_for(specialised, entry, arguments, options)
+    kept = dump.current()
+    if kept is not None:
+        note(kept, request)
+        kept.note(pipelines={"values": str(VALUES), "types": str(TYPES), "clean": str(CLEAN)} | {p.name: p.text for p in STAGES})
     try:
-        code = load(cache.obtain(request)[0])
+        artifact, from_disk = cache.obtain(request, None if kept is None else kept.stage)
+        code = load(artifact)
+        if kept is not None:
+            note_code(kept, artifact, from_disk)
     except Unsupported as e:
         raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
     except CompileError as e:
-        path = dump.write(f"{entry}-{e.stage}", e.reproducer)
+        path = kept.reproducer if kept is not None else dump.write(f"{entry}-{e.stage}", e.reproducer)
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
     return Compiled(code, request, (time.perf_counter() - start) * 1e3)
 

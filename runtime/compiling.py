@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cached_property
 
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.runtime import plans
+from tierup.runtime import dump, plans
 from tierup.runtime.options import Options
 from tierup.runtime.plans import Compiled
 from tierup.runtime.program import Program
@@ -31,12 +32,17 @@ class Values:
 
 def make_version(program: Program, values: Values, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version:
     """A version whose guards are `specs`, made in call number `call`. Raises NotCompiled."""
-    compiled = _compiled(program, values, specs, options)
+    guards = describe_specs(specs, program.names)
+    with dump.compiling(program.name, guards) as kept:
+        if kept is not None:
+            kept.note(place=program.place, bet=bet.kind, options=asdict(options))
+            kept.stage("pristine", program.graph)
+        compiled = _compiled(program, values, specs, options)
     artifact = compiled.artifact
     record = VersionRecord(
         specs, artifact.results, compiled.code.address, keepalive=compiled.code, work=artifact.work, form=Form.TUPLE, scalars=False
     )
-    return Version(bet, record, compiled, call, describe_specs(specs, program.names))
+    return Version(bet, record, compiled, call, guards)
 
 
 def _compiled(program: Program, values: Values, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
-from tierup.lowering import cache
+from tierup.lowering import cache, llvm, request_json
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.load import NativeCode, load
+from tierup.runtime import dump
 from tierup.runtime.options import Options
 
 
@@ -60,7 +61,32 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
         return None
     request = request_for(specialised.decode(), entry, arguments, options)
     artifact = cache.get(request)
-    return None if artifact is None else Compiled(load(artifact), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+    if artifact is None:
+        return None
+    kept = dump.current()
+    if kept is not None:
+        note(kept, request)
+        note_code(kept, artifact, from_disk=True)
+    return Compiled(load(artifact), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+
+
+def note(kept: dump.Dump, request: Request) -> None:
+    """Keep what a compile starts from, and for which machine."""
+    kept.stage("specialized", request.ir)
+    kept.note(request=request_json.to_dict(request), target=request.target or llvm.host())
+
+
+def note_code(kept: dump.Dump, artifact: Artifact, from_disk: bool) -> None:
+    """Keep what came of a compile, and what it cost; of code from disk what it cost the process that made it."""
+    kept.write("kernel.o", artifact.object)
+    kept.note(
+        outcome="from disk: no stage ran" if from_disk else "compiled",
+        timings_ms={stage: round(spent, 3) for stage, spent in artifact.timings_ms.items()},
+        object_bytes=len(artifact.object),
+        results=[repr(result) for result in artifact.results],
+        error_sites=[f"{site.op} at {site.location}" for site in artifact.error_sites],
+        externals=artifact.externals,
+    )
 
 
 def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:

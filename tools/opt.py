@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tierup.dialect import diagnostics, ops, pipeline, registry
+from tierup.dialect import diagnostics, ops, pipeline, registry, reproducer
 from tierup.dialect.context import new_context
 from tierup.dialect.diagnostics import Diagnostic, Place
 from tierup.dialect.mlir import ir
@@ -17,6 +17,7 @@ from tierup.tools.opt_chunks import Chunk, split
 from tierup.tools.opt_expect import check_expected
 from tierup.tools.opt_hooks import PrintIR, Running, Timing
 from tierup.tools.opt_options import Settings, UsageError, parse_arguments
+from tierup.tools.opt_reproducer import Runnable, runnable
 
 PROGRAM = "tierup-opt"
 
@@ -36,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if settings.action is not None:
             print(opt_help.ACTIONS[settings.action](settings))
             return 0
-        steps = pipeline_of(settings)
-        if settings.dump_pass_pipeline:
-            print(f"Pass Manager with {len(steps.steps)} passes:\n{steps}", file=sys.stderr)
-        return _process(settings, steps)
+        name, data = _read(settings.input)
+        if settings.run_reproducer:
+            return _reproduce(settings, name, data)
+        return _process(settings, pipeline_of(settings), name, data)
     except UsageError as e:
         print(f"{PROGRAM}: {e}", file=sys.stderr)
         return 1
@@ -67,8 +68,22 @@ def pipeline_of(settings: Settings) -> Pipeline:
         raise UsageError(f"{e}{shown}") from e
 
 
-def _process(settings: Settings, steps: Pipeline) -> int:
-    name, data = _read(settings.input)
+def _reproduce(settings: Settings, name: str, data: bytes) -> int:
+    """Run what a reproducer says, with the options that it says. Raises UsageError for a file that is none."""
+    found = reproducer.read(data.decode(errors="replace"))
+    if found is None:
+        raise UsageError(f"'{name}' is no reproducer: behind the module it must say what to run, see docs/debugging.md")
+    settings.verify_each = found.verify_each
+    try:
+        return _process(settings, runnable(found), name, found.module.encode())
+    except PipelineError as e:
+        raise UsageError(str(e)) from e
+
+
+def _process(settings: Settings, steps: Runnable, name: str, data: bytes) -> int:
+    if settings.dump_pass_pipeline:
+        passes = f"with {len(steps.steps)} passes" if isinstance(steps, Pipeline) else "of one step"
+        print(f"Pass Manager {passes}:\n{steps}", file=sys.stderr)
     if data.startswith(b"ML\xefR"):
         chunks = [Chunk(name, "", 0, bytecode=data)]
     else:
@@ -98,7 +113,7 @@ def _process(settings: Settings, steps: Pipeline) -> int:
     return int(failed)
 
 
-def _run(chunk: Chunk, settings: Settings, steps: Pipeline, timing: Timing | None) -> Outcome:
+def _run(chunk: Chunk, settings: Settings, steps: Runnable, timing: Timing | None) -> Outcome:
     """Parse, verify, run, print one chunk, each in a context of its own."""
     context = new_context()
     outcome = Outcome()

@@ -32,6 +32,7 @@ class OptionRow:
 OPTIONS = (
     OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes of tierup and MLIR as one text: builtin.module(a,func.func(b{x=1}))"),
     OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
+    OptionRow("run-reproducer", "run_reproducer", "", "run what the file itself says: a reproducer (docs/debugging.md)"),
     OptionRow("split-input-file", "split_input_file", "", "treat the parts between lines `// -----` as inputs of their own"),
     OptionRow("verify-diagnostics", "verify_diagnostics", "", "check diagnostics against `// expected-error@+1 {{...}}` comments"),
     OptionRow("verify-each", "verify_each", "true|false", "verify the module after each pass (default: true)"),
@@ -72,6 +73,7 @@ class Settings:
     passes: list[PassFlag] = field(default_factory=list)
     pass_pipeline: str | None = None
     action: str | None = None
+    run_reproducer: bool = False
     split_input_file: bool = False
     verify_diagnostics: bool = False
     verify_each: bool = True
@@ -115,6 +117,10 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
         settings.input = inputs[0]
     if settings.pass_pipeline is not None and settings.passes and settings.action is None:
         raise UsageError("cannot use --pass-pipeline and single passes or --tierup-pipeline together")
+    if settings.run_reproducer and (settings.pass_pipeline is not None or settings.passes) and settings.action is None:
+        raise UsageError("--run-reproducer takes the passes from the file: give none")
+    if settings.run_reproducer and settings.split_input_file:
+        raise UsageError("a reproducer is one input: --run-reproducer cannot be used with --split-input-file")
     return settings
 
 
@@ -130,7 +136,7 @@ def _set(settings: Settings, asked: list[tuple[str, str, bool]], row: OptionRow,
             raise UsageError(f"option --{row.flag} needs a value: --{row.flag}={row.value}")
         value = rest.pop(0)
     if row.flag == "load-passes":
-        _load_passes(value)
+        load_passes(value)
     elif row.flag == "tierup-pipeline":
         asked.append((value, "", True))
     elif row.value == "PASS,...":
@@ -139,7 +145,7 @@ def _set(settings: Settings, asked: list[tuple[str, str, bool]], row: OptionRow,
         setattr(settings, row.field, value)
 
 
-def _load_passes(name: str) -> None:
+def load_passes(name: str) -> None:
     """Import a file or a module that defines passes. Raises UsageError with the line at fault."""
     try:
         if not name.endswith(".py"):

@@ -1,0 +1,117 @@
+"""tierup-reduce's search: which edits to try, in which order, until none of them helps any more.
+
+Greedy to a fixpoint. Of each kind of edit all sites are tried at once, then halves, quarters, ... and single ones, from the end of the
+program to its beginning, and what still shows the fault is gone on from: delta debugging (A. Zeller, R. Hildebrandt, "Simplifying and
+isolating failure-inducing input", IEEE TSE 28(2), 2002). That edits know the language, and that what does not verify is never asked
+about, is C-Reduce's and mlir-reduce's idea (J. Regehr et al., "Test-case reduction for C compiler bugs", PLDI 2012;
+https://mlir.llvm.org/docs/Tools/mlir-reduce). The same input gives the same output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tierup.dialect.context import new_context
+from tierup.dialect.ir_text import parse_module, verify_module
+from tierup.dialect.mlir import ir
+from tierup.tools import reduce_functions as of_functions
+from tierup.tools import reduce_regions as of_regions
+from tierup.tools import reduce_values as of_values
+from tierup.tools.reduce_judge import Judge, isolated
+
+Edit = Callable[[ir.Module], list[Callable[[], None]]]
+Progress = Callable[[int, int, str], None]
+
+# What takes most away comes first.
+EDITS: dict[str, Edit] = {
+    "functions": of_functions.whole,
+    "bodies": of_regions.first_body,
+    "other bodies": of_regions.second_body,
+    "loops": of_regions.no_run,
+    "results": of_functions.results,
+    "unused ops": of_values.unused,
+    "ops by arguments": of_values.by_argument,
+    "ops by operands": of_values.by_operand,
+    "ops by earlier values": of_values.by_earlier,
+    "ops by constants": of_values.by_constant,
+    "results of bodies": of_regions.results,
+    "arguments": of_functions.arguments,
+    "sizes": of_functions.sizes,
+    "sizes and constants": of_functions.sizes_and_constants,
+    "attributes": of_functions.attributes,
+}
+_LOCATIONS = "locations"
+
+
+@dataclass
+class Search:
+    """A program on its way down. `tried`: how many candidates were judged."""
+
+    text: str
+    judge: Judge
+    progress: Progress
+    seconds: float = 60.0
+    tried: int = 0
+    n_ops: int = 0  # without functions and the ends of blocks
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.n_ops = isolated(lambda send: _n_ops(parse_module(self.text, new_context())), self.seconds).result or 0
+
+    def run(self) -> str:
+        """The smallest program found. `text` always shows the fault, also when this is interrupted."""
+        while True:
+            before = self.text
+            self._locations()
+            for name in EDITS:
+                self._shrink(name)
+            if self.text == before:
+                return self.text
+
+    def _shrink(self, name: str) -> None:
+        size = self._count(name)
+        while size:
+            end = self._count(name)
+            while end > 0:
+                start = max(0, end - size)
+                self.progress(self.tried, self.n_ops, name)
+                self._try(name, range(start, end))
+                end = start  # what stands before was not touched by an edit further down
+            size //= 2
+
+    def _try(self, name: str, chosen: range) -> None:
+        made = isolated(lambda send: _edited(self.text, name, chosen), self.seconds).result
+        if made is not None and made[0] != self.text and self._shows(made[0]):
+            self.text, self.n_ops = made
+
+    def _locations(self) -> None:
+        if "loc(" in self.text:
+            self._try(_LOCATIONS, range(1))
+
+    def _shows(self, text: str) -> bool:
+        if text not in self._known:
+            self.tried += 1
+            self._known[text] = self.judge.shows(text)
+        return self._known[text]
+
+    def _count(self, name: str) -> int:
+        found = isolated(lambda send: len(EDITS[name](parse_module(self.text, new_context()))), self.seconds).result
+        return found if isinstance(found, int) else 0
+
+
+def _edited(text: str, name: str, chosen: range) -> tuple[str, int]:
+    """The program after an edit at some sites, and its number of ops. Raises what the edit or the verifier raises."""
+    module = parse_module(text, new_context())
+    located = "loc(" in text and name != _LOCATIONS
+    if name in EDITS:
+        with module.context, ir.Location.unknown():
+            sites = EDITS[name](module)
+            for i in reversed(chosen):
+                sites[i]()
+    verify_module(module)
+    return module.operation.get_asm(enable_debug_info=located), _n_ops(module)
+
+
+def _n_ops(module: ir.Module) -> int:
+    return sum(1 for _ in of_values.candidates(module))
