@@ -31,7 +31,7 @@ remark; so is one that has nothing to generalise, and one whose tensors are chec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -112,7 +112,7 @@ class InsertSymbolicChecks(Pass):
         op = definer(value)
         fact = facts_of(op.attributes["expected"]) if op is not None and op.name in ("tierup.bailout", "tierup.guard") else None
         if isinstance(fact, Profiled) and fact.strides is not None and fact.sizes is not None:
-            return "contiguous" if _are_contiguous(fact) else "strided"
+            return "contiguous" if _are_contiguous(fact.sizes, fact.strides) else "strided"
         return "contiguous" if self.contiguous else "strided"
 
 
@@ -124,7 +124,7 @@ def _free_names(func: ir.Operation) -> Iterator[str]:
             expected = op.attributes["expected"]
             for fact in map(facts_of, expected if isinstance(expected, ir.ArrayAttr) else [expected]):
                 if isinstance(fact, Profiled):
-                    taken.update(s for s in fact.sizes or () if isinstance(s, str))
+                    taken.update(map(str, fact.sizes or ()))
     return (name for i in count() if (name := f"s{i}") not in taken)
 
 
@@ -153,11 +153,10 @@ def _type(group: ir.Operation, arguments: list[Value], callees: Mapping[str, ir.
     return ""
 
 
-def _are_contiguous(fact: Profiled) -> bool:
+def _are_contiguous(sizes: Sequence[int | str | None], strides: Sequence[int | None]) -> bool:
     """Whether tensors with these strides lie in row-major order; the stride of a size of 1 says nothing."""
-    assert fact.sizes is not None and fact.strides is not None
     expected: int | None = 1
-    for size, stride in zip(reversed(fact.sizes), reversed(fact.strides), strict=True):
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if size != 1 and (stride is None or stride != expected):
             return False
         expected = expected * size if isinstance(size, int) and expected is not None else None

@@ -1,5 +1,8 @@
 // RUN: tierup-opt %s --split-input-file --tierup-check-strict-fusion="single" --verify-diagnostics
 // RUN: tierup-opt %s --split-input-file --tierup-check-strict-fusion | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-check-strict-fusion --tierup-check-strict-fusion > %t.checked
+// RUN: tierup-opt %s --split-input-file > %t.unchanged
+// RUN: diff %t.checked %t.unchanged
 
 // CHECK-LABEL: func.func @one_in_each_arm
 !t = !torch.vtensor<[4],f32>

@@ -92,6 +92,8 @@ func.func @nothing(%x: !torch.vtensor<[1,0],f32>, %y: !torch.vtensor<[],f32>) ->
 // CHECK-NOT: tierup.check_shapes
 // CHECK: "tierup.fusion_group"(%arg0, %arg1)
 // CHECK: ^bb0(%{{.*}}: !torch.vtensor<[4],f32>, %{{.*}}: !torch.vtensor<[8],f32>):
+// CHECK-NOT: "tierup.fusion_group"
+// CHECK: return
 func.func @cannot_be_said(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[8],f32>) -> !torch.vtensor<[8],f32> {
   // expected-remark@below {{keeps its sizes: it needs equal sizes that no check can ask for}}
   %0 = "tierup.fusion_group"(%x, %y) ({
@@ -102,5 +104,76 @@ func.func @cannot_be_said(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[8],f3
     %2 = torch.aten.mul.Tensor %1, %b : !torch.vtensor<[8],f32>, !torch.vtensor<[8],f32> -> !torch.vtensor<[8],f32>
     "tierup.yield"(%2) : (!torch.vtensor<[8],f32>) -> ()
   }, {}) : (!torch.vtensor<[4],f32>, !torch.vtensor<[8],f32>) -> !torch.vtensor<[8],f32>
+  return %0 : !torch.vtensor<[8],f32>
+}
+
+// -----
+// Strides of sizes of 1 say nothing; those of other sizes do.
+// CHECK-LABEL: func.func @strides_of_sizes_of_1
+// CHECK: layouts = ["contiguous", "strided"]
+func.func @strides_of_sizes_of_1(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
+  %g = "tierup.guard"(%x) {expected = #tierup.profiled<f32[1,3] strides=[7,1]>} : (!torch.vtensor) -> !torch.vtensor<[1,3],f32>
+  %h = "tierup.guard"(%y) {expected = #tierup.profiled<f32[2,3] strides=[7,1]>} : (!torch.vtensor) -> !torch.vtensor<[2,3],f32>
+  %0 = "tierup.fusion_group"(%g, %h) ({
+  ^bb0(%a: !torch.vtensor<[1,3],f32>, %b: !torch.vtensor<[2,3],f32>):
+    %1 = torch.aten.mul.Tensor %a, %b : !torch.vtensor<[1,3],f32>, !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[2,3],f32>) -> ()
+  }, {}) : (!torch.vtensor<[1,3],f32>, !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2,3],f32>
+  %3 = torch.tensor_static_info_cast %0 : !torch.vtensor<[2,3],f32> to !torch.vtensor
+  return %3 : !torch.vtensor
+}
+
+// -----
+// Names that guards have are not taken again: one symbol is one size in all facts of a function.
+// CHECK-LABEL: func.func @symbols_of_guards
+// CHECK: "tierup.check_shapes"(%{{.+}}) {expected = [#tierup.profiled<f32[s1,s2]>]
+func.func @symbols_of_guards(%x: !torch.vtensor, %y: !torch.vtensor, %z: !torch.vtensor<[3,4],f32>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %g = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0,3]>} : (!torch.vtensor) -> !torch.vtensor<[?,3],f32>
+  %h = "tierup.guard"(%y) {expected = #tierup.profiled<f32[*]>} : (!torch.vtensor) -> !torch.vtensor<*,f32>
+  %0 = "tierup.fusion_group"(%z) ({
+  ^bb0(%a: !torch.vtensor<[3,4],f32>):
+    %1 = torch.aten.tanh %a : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[3,4],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[3,4],f32>) -> ()
+  }, {}) : (!torch.vtensor<[3,4],f32>) -> !torch.vtensor<[3,4],f32>
+  %2 = torch.tensor_static_info_cast %0 : !torch.vtensor<[3,4],f32> to !torch.vtensor
+  %3 = torch.tensor_static_info_cast %g : !torch.vtensor<[?,3],f32> to !torch.vtensor
+  %4 = torch.tensor_static_info_cast %h : !torch.vtensor<*,f32> to !torch.vtensor
+  return %2, %3, %4 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// Arguments' sizes that the program needs equal are one symbol from then on.
+// CHECK-LABEL: func.func @ties_of_arguments
+// CHECK: %[[S:.+]] = torch.symbolic_int
+// CHECK-NOT: torch.symbolic_int
+// CHECK: torch.bind_symbolic_shape %arg0, [%[[S]]]
+// CHECK: torch.bind_symbolic_shape %arg1, [%[[S]]]
+func.func @ties_of_arguments(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  torch.bind_symbolic_shape %y, [%s1], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %1 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  return %1 : !torch.vtensor<[?],f32>
+}
+
+// -----
+// With other sizes the slice may be one row or several, so that nobody knows what squeeze gives.
+// CHECK-LABEL: func.func @rank_of_these_sizes_only
+// CHECK-NOT: tierup.check_shapes
+// CHECK: return
+func.func @rank_of_these_sizes_only(%x: !torch.vtensor<[4,8],f32>) -> !torch.vtensor<[8],f32> {
+  // expected-remark@below {{keeps its sizes: others would not type all that is in it}}
+  %0 = "tierup.fusion_group"(%x) ({
+  ^bb0(%a: !torch.vtensor<[4,8],f32>):
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %three = torch.constant.int 3
+    %none = torch.constant.none
+    %1 = torch.aten.slice.Tensor %a, %zero, %three, %none, %one : !torch.vtensor<[4,8],f32>, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.vtensor<[1,8],f32>
+    %2 = torch.aten.squeeze %1 : !torch.vtensor<[1,8],f32> -> !torch.vtensor<[8],f32>
+    %3 = torch.aten.tanh %2 : !torch.vtensor<[8],f32> -> !torch.vtensor<[8],f32>
+    "tierup.yield"(%3) : (!torch.vtensor<[8],f32>) -> ()
+  }, {}) : (!torch.vtensor<[4,8],f32>) -> !torch.vtensor<[8],f32>
   return %0 : !torch.vtensor<[8],f32>
 }
