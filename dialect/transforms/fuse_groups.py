@@ -41,6 +41,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Annotated
 
 from tierup.dialect import diagnostics, optable, regions, symbols
@@ -172,7 +173,7 @@ def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
     text = str(dim)
     if dim == symbol(text):
         return text
-    return next(n for i in range(len(names) + len(taken) + 1) if (n := f"g{i}") not in taken and n not in names.values())
+    return next(n for i in count() if (n := f"g{i}") not in taken and n not in names.values())
 
 
 def _is_typed_alone(group: ir.Operation) -> bool:
