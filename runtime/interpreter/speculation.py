@@ -15,13 +15,17 @@ Gradient = np.ndarray | None  # None is an undefined gradient, which counts as z
 Binary = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def matches(facts: tuple[Fact, ...], *values: Any) -> bool:
-    """Whether every value fits its facts; a symbol that stands in several facts is one size."""
-    symbols: dict[str, int] = {}
-    return all(
-        fact.matches(value, symbols=symbols) if isinstance(fact, Profiled) else fact.matches(value)
-        for fact, value in zip(facts, values, strict=True)
-    )
+def matches(facts: tuple[Fact, ...], symbols: dict[str, int] | None, fresh: tuple[str, ...], *values: Any) -> bool:
+    """Whether every value fits its facts; a symbol that stands in several facts is one size.
+
+    `symbols`: what those of this call are. The `fresh` ones are this check's own: they are bound anew, and for who runs when it holds.
+    """
+    known = {name: size for name, size in symbols.items() if name not in fresh} if symbols else {}
+    if not all(fits(fact, known, value) for fact, value in zip(facts, values, strict=True)):
+        return False
+    if symbols is not None:
+        symbols.update(known)
+    return True
 
 
 def have_layouts(layouts: tuple[str, ...], *tensors: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tierup.dialect import optable
 from tierup.dialect.attributes import facts_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
+from tierup.runtime.interpreter import symbol_scopes
 from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group, listing
 from tierup.runtime.interpreter.structural import Handler, call_function, spell
 from tierup.runtime.interpreter.tier0 import COUNT_RUN, EXIT
@@ -48,8 +48,7 @@ def _guard(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
 def _expected(reader: Reader, op: ir.Operation) -> list[Piece]:
     """The facts of a guard, and what its symbols stand for."""
     fact = facts_of(op.attributes["expected"])
-    symbolic = isinstance(fact, Profiled) and any(isinstance(size, str) for size in fact.sizes or ())
-    return [reader.constant("fact", fact), reader.sizes() if symbolic else "None"]
+    return [reader.constant("fact", fact), reader.sizes() if symbol_scopes.names(op) else "None"]
 
 
 def _forced(reader: Reader, op: ir.Operation) -> Piece | None:
@@ -85,7 +84,9 @@ def _forced_loss(reader: Reader, op: ir.Operation, operands: list[Piece]) -> Non
 
 def _matches(reader: Reader, op: ir.Operation, operands: list[Piece]) -> Piece:
     facts = tuple(facts_of(a) for a in ir.ArrayAttr(op.attributes["expected"]))
-    return call(_speculation("matches"), [reader.constant("facts", facts), *operands])
+    names = symbol_scopes.names(op)
+    fresh = tuple(sorted(names - symbol_scopes.held(op)))
+    return call(_speculation("matches"), [reader.constant("facts", facts), reader.sizes() if names else "None", spell(fresh), *operands])
 
 
 def _refined(reader: Reader, op: ir.Operation, operands: list[Piece], answer: Piece) -> None:
