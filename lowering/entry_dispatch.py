@@ -13,11 +13,11 @@ import ctypes
 
 from llvmlite import ir
 
-from tierup.lowering import entry_guards, entry_results
+from tierup.lowering import entry_guards, entry_last, entry_results
 from tierup.lowering import entry_layout as layout
 from tierup.lowering.abi import Argument
 from tierup.lowering.entry_guards import ARGUMENT_SIZE, GUARD_SIZE
-from tierup.lowering.entry_ir import I1, I32, I64, NULL, PTR, Emitter, external
+from tierup.lowering.entry_ir import I1, I32, I64, NULL, PTR, VOID, Emitter, external, external_data
 from tierup.lowering.entry_layout import Chain, ConstantGuard, Guard, HashSlot, Load, LoadKind, Table, Version, offset
 from tierup.lowering.entry_python import api, define_decref, exception, incref, new_reference, string, the
 from tierup.lowering.entry_records import RELEASE_WORK, SlowCause
@@ -143,9 +143,33 @@ def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) ->
     return f.function
 
 
+def _define_note_first(module: ir.Module) -> ir.Function:
+    """void note_first(serial): `_note` for a thread that has no memory for it yet. Without memory nothing is noted."""
+    f = Emitter(module, "note_first", VOID, [I64], rare=True)
+    (serial,) = f.parameters
+    memory = api(f, "calloc", I64(1), I64(8))
+    with f.when(f.is_null(memory)):
+        f.b.ret_void()
+    f.store(serial, memory)
+    with f.when(f.differ(api(f, "pthread_setspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32), memory), I32(0))):
+        api(f, "free", memory)
+    f.b.ret_void()
+    return f.function
+
+
+def _note(f: Emitter, serial: ir.Value, note_first: ir.Function) -> None:
+    """Remember the version as the one that this thread ran last."""
+    memory = api(f, "pthread_getspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32))
+    with f.b.if_else(f.is_null(memory), likely=False) as (first, again):
+        with first:
+            f.call(note_first, serial)
+        with again:
+            f.store(serial, memory)
+
+
 def _define_execute(module: ir.Module, decref: ir.Function, results: entry_results.ResultFunctions, slow: ir.Function) -> ir.Function:
     """ptr execute(table, version, flat, frame, args, nargsf, kwnames): run a version that fits; ends its use of the version."""
-    run_released, failed = _define_run_released(module), _define_failed(module, decref, slow)
+    run_released, failed, note_first = _define_run_released(module), _define_failed(module, decref, slow), _define_note_first(module)
     f = Emitter(module, "execute", PTR, [PTR, PTR, PTR, PTR, PTR, I64, PTR], inline=True)
     table, version, flat, frame, args, nargsf, kwnames = f.parameters
 
@@ -184,6 +208,7 @@ def _define_execute(module: ir.Module, decref: ir.Function, results: entry_resul
             f.call(decref, user)
             leave()
             f.b.ret(NULL)
+    _note(f, f.get(version, Version, "serial"), note_first)
     leave()
     f.b.ret(user)
     return f.function

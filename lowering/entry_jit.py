@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
-from tierup.lowering import cache, entry_python
+from tierup.lowering import cache, entry_last, entry_python
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
@@ -50,10 +50,11 @@ def symbols() -> dict[str, int]:
     """Every external symbol of the dispatcher's object and its address in this process."""
     python = ctypes.pythonapi
     found: dict[str, int] = {}
-    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free"):
+    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free", "calloc", "pthread_getspecific", "pthread_setspecific"):
         found[name] = _address(ctypes.cast(getattr(python, name), ctypes.c_void_p).value)
     for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
+    found[entry_last.KEY] = ctypes.addressof(entry_last.key())
     table = _numpy_api()
     for name, index in _NUMPY_API.items():
         found[name] = _address(table[index])

@@ -139,6 +139,7 @@ class Version(ctypes.Structure):
         ("results_at", c_int64),
         ("objects_at", c_int64),
         ("copies_at", c_int64),  # sizes and strides of the arguments, while the GIL is released
+        ("serial", c_int64),  # what `entry_last` notes
     ]
 
 

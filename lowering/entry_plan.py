@@ -112,7 +112,7 @@ class NativeVersion:
 
         v = self.struct = layout.Version()
         v.kernel, v.guards, v.n_arguments = record.address, self._own(guards), len(record.arguments)
-        v.form, v.token = _FORMS[record.form], id(record)
+        v.form, v.token, v.serial = _FORMS[record.form], id(record), record.serial
         v.written, v.n_written = self._own((ctypes.c_int64 * max(1, len(record.written)))(*record.written)), len(record.written)
         v.n_results, v.n_user_results = len(record.results), record.n_user_results
 

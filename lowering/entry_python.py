@@ -30,6 +30,9 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyCapsule_GetPointer": (PTR, (PTR, PTR)),
     "_Py_Dealloc": (VOID, (PTR,)),
     "free": (VOID, (PTR,)),
+    "calloc": (PTR, (I64, I64)),
+    "pthread_getspecific": (PTR, (I32,)),
+    "pthread_setspecific": (I32, (I32, PTR)),
     # NumPy's, by index in its table of functions: see entry_jit
     "PyArray_NewFromDescr": (PTR, (PTR, PTR, I32, PTR, PTR, PTR, I32, PTR)),
     "PyArray_Return": (PTR, (PTR,)),

@@ -5,6 +5,7 @@ Free of MLIR and LLVM: the native entry (`lowering/entry.py`) and its pure-Pytho
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum, IntEnum
@@ -111,13 +112,17 @@ class Inputs:
         return not self.constants and self.sources == tuple(Positional(i) for i in range(self.n_positional))
 
 
+_serials = itertools.count(1)
+
+
 @dataclass(frozen=True, eq=False)
 class VersionRecord:
     """One version: the guards, what comes back, and the kernel. Compared by identity.
 
     `address`: the kernel's, of the type in `abi`. `keepalive` owns its code and lives as long as the version or a call that
     runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
-    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them.
+    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
+    remembers of its last call; records of one version, in tables of different conventions, share it.
     Raises ValueError for results that contradict the ABI.
     """
 
@@ -128,6 +133,7 @@ class VersionRecord:
     work: Dim = 0
     form: Form = Form.SINGLE
     scalars: bool = True
+    serial: int = field(default_factory=_serials.__next__)
     written: tuple[int, ...] = field(init=False)  # arguments that the program writes
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ def make_version(program: Program, values: Values, bet: Bet, specs: tuple[Argume
     record = VersionRecord(
         specs, artifact.results, compiled.code.address, keepalive=compiled.code, work=artifact.work, form=Form.TUPLE, scalars=False
     )
-    return Version(bet, record, compiled, call, guards)
+    return Version(bet, record, compiled, call, guards, program.name)
 
 
 def _compiled(program: Program, values: Values, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:

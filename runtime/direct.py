@@ -141,6 +141,7 @@ class DirectTable:
             work=r.work,
             form=self.convention.form,
             scalars=self.convention.scalars,
+            serial=r.serial,
         )
         self._records[id(r)] = mine
         self._owners[id(mine)] = owner

@@ -41,6 +41,7 @@ from tierup.lowering.entry_records import (
     VersionRecord,
     work_of,
 )
+from tierup.runtime import last_plan
 from tierup.runtime.guards import Mismatch, fit
 
 
@@ -73,8 +74,10 @@ def make_table(
     """
     where = Inputs(inputs) if isinstance(inputs, int) else inputs
     if entry == "native" and native_unavailable() is None:
+        from tierup.lowering import entry_last
         from tierup.lowering.entry import NativeTable  # here: loads llvmlite
 
+        last_plan.watch_dispatcher(entry_last.cell)
         return NativeTable(where, slow, failed)
     if entry not in ("native", "python"):
         raise ValueError(f"unknown entry {entry!r}: native or python")
@@ -226,6 +229,7 @@ class PythonTable:
             return self._failed(record, status, flat)
         user = call.finish()
         call.publish()
+        last_plan.note_serial(record.serial)
         if record.form is Form.SINGLE:
             return user[0]
         if record.form is Form.NONE:

@@ -10,7 +10,9 @@ import threading
 from typing import Any
 
 from tierup.dialect.reasons import Reason
+from tierup.runtime import counters
 from tierup.runtime.compiling import Values
+from tierup.runtime.counters import Counters
 from tierup.runtime.direct import DirectTable
 from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
@@ -35,7 +37,13 @@ class Executor:
         self._is_region = is_region
         self._lock = threading.Lock()
         self.history = History(program, lambda: self.stats().calls)
+        self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()
+        if not is_region:
+            counters.begin(self)
+
+    def __del__(self) -> None:
+        counters.end(self)
 
     def _clear(self) -> None:
         self._kinds: dict[tuple[object, ...], ProfilingExecutor] = {}
@@ -44,6 +52,7 @@ class Executor:
     def reset(self) -> None:
         """Forget all versions and all that was recorded; counters start again."""
         with self._lock:
+            self._counted_before = self.counters()
             for kind in self._kinds.values():
                 kind.close()
             self._clear()
@@ -103,6 +112,17 @@ class Executor:
 
     def stats(self) -> Stats:
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
+
+    def counters(self) -> Counters:
+        """What was counted since the executor was made, resets or not."""
+        stats = self.stats()
+        misses = stats.misses + stats.profiled_runs
+        return self._counted_before + Counters(0, stats.calls, stats.hits, misses)
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether there is a plan that was made for what calls looked like."""
+        return bool(self.all_versions)
 
     def text(self, stage: str) -> str:
         """The newest version, or the newest split, at a stage. Raises RuntimeError when there is none."""

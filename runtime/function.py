@@ -15,6 +15,7 @@ from types import MethodType
 from typing import Any
 
 from tierup.runtime import options as options_module
+from tierup.runtime.counters import Counters, total_of
 from tierup.runtime.direct import Convention, DirectTable, convention
 from tierup.runtime.executor import Executor
 from tierup.runtime.explain import explain
@@ -94,6 +95,7 @@ class Function:
         self._variants: dict[CallShape, list[Variant]] = {}
         self._tables: dict[object, DirectTable] = {}
         self._direct_class: type[Function] | None = None
+        self._counted_before = Counters()  # by executors that a reset has let go
         _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -181,6 +183,15 @@ class Function:
         """Counts of what happened since the function was made or `reset`."""
         return sum((e.stats() for e in self._executors), Stats())
 
+    @property
+    def is_optimized(self) -> bool:
+        """Whether some calls are answered by a plan that was compiled for what calls looked like."""
+        return any(executor.is_optimized for executor in self._executors)
+
+    def counters(self) -> dict[str, int]:
+        """What `tierup.counters` counts, of this function alone; a `reset` takes nothing off."""
+        return (self._counted_before + total_of(executor.counters() for executor in self._executors)).by_name()
+
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
         return explain(self.__name__, self._executors)
@@ -189,6 +200,7 @@ class Function:
         """Forget versions, profiles and graphs; counters start again."""
         for executor in self._executors:
             executor.reset()
+            self._counted_before += executor.counters()
         self._variants.clear()
         self._tables.clear()
         self.__class__, self._direct_class = Function, None

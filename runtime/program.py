@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tierup.runtime import last_plan
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.last_plan import ExecutedPlan
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,12 @@ class Program:
     tier0: Tier0
     place: str = ""
 
+    def executed(self) -> ExecutedPlan:
+        """What `last_executed_plan` says after a run in tier 0."""
+        return ExecutedPlan(self.name, "tier 0")
+
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call in tier 0. Raises what the program raises, with the user's line in the message."""
         result = self.tier0.call(*flat)
+        last_plan.note(self)
         return result if isinstance(result, tuple) else () if result is None else (result,)

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.reasons import Reason
+from tierup.runtime import last_plan
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.last_plan import ExecutedPlan
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.signature import ArgumentClass
 from tierup.runtime.stats import Stats
@@ -45,10 +47,18 @@ class Split:
     call: int
     milliseconds: float
     hits: int = 0
+    function: str = ""  # the program's name
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""
-        return self.publish.results(flat, self.tier0.call(*flat))
+        results = self.publish.results(flat, self.tier0.call(*flat))
+        last_plan.note(self)
+        return results
+
+    def executed(self) -> ExecutedPlan:
+        """What `last_executed_plan` says after a run."""
+        names = tuple(region.program.name for region in self.regions)
+        return ExecutedPlan(self.function, "split", self, self.guards, names)
 
     def stats(self) -> Stats:
         regions = [region.stats() for region in self.regions]

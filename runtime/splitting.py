@@ -85,6 +85,7 @@ class Splitting:
             self._cutting.add(classes)
         try:
             split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
+            split.function = self._program.name
         except NotCompiled as e:
             self.regions.stop(classes)
             self._history.gave_up(e, guards, "stays in tier 0")

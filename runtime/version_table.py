@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tierup.lowering.entry_records import VersionRecord
+from tierup.runtime import last_plan
 from tierup.runtime.dispatch import DispatchTable, make_table
+from tierup.runtime.last_plan import ExecutedPlan
 from tierup.runtime.plans import Compiled
 from tierup.runtime.signature import Signature
 from tierup.runtime.strategy import Bet
@@ -26,10 +28,18 @@ class Version:
     compiled: Compiled
     call: int
     guards: str
+    function: str = ""  # the program's name
+
+    def __post_init__(self) -> None:
+        last_plan.register(self.record.serial, self)
 
     @property
     def milliseconds(self) -> float:
         return self.compiled.milliseconds
+
+    def executed(self) -> ExecutedPlan:
+        """What `last_executed_plan` says after a run."""
+        return ExecutedPlan(self.function, "native", self, self.guards)
 
     def __repr__(self) -> str:
         return f"<version: {self.guards}: {self.bet.kind}, compiled in {self.milliseconds:.0f} ms>"

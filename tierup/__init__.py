@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import jit as jit
     from tierup.frontend.jit import load as load
     from tierup.runtime import events as events
+    from tierup.runtime.counters import counters as counters
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
+    from tierup.runtime.last_plan import ExecutedPlan as ExecutedPlan
+    from tierup.runtime.last_plan import last_executed_plan as last_executed_plan
     from tierup.runtime.options import assert_optimized as assert_optimized
     from tierup.runtime.options import options as options
 
@@ -30,6 +33,7 @@ __version__ = "0.1.0"
 
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
+    "ExecutedPlan": "tierup.runtime.last_plan:ExecutedPlan",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "Pass": "tierup.dialect.passes:Pass",
     "PassFailure": "tierup.dialect.passes:PassFailure",
@@ -37,9 +41,11 @@ _EXPORTS = {
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
+    "counters": "tierup.runtime.counters:counters",
     "custom_pass": "tierup.dialect.custom:custom_pass",
     "events": "tierup.runtime.events",
     "jit": "tierup.frontend.jit:jit",
+    "last_executed_plan": "tierup.runtime.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
@@ -48,6 +54,7 @@ _EXPORTS = {
 }
 
 __all__ = [
+    "ExecutedPlan",
     "NotOptimized",
     "Pass",
     "PassFailure",
@@ -56,9 +63,11 @@ __all__ = [
     "UnsupportedSyntax",
     "__version__",
     "assert_optimized",
+    "counters",
     "custom_pass",
     "events",
     "jit",
+    "last_executed_plan",
     "load",
     "ops",
     "options",

@@ -1,0 +1,69 @@
+"""Counters of the whole process, named as the ancestor's: they outlive the functions that were counted.
+
+`graph_executors_constructed`: programs that were called (a function has one for each structure of arguments; the native regions of a
+split program are parts of its plan and are not counted). `graph_executor_invocations`: calls answered. `execution_plan_cache_hit`,
+`execution_plan_cache_miss`: calls for which a compiled plan was there, and calls for which none was; a call under
+`optimize=False` is neither.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable
+from typing import Protocol
+
+from tierup.dialect.records import dataclass
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The four counts."""
+
+    graph_executors_constructed: int = 0
+    graph_executor_invocations: int = 0
+    execution_plan_cache_hit: int = 0
+    execution_plan_cache_miss: int = 0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+    def by_name(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+class Counted(Protocol):
+    """An executor that counts."""
+
+    def counters(self) -> Counters: ...
+
+
+_lock = threading.RLock()  # the garbage collector may end an executor while its own thread reads the counters
+_live: dict[int, weakref.ref[Counted]] = {}
+_ended = Counters()
+
+
+def begin(executor: Counted) -> None:
+    """Count with an executor from now on."""
+    with _lock:
+        _live[id(executor)] = weakref.ref(executor)
+
+
+def end(executor: Counted) -> None:
+    """An executor is about to go: keep its counts."""
+    global _ended
+    with _lock:
+        if _live.pop(id(executor), None) is not None:
+            _ended += executor.counters()
+
+
+def counters() -> dict[str, int]:
+    """The counts of the process, all functions together, deleted ones included: see the names in `docs/versions.md`."""
+    with _lock:
+        alive = [executor for executor in (ref() for ref in list(_live.values())) if executor is not None]
+        total = total_of(executor.counters() for executor in alive)  # before what has ended: holding them keeps them from ending
+        return (total + _ended).by_name()
+
+
+def total_of(counts: Iterable[Counters]) -> Counters:
+    return sum(counts, Counters())
