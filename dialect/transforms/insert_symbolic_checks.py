@@ -44,7 +44,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Profiled
 from tierup.dialect.refine import specialise_region
 from tierup.dialect.refined_types import cast
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.resume_points import definer
 from tierup.dialect.two_versions import branch, fact_of, is_checked, source, tie_arguments
 from tierup.dialect.values import Tensor, Value
@@ -63,13 +63,10 @@ class InsertSymbolicChecks(Pass):
         for func in functions(module.operation):
             groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
             names = _free_names(func)
-            try:
-                tie_arguments(func, callees)
-                for group in groups:
-                    self._guard(group, names, callees)
-                regions.forget_unproven(func, callees)
-            except InferenceError as e:
-                raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+            tie_arguments(func, callees)
+            for group in groups:
+                self._guard(group, names, callees)
+            regions.forget_unproven(func, callees)
 
     def _guard(self, group: ir.Operation, names: Iterator[str], callees: Mapping[str, ir.Operation]) -> None:
         wanted = [i for i, v in enumerate(group.operands) if torch_types.is_tensor(v.type)]
