@@ -67,13 +67,15 @@ def _run(line: str) -> bool:
         words = words[inverted:]
         merged = "2>&1" in words
         words = [w for w in words if w != "2>&1"]
-        target = None
-        if ">" in words:
-            target = words[words.index(">") + 1]
-            words = words[: words.index(">")]
-        code, data = _command(words, data, merged)
-        if target is not None:
-            Path(target).write_text(data)
+        targets = {}
+        for sign in (">", "2>"):
+            if sign in words:
+                at = words.index(sign)
+                targets[sign] = words[at + 1]
+                del words[at : at + 2]
+        code, data, errors = _command(words, data, merged)
+        for sign, target in targets.items():
+            Path(target).write_text(data if sign == ">" else errors)
         if inverted:
             code = int(code == 0)
         if code:
@@ -81,19 +83,21 @@ def _run(line: str) -> bool:
     return True
 
 
-def _command(words: list[str], data: str, merged: bool) -> tuple[int, str]:
+def _command(words: list[str], data: str, merged: bool) -> tuple[int, str, str]:
+    """Its exit code, what it printed, and what it printed to stderr."""
     if words[0] == "diff":
-        return int(Path(words[1]).read_text() != Path(words[2]).read_text()), ""
+        return int(Path(words[1]).read_text() != Path(words[2]).read_text()), "", ""
     if words[0] not in ("tierup-opt", "FileCheck"):
         raise ValueError(f"a RUN line with {words[0]}")
     out = io.StringIO()
+    err = out if merged else io.StringIO()
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(data.encode()))
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out if merged else io.StringIO()):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = opt.main(words[1:]) if words[0] == "tierup-opt" else _filecheck(words)
     finally:
         sys.stdin = stdin
-    return code, out.getvalue()
+    return code, out.getvalue(), "" if merged else err.getvalue()
 
 
 def _filecheck(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-verify-specialized --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --verify-diagnostics | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-fuse-groups 2> /dev/null | FileCheck %s
 
 // What squeeze gives follows from a number that is 3 whichever arm is taken, which the group, given any number, would not know: it is
@@ -73,4 +73,45 @@ func.func @names_of_sizes(%x: !torch.vtensor<[?],f32>) -> (!torch.vtensor, !torc
   %6 = torch.tensor_static_info_cast %1 : !torch.vtensor<[?],f32> to !torch.vtensor
   %7 = torch.tensor_static_info_cast %2 : !torch.vtensor<[?],f32> to !torch.vtensor
   return %5, %6, %7 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// What raises is said once: not again for another try, nor for who calls it.
+// CHECK-LABEL: func.func @caller
+// CHECK: torch.aten.select.int
+// CHECK: call @raises
+// CHECK-NOT: "tierup.fusion_group"
+// CHECK: func.func private @raises
+// CHECK-NOT: "tierup.fusion_group"
+func.func @caller(%x: !torch.vtensor<[4],f32>, %c: !torch.bool) -> (!torch.vtensor, !torch.vtensor) {
+  %zero = torch.constant.int 0
+  %three = torch.constant.int 3
+  %four = torch.constant.int 4
+  %nine = torch.constant.int 9
+  %none = torch.constant.none
+  %false = torch.constant.bool false
+  %f1 = torch.constant.float 1.0
+  // expected-remark@below {{raises on such operands: select(): index 9 out of range}}
+  %0 = torch.aten.select.int %x, %zero, %nine : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor
+  %1 = torch.prim.If %c -> (!torch.int) {
+    %v, %i = torch.aten.sort %x, %zero, %false : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>
+    torch.prim.If.yield %three : !torch.int
+  } else {
+    torch.prim.If.yield %three : !torch.int
+  }
+  %l = torch.prim.ListConstruct %1, %four : (!torch.int, !torch.int) -> !torch.list<int>
+  // expected-remark@below {{is not typed by its inputs alone, and is undone}}
+  %2 = torch.aten.full %l, %f1, %none, %none, %none, %none : !torch.list<int>, !torch.float, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[3,4],f32>
+  %3 = torch.aten.squeeze %2 : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[3,4],f32>
+  %4 = torch.aten.exp %3 : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[3,4],f32>
+  %5 = func.call @raises(%x) : (!torch.vtensor<[4],f32>) -> !torch.vtensor
+  %6 = torch.tensor_static_info_cast %4 : !torch.vtensor<[3,4],f32> to !torch.vtensor
+  return %5, %6 : !torch.vtensor, !torch.vtensor
+}
+func.func private @raises(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor {
+  %zero = torch.constant.int 0
+  %nine = torch.constant.int 9
+  // expected-remark@below {{raises on such operands: select(): index 9 out of range}}
+  %0 = torch.aten.select.int %x, %zero, %nine : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor
+  return %0 : !torch.vtensor
 }

@@ -177,3 +177,20 @@ func.func @rank_of_these_sizes_only(%x: !torch.vtensor<[4,8],f32>) -> !torch.vte
   }, {}) : (!torch.vtensor<[4,8],f32>) -> !torch.vtensor<[8],f32>
   return %0 : !torch.vtensor<[8],f32>
 }
+
+// -----
+// Of the outermost size the strides say nothing: it may be unknown.
+// CHECK-LABEL: func.func @outermost_size_unknown
+// CHECK: layouts = ["contiguous"]
+func.func @outermost_size_unknown(%x: !torch.vtensor) -> !torch.vtensor {
+  %g = "tierup.guard"(%x) {expected = #tierup.profiled<f32[?,3] strides=[3,1]>} : (!torch.vtensor) -> !torch.vtensor<[?,3],f32>
+  %0 = "tierup.fusion_group"(%g) ({
+  ^bb0(%a: !torch.vtensor<[?,3],f32>):
+    %s = torch.symbolic_int "rows" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+    torch.bind_symbolic_shape %a, [%s], affine_map<()[s0] -> (s0, 3)> : !torch.vtensor<[?,3],f32>
+    %1 = torch.aten.tanh %a : !torch.vtensor<[?,3],f32> -> !torch.vtensor<[?,3],f32>
+    "tierup.yield"(%1) : (!torch.vtensor<[?,3],f32>) -> ()
+  }, {}) : (!torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],f32>
+  %3 = torch.tensor_static_info_cast %0 : !torch.vtensor<[?,3],f32> to !torch.vtensor
+  return %3 : !torch.vtensor
+}
