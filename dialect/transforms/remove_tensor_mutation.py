@@ -98,7 +98,7 @@ class _Walk:
             return False
         if target.dtype is not None and target.shape is not None:
             return _same(twin, op, values)
-        if any(isinstance(v, Tensor) for v in values[1:]) or not all(_is_number(v) for v in values[1:]):
+        if not all(_is_number(v) for v in values[1:]):
             return False
         sizes = tuple(symbol(f"d{i}") for i in range(_MAX_RANK))
         kinds = dtypes.BY_MLIR.values() if target.dtype is None else [target.dtype]

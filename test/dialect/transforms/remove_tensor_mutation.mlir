@@ -177,3 +177,15 @@ func.func @unknown_shapes(%x: !torch.tensor<*,f32>, %n: !torch.tensor<*,si64>, %
   %5 = torch.aten.mul_.Scalar %q, %f : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
   return
 }
+
+// -----
+// Against unknown sizes numbers alone are tried, no other tensor.
+// CHECK-LABEL: func.func @not_tried
+// CHECK: torch.aten.add_.Tensor
+func.func @not_tried(%x: !torch.tensor<*,f32>, %r: !torch.tensor<[],f32>) {
+  %int1 = torch.constant.int 1
+  %none = torch.constant.none
+  %t = torch.aten.clone %x, %none : !torch.tensor<*,f32>, !torch.none -> !torch.tensor<*,f32>
+  %0 = torch.aten.add_.Tensor %t, %r, %int1 : !torch.tensor<*,f32>, !torch.tensor<[],f32>, !torch.int -> !torch.tensor<*,f32>
+  return
+}
