@@ -1,6 +1,7 @@
 """Compiling in another process: starts workers (`lowering/worker.py`) when they are needed, and outlives them.
 
-    result = service().call("tierup.runtime.compile_version", "build", graph, ...)
+    service = Service()
+    result = service.call("tierup.runtime.compile_version", "produce", graph, ...)
 
 Why another process: MLIR's passes hold Python's lock, LLVM keeps memory of every compile (some 90 kB; `COMPILES_PER_WORKER` bounds
 it), and a crash in a compiler must not take the user's process along. A worker that dies in a request fails that request, with what
@@ -19,12 +20,12 @@ import sys
 import tempfile
 import threading
 import weakref
-from functools import cache
 from io import FileIO
 from typing import IO, Any, cast
 
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
-from tierup.lowering.worker import HELLO, receive, send
+from tierup.lowering.forking import no_fork
+from tierup.lowering.worker import HELLO, receive, send, settings
 
 COMPILES_PER_WORKER = 500  # 45 MB of what LLVM keeps, and starting anew costs half a second
 LARGEST_WORKER = 1 << 30  # bytes: a fresh one that has compiled takes 190 MB
@@ -37,15 +38,17 @@ _LAST_LINES, _LAST_BYTES = 12, 4096
 class _Worker:
     """A process, and the pipes to it. Raises WorkerUnavailable when it does not come up."""
 
-    def __init__(self) -> None:
+    def __init__(self, niceness: int) -> None:
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # a file: a pipe that nobody empties would stop it
-        try:
-            self._process = _start(self._printed)
-        except OSError as e:
-            self._printed.close()
-            raise WorkerUnavailable(f"no process for compiling could be started: {e}") from e
+        with no_fork:  # between the making of the pipes and `_workers` knowing them
+            try:
+                self._process = _start(self._printed, niceness)
+            except OSError as e:
+                self._printed.close()
+                raise WorkerUnavailable(f"no process for compiling could be started: {e}") from e
+            self._requests, self._answers = cast(FileIO, self._process.stdin), cast(FileIO, self._process.stdout)
+            _workers.add(self)
         self.pid = self._process.pid
-        self._requests, self._answers = cast(FileIO, self._process.stdin), cast(FileIO, self._process.stdout)
         self.calls = 0
         self._ended_for = ""
         try:
@@ -65,7 +68,7 @@ class _Worker:
         """A request's answer. Raises EOFError or OSError when the process dies over it: `end` says of what."""
         self.calls += 1
         with _Deadline(self, limit, f"it took longer than {limit:g} s"):
-            send(self._requests, (*request, limit))
+            send(self._requests, (*request, settings(), limit))
             return cast("tuple[bool, Any, int]", receive(self._answers))
 
     def kill(self, why: str) -> None:
@@ -113,7 +116,7 @@ class _Deadline:
         self._timer.cancel()
 
 
-def _start(printed: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(printed: IO[bytes], niceness: int) -> subprocess.Popen[bytes]:
     """A worker's process, importing what this one would: the same search path, whatever it is by now."""
     if os.name != "posix":
         raise OSError(f"not on {os.name}")
@@ -122,7 +125,7 @@ def _start(printed: IO[bytes]) -> subprocess.Popen[bytes]:
     executable = os.fsdecode(get_executable())  # not sys.executable: the program may be another's, with Python in it
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path if isinstance(entry, str))
     environment = {**os.environ, "PYTHONPATH": path}
-    command = [executable, "-P", "-m", "tierup.lowering.worker"]
+    command = [executable, "-P", "-m", "tierup.lowering.worker", str(niceness)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is this process's, also while it starts
     try:
         return subprocess.Popen(
@@ -133,12 +136,18 @@ def _start(printed: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 class Service:
-    """Workers of one process. `most`: how many at once; further callers wait."""
+    """Workers of one process. `most`: how many at once; further callers wait. `niceness`: how far other processes go before them."""
 
     def __init__(
-        self, *, most: int = 1, compiles: int = COMPILES_PER_WORKER, largest: int = LARGEST_WORKER, limit: float = SECONDS_PER_CALL
+        self,
+        *,
+        most: int = 1,
+        compiles: int = COMPILES_PER_WORKER,
+        largest: int = LARGEST_WORKER,
+        limit: float = SECONDS_PER_CALL,
+        niceness: int = 10,
     ) -> None:
-        self._most, self._compiles, self._largest, self._limit = most, compiles, largest, limit
+        self._most, self._compiles, self._largest, self._limit, self._niceness = most, compiles, largest, limit, niceness
         self._begin()
         _services.add(self)
 
@@ -187,7 +196,7 @@ class Service:
             self._end(worker)
             worker = None
         if worker is None:
-            worker = _Worker()
+            worker = _Worker(self._niceness)
             with self._lock:
                 self._busy.add(worker)
                 closed = self._closed
@@ -227,20 +236,10 @@ class Service:
             worker.wait()  # no process is left behind by an interpreter that ends
         self.end_idle()
 
-    def _after_fork(self) -> None:
-        workers = (*self._idle, *self._busy)
-        self._begin()  # a lock may have been held by a thread that this process does not have
-        for worker in workers:
-            worker.forget()
 
 
 _services: weakref.WeakSet[Service] = weakref.WeakSet()
-
-
-@cache
-def service() -> Service:
-    """The one of this process."""
-    return Service()
+_workers: weakref.WeakSet[_Worker] = weakref.WeakSet()
 
 
 def _close_all() -> None:
@@ -248,11 +247,14 @@ def _close_all() -> None:
         one.close()
 
 
-def _after_fork() -> None:
+def _in_child() -> None:
     for one in list(_services):
-        one._after_fork()
+        one._begin()  # a lock may have been held by a thread that this process does not have
+    for worker in list(_workers):
+        worker.forget()
+    _workers.clear()
 
 
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_in_child)

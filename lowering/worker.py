@@ -4,8 +4,8 @@ It answers requests on stdin, one after another, on what was stdout: a request n
 the arguments; the answer is the function's result or what it raised. Lowering may not import the runtime, and a compile begins
 there: so the function is named, not imported. A message is its length, 8 bytes little-endian, and a pickle.
 
-It ends when stdin does, ignores SIGINT (Ctrl-C goes to every process of a terminal; the parent decides), and lets other processes
-go first. What is printed while compiling goes to stderr, which the parent keeps for the case that this process dies.
+It ends when stdin does, and ignores SIGINT (Ctrl-C goes to every process of a terminal; the parent decides). What is printed while
+compiling goes to stderr, which the parent keeps for the case that this process dies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 
 from tierup.lowering.errors import RemoteError
 
-NICENESS = 10
 HELLO = "ready"
 _LENGTH = 8
 _LONGER = 10  # seconds that a request may run on after its limit, at which the parent ends this process: there is no parent then
@@ -84,17 +83,31 @@ def _portable(error: Exception) -> Exception:
     return RemoteError(f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)).strip())
 
 
-def main() -> None:
-    """Answer requests until stdin ends."""
+def settings() -> dict[str, str]:
+    """The environment variables that tierup reads."""
+    return {name: value for name, value in os.environ.items() if name.startswith("TIERUP_")}
+
+
+def _take_over(wanted: dict[str, str]) -> None:
+    """They may have changed in the other process since this one was started."""
+    if wanted != (now := settings()):
+        for name in now:
+            del os.environ[name]
+        os.environ.update(wanted)
+
+
+def main(niceness: int = 0) -> None:
+    """Answer requests until stdin ends. `niceness`: how far other processes go first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(NICENESS)
+    os.nice(niceness)
     requests, answers = FileIO(os.dup(0), "r"), FileIO(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a compiler prints must not stand among the answers
     try:
         send(answers, HELLO)
         while True:
-            module, function, arguments, limit = receive(requests)
+            module, function, arguments, settings, limit = receive(requests)
+            _take_over(settings)
             signal.alarm(int(limit) + _LONGER)  # SIGALRM ends the process; no Python is needed for it
             answered = answer(module, function, arguments)
             signal.alarm(0)
@@ -104,4 +117,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

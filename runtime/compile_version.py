@@ -1,14 +1,17 @@
-"""From a pristine graph and a bet to loaded native code.
+"""From a pristine graph and a bet to native code.
 
 Loads MLIR and LLVM: the runtime imports this module when the first version is wanted, not before.
 """
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
 
 from tierup.dialect import custom, diagnostics, registry, symbols
 from tierup.dialect.infer import PROMOTION
@@ -18,15 +21,14 @@ from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
 from tierup.lowering import builders as b
-from tierup.lowering import cache
+from tierup.lowering import cache, request_json
 from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.load import load
 from tierup.lowering.pipelines import STAGES
-from tierup.runtime import dump
+from tierup.runtime import dump, plans
 from tierup.runtime.options import Options
-from tierup.runtime.plans import Compiled, NotCompiled, note, note_code, request_for
+from tierup.runtime.plans import NotCompiled, Produced, note, note_code, request_for
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
 VALUES = registry.parse(
@@ -76,13 +78,17 @@ def _custom(when: str, module: ir.Module) -> None:
 def step(module: ir.Module, pipeline: registry.Pipeline | str) -> Iterator[None]:
     """Around a pipeline: when it fails where dumps are kept, a reproducer is what it was given."""
     kept = dump.current()
-    text = _text(module) if kept is not None else ""
+    reproducer = Reproducer(_text(module), str(pipeline)) if kept is not None else None
+    if kept is not None:
+        kept.begin(str(reproducer))
     try:
         yield
     except Exception as e:
-        if kept is not None:
-            kept.stage("reproducer", str(Reproducer(text, str(pipeline), error=f"{type(e).__name__}: {e}")))
+        if kept is not None and reproducer is not None:
+            kept.stage("reproducer", str(replace(reproducer, error=f"{type(e).__name__}: {e}")))
         raise
+    if kept is not None:
+        kept.passed()
 
 
 # What torch-mlir folds to true when both operands are one value: not so for NaN.
@@ -112,25 +118,43 @@ def _refuse_numpys(module: ir.Module) -> None:
             raise NotCompiled(Reason.NO_LOWERING, detail, str(place) if place.line else "", name)
 
 
-def compile_version(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
-    """Native code for a specialised graph, loaded. Raises NotCompiled."""
+_values = lru_cache(maxsize=64)(to_values)  # a graph is specialised more than once
+
+
+def produce(
+    graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, dumped: tuple[str, int] | None = None
+) -> Produced:
+    """Native code for a pristine graph under guards, not loaded. It is kept on disk. Raises NotCompiled.
+
+    A worker is asked for it by this name; `dumped` then says where its parent keeps what is kept of the compile (`dump.Dump.where`).
+    """
+    if dumped is not None:
+        with dump.continued(*dumped) as elsewhere:
+            return replace(_produce(graph, entry, arguments, options), facts=elsewhere.facts)
+    return _produce(graph, entry, arguments, options)
+
+
+def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     start = time.perf_counter()
+    specialised = specialise(_values(graph), entry, arguments)
     request = request_for(specialised, entry, arguments, options)
     kept = dump.current()
     if kept is not None:
         note(kept, request)
         kept.note(pipelines={"values": str(VALUES), "types": str(TYPES), "clean": str(CLEAN)} | {p.name: p.text for p in STAGES})
+        kept.begin(str(Reproducer(request.ir, request=json.dumps(request_json.to_dict(request)))))
     try:
         artifact, from_disk = cache.obtain(request, None if kept is None else kept.stage)
-        code = load(artifact)
-        if kept is not None:
-            note_code(kept, artifact, from_disk)
     except Unsupported as e:
         raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
     except CompileError as e:
         path = kept.reproducer if kept is not None else dump.write(f"{entry}-{e.stage}", e.reproducer)
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
-    return Compiled(code, request, (time.perf_counter() - start) * 1e3)
+    if kept is not None:
+        kept.passed()
+        note_code(kept, artifact, from_disk)
+    plans.keep(graph, entry, arguments, specialised)
+    return Produced(request, artifact, (time.perf_counter() - start) * 1e3)
 
 
 def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:

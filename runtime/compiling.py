@@ -2,57 +2,75 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cached_property
 
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
+from tierup.lowering.load import load
 from tierup.runtime import dump, plans
 from tierup.runtime.options import Options
-from tierup.runtime.plans import Compiled
+from tierup.runtime.plans import Compiled, NotCompiled, Produced
 from tierup.runtime.program import Program
 from tierup.runtime.signature import describe_specs
 from tierup.runtime.strategy import Bet
 from tierup.runtime.version_table import Version
 
-
-class Values:
-    """A program's graph with mutation turned into values, made when it is first asked for and kept."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-
-    @cached_property
-    def text(self) -> str:
-        """Raises NotCompiled when the program cannot be told as values."""
-        from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
-
-        return compiler.to_values(self._program.graph)
+Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], Produced]  # graph, its entry, guards, options; raises NotCompiled
 
 
-def make_version(program: Program, values: Values, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version:
-    """A version whose guards are `specs`, made in call number `call`. Raises NotCompiled."""
-    guards = describe_specs(specs, program.names)
-    with dump.compiling(program.name, guards) as kept:
+def from_disk(program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:
+    """A version of a bet that an earlier process compiled; None when there is none. For the arguments see `make_version`."""
+    for specs in dict.fromkeys((bet.specs, valued)):
+        compiled = plans.on_disk(program.graph, program.entry, specs, options)
+        if compiled is not None:
+            with _dump(program, bet, specs, options) as dumped:
+                if dumped is not None:
+                    plans.note(dumped, compiled.request)
+                    plans.note_code(dumped, compiled.artifact, from_disk=True)
+            return _version(program, bet, specs, compiled, call)
+    return None
+
+
+def make_version(
+    program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int, produce: Produce
+) -> Version:
+    """A version of a bet, made in call number `call` by `produce`. Raises NotCompiled.
+
+    `valued`: the bet's guards with the values of ints and bools as well. They are the version's when there is no code without: a
+    size or a branch may hang on an int.
+    """
+    try:
+        return _version(program, bet, bet.specs, _compiled(program, bet, bet.specs, options, produce), call)
+    except NotCompiled:
+        if valued == bet.specs:
+            raise
+    return _version(program, bet, valued, _compiled(program, bet, valued, options, produce), call)
+
+
+def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options, produce: Produce) -> Compiled:
+    with _dump(program, bet, specs, options):
+        produced = produce(program.graph, program.entry, specs, options)
+        start = time.perf_counter()
+        code = load(produced.artifact)
+        return Compiled(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
+
+
+@contextmanager
+def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options) -> Iterator[dump.Dump | None]:
+    """Around a compile, for those who keep what it does."""
+    with dump.compiling(program.name, describe_specs(specs, program.names)) as kept:
         if kept is not None:
             kept.note(place=program.place, bet=bet.kind, options=asdict(options))
             kept.stage("pristine", program.graph)
-        compiled = _compiled(program, values, specs, options)
+        yield kept
+
+
+def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
     artifact = compiled.artifact
     record = VersionRecord(
         specs, artifact.results, compiled.code.address, keepalive=compiled.code, work=artifact.work, form=Form.TUPLE, scalars=False
     )
-    return Version(bet, record, compiled, call, guards, program.name)
-
-
-def _compiled(program: Program, values: Values, specs: tuple[ArgumentSpec, ...], options: Options) -> Compiled:
-    graph, entry = program.graph, program.entry
-    kept = plans.on_disk(graph, entry, specs, options)
-    if kept is not None:
-        return kept
-    from tierup.runtime import compile_version as compiler  # here: loads MLIR and LLVM
-
-    specialised = compiler.specialise(values.text, entry, specs)
-    compiled = compiler.compile_version(specialised, entry, specs, options)
-    plans.keep(graph, entry, specs, specialised)
-    return compiled
+    return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)

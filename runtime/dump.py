@@ -27,26 +27,46 @@ VARIABLE = "TIERUP_DUMP_DIR"
 
 _log = logging.getLogger("tierup.dump")
 _LONGEST_NAME = 80
+_REPRODUCER = "reproducer.mlir"
 _SUFFIXES = {"llvm": ".ll", "optimized": ".ll", "asm": ".s"}  # of all other stages: .mlir
 
 
 class Dump:
     """The folder of one compile."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stages: int = 0) -> None:
         self.folder = folder
         self.facts: dict[str, Any] = {}
         self.reproducer = ""  # its path, when one was written
-        self._stages = 0
+        self._stages = stages
         self._start = time.perf_counter()
 
     def stage(self, name: str, text: str) -> None:
         """A stage's text; "reproducer" is one too, but for its number."""
         if name == "reproducer":
-            self.reproducer = self.write("reproducer.mlir", text)
+            self.reproducer = self.write(_REPRODUCER, text)
             return
         self.write(f"{self._stages:02}-{name}{_SUFFIXES.get(name, '.mlir')}", text)
         self._stages += 1
+
+    def begin(self, reproducer: str) -> None:
+        """Before a step that may end the process: the reproducer that is to be found then."""
+        self.write(_REPRODUCER, reproducer)
+
+    def passed(self) -> None:
+        """The step went well."""
+        (self.folder / _REPRODUCER).unlink(missing_ok=True)
+
+    def found_reproducer(self) -> str:
+        """The path of what `begin` left, in whatever process that was; "" when there is none."""
+        path = self.folder / _REPRODUCER
+        self.reproducer = str(path) if path.exists() else ""
+        return self.reproducer
+
+    @property
+    def where(self) -> tuple[str, int]:
+        """What another process needs to keep stages here: see `continued`."""
+        return str(self.folder), self._stages
 
     def note(self, **facts: Any) -> None:
         """What `request.json` is to say beside."""
@@ -110,6 +130,17 @@ def compiling(function: str, version: str = "", **facts: Any) -> Iterator[Dump |
     finally:
         _current.reset(token)
         dump.close()
+
+
+@contextmanager
+def continued(folder: str, stages: int) -> Iterator[Dump]:
+    """In a process that compiles for another, which holds the dump: keep stages there. What is noted is the other's to write."""
+    dump = Dump(Path(folder), stages)
+    token = _current.set(dump)
+    try:
+        yield dump
+    finally:
+        _current.reset(token)
 
 
 def write(name: str, text: str) -> str:

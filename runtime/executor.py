@@ -11,7 +11,7 @@ from typing import Any
 
 from tierup.dialect.reasons import Reason
 from tierup.runtime import counters
-from tierup.runtime.compiling import Values
+from tierup.runtime.background import queue
 from tierup.runtime.counters import Counters
 from tierup.runtime.direct import DirectTable
 from tierup.runtime.history import History
@@ -47,7 +47,6 @@ class Executor:
 
     def _clear(self) -> None:
         self._kinds: dict[tuple[object, ...], ProfilingExecutor] = {}
-        self._values = Values(self.program)
 
     def reset(self) -> None:
         """Forget all versions and all that was recorded; counters start again."""
@@ -72,7 +71,7 @@ class Executor:
             if kind is None:
                 direct = self._direct if options.code == self._overrides.base().code else None
                 kind = ProfilingExecutor(
-                    self.program, self._overrides, self.history, self._values, direct, self._region, is_region=self._is_region
+                    self.program, self._overrides, self.history, direct, self._region, is_region=self._is_region
                 )
                 self._kinds = {**self._kinds, options.code: kind}
             return kind
@@ -105,6 +104,17 @@ class Executor:
     def refused_ops(self) -> tuple[tuple[str, str], ...]:
         """The ops that a compile was refused for, with the user's lines."""
         return tuple((op, line) for (_, _, line), op in self.refusals.items() if op)
+
+    @property
+    def compiling(self) -> bool:
+        """Whether a version is being compiled."""
+        return any(kind.compiling for kind in self._kinds.values())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the compiles in the background of this program, and of its regions, are done. False when the seconds are over
+        first."""
+        histories = [self.history, *(region.history for split in self.splits for region in split.regions)]
+        return queue.wait(timeout, lambda job: any(map(job.is_for, histories)))
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -191,6 +192,12 @@ class Function:
     def counters(self) -> dict[str, int]:
         """What `tierup.counters` counts, of this function alone; a `reset` takes nothing off."""
         return (self._counted_before + total_of(executor.counters() for executor in self._executors)).by_name()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what calls have asked to be compiled in the background is compiled; with `compile="blocking"` there is nothing to
+        wait for. False when the seconds are over first."""
+        until = None if timeout is None else time.monotonic() + timeout
+        return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._executors)
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""

@@ -45,7 +45,7 @@ class Options:
     bailout_depth: int = _count(20, 0, "a cap on the sum of fusion_strategy's counts; 0: never compile")
     max_versions: int = _count(16, 1, "versions kept per function; beyond it the least used is dropped")
     speculate: str = _choice("versioned", ("versioned",), "how a lost bet is left: versioned regions with a fallback each")
-    compile: str = _choice("blocking", ("blocking",), "where compiling happens: in the call that needs it")
+    compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice("profiling", ("profiling",), "the life cycle: profile, specialise, guard")
     backend: str = _choice("cpu", ("cpu",), "what code is made for")

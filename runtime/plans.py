@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
@@ -31,6 +33,19 @@ class NotCompiled(Exception):
         self.detail = detail
         self.line = line
         self.op = op
+
+    def __reduce__(self) -> tuple[type[NotCompiled], tuple[Reason, str, str, str]]:
+        return NotCompiled, (self.reason, self.detail, self.line, self.op)
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What the compiler made of a graph and guards: picklable, not loaded. `milliseconds`: what that took, where it was done."""
+
+    request: Request
+    artifact: Artifact
+    milliseconds: float
+    facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,7 @@ def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...
 
 def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
     """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
-    if not cache.enabled() or _has_custom_passes():
+    if not cache.enabled() or has_custom_passes():
         return None
     start = time.perf_counter()
     specialised = cache.read(_name(graph, entry, arguments))
@@ -63,10 +78,6 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     artifact = cache.get(request)
     if artifact is None:
         return None
-    kept = dump.current()
-    if kept is not None:
-        note(kept, request)
-        note_code(kept, artifact, from_disk=True)
     return Compiled(load(artifact), request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
@@ -91,7 +102,7 @@ def note_code(kept: dump.Dump, artifact: Artifact, from_disk: bool) -> None:
 
 def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
     """Keep a specialised graph for the next process."""
-    if cache.enabled() and not _has_custom_passes():
+    if cache.enabled() and not has_custom_passes():
         cache.write(_name(graph, entry, arguments), specialised.encode())
 
 
@@ -105,6 +116,7 @@ def _surroundings() -> list[str]:
     return [*cache.stamps(Path(__file__).parent, "compile_"), *folders]
 
 
-def _has_custom_passes() -> bool:
+def has_custom_passes() -> bool:
+    """Whether passes of the user's own are registered in this process."""
     custom = sys.modules.get("tierup.dialect.custom")  # not imported: nothing is registered
     return custom is not None and any(custom.registered(when) for when in custom.WHEN)

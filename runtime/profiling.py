@@ -15,10 +15,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import guards
-from tierup.runtime.compiling import Values, make_version
+from tierup.runtime import guards, placement
+from tierup.runtime.background import queue
+from tierup.runtime.compile_job import CompileJob
+from tierup.runtime.compiling import from_disk, make_version
 from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
@@ -28,8 +29,8 @@ from tierup.runtime.program import Program
 from tierup.runtime.signature import Signature, Unsupported, signature_of
 from tierup.runtime.splitting import Splitting
 from tierup.runtime.stats import Stats
-from tierup.runtime.strategy import Bet, SpeculationLog, with_values
-from tierup.runtime.version_table import VersionTable
+from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
+from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
     from tierup.runtime.direct import DirectTable
@@ -50,7 +51,6 @@ class ProfilingExecutor:
         program: Program,
         overrides: Overrides,
         history: History,
-        values: Values,
         direct: DirectTable | None,
         make_region: Callable[[Program], Executor],
         *,
@@ -58,13 +58,13 @@ class ProfilingExecutor:
     ) -> None:
         self.program, self.history, self.make_region = program, history, make_region
         self._overrides = overrides
-        self._values = values
         self._is_region = is_region
         self.table = VersionTable(len(program.names), self._miss, self.failed, direct, self)
         self._lock = self.table.lock
         self._local = threading.local()
         self._log = SpeculationLog()
-        self._compiling: set[tuple[ArgumentSpec, ...]] = set()
+        self._refused: dict[Classes, NotCompiled] = {}  # in the background, since the last call of that kind
+        self.closed = False
         self._warned = False
         self._direct_failures = 0
         self.splitting = Splitting(self)
@@ -73,14 +73,21 @@ class ProfilingExecutor:
         """How many calls the program has answered, under any options."""
         return self.history.calls()
 
+    @property
+    def compiling(self) -> bool:
+        """Whether a version is being compiled."""
+        return self._log.pending
+
     def stats(self) -> Stats:
         """What the versions did; what tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()
         return self.splitting.stats() + Stats(hits=hits, bailouts=failures + self._direct_failures, versions=len(self.table.versions))
 
     def close(self) -> None:
-        """Take all versions out of their tables."""
-        self.table.clear()
+        """Take all versions out of their tables; what is being compiled is dropped when it arrives."""
+        with self._lock:
+            self.closed = True
+            self.table.clear()
 
     # --- answering a call -------------------------------------------------------------------------------------------
 
@@ -107,21 +114,40 @@ class ProfilingExecutor:
                 return answered
         if not options.profile:
             return self.history.interpret(flat, Reason.PROFILE_OFF)
+        refusal = self._refused.pop(signature.classes, None)
+        if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
+            return self._answer_refused(flat, signature, refusal, options)
         with self._lock:
             proposal = self._propose(signature, options)
             if isinstance(proposal, Reason):
                 self._log.record(signature)
+        if proposal is Reason.COMPILING:
+            queue.wake()
+            if options.strict:
+                return self._answer_after_compile(flat, signature, options)
         if isinstance(proposal, Reason):
             return self._answer_miss(flat, signature, proposal, options)
-        refusal = self._compile(proposal, flat, options)
-        if refusal is not None:
-            return self._answer_refused(flat, signature, refusal, options)
+        outcome = self._compile(proposal, signature, flat, options)
+        if outcome is None:
+            return self._answer_miss(flat, signature, Reason.COMPILING, options)
+        if isinstance(outcome, NotCompiled):
+            return self._answer_refused(flat, signature, outcome, options)
+        return self._call_once(flat, options)
+
+    def _call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
             result: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
         finally:
             self._local.retrying = False
         return result
+
+    def _answer_after_compile(self, flat: tuple[Any, ...], signature: Signature, options: Options) -> tuple[Any, ...]:
+        """Answer a call that only native code may answer, which is on its way: a call that was not strict had asked for it."""
+        queue.wait(None, lambda job: job.is_for(self.history))
+        refusal = self._refused.pop(signature.classes, None)
+        return self._call_once(flat, options) if refusal is None else self._answer_refused(flat, signature, refusal, options)
 
     def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
         if self._is_region and not self._log.bets:
@@ -130,9 +156,6 @@ class ProfilingExecutor:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
         if isinstance(proposal, Bet):
-            if proposal.specs in self._compiling:
-                return Reason.COMPILING
-            self._compiling.add(proposal.specs)
             self._log.made(proposal)
         return proposal
 
@@ -157,9 +180,12 @@ class ProfilingExecutor:
         """The bet on a call has no native code."""
         if options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
             raise self._not_optimized()
-        if self._is_region or not self.splitting.may_start(signature, refusal, options):
+        if not self._may_split(signature, refusal, options):
             return self.history.interpret(flat, refusal.reason)
         return self.splitting.start(signature, flat, refusal, options)
+
+    def _may_split(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
+        return not self._is_region and self.splitting.may_start(signature, refusal, options)
 
     def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
         """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
@@ -174,38 +200,64 @@ class ProfilingExecutor:
 
     # --- compiling --------------------------------------------------------------------------------------------------
 
-    def _compile(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
-        """Add a version. Why there is none, else None."""
+    def _compile(self, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | NotCompiled | None:
+        """The version of a bet, in its place; or why there is none; None when it is being compiled in the background."""
+        valued = with_values(bet.specs, flat)
         start = time.perf_counter()
+        outcome: Version | NotCompiled | None
         try:
-            try:
-                version = make_version(self.program, self._values, bet, bet.specs, options, self.calls() + 1)
-            except NotCompiled:
-                specs = with_values(bet.specs, flat)
-                if specs == bet.specs:
-                    raise
-                # a size or a branch may hang on an int: bet on its value too
-                version = make_version(self.program, self._values, bet, specs, options, self.calls() + 1)
-                with self._lock:
-                    self._log.needs_values(bet.specs, specs)
+            outcome = from_disk(self.program, bet, valued, options, self.calls() + 1)
+            if outcome is None and options.compile == "background" and not options.strict:
+                queue.submit(CompileJob(self, bet, signature.classes, valued, options))
+                return None
+            if outcome is None:
+                outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
-            self.history.gave_up(e, bet.describe(self.program.names), f"not compiled: {e.detail}")
-            return e
-        finally:
+            outcome = e
+        except BaseException:
             with self._lock:
-                self._compiling.discard(bet.specs)
-        evicted = self.table.add(version, options.max_versions)
+                self._log.settled(bet)
+            raise
+        self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        return outcome
+
+    def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
+        """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
+        with self._lock:
+            if self.closed:
+                return False
+            self._log.settled(bet)
+            if isinstance(outcome, Version):
+                if outcome.record.arguments != bet.specs:
+                    self._log.needs_values(bet.specs, outcome.record.arguments)
+                evicted = self.table.add(outcome, options.max_versions)
+        if isinstance(outcome, NotCompiled):
+            self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
+            return True
         self.history.count("compiles")
         for old in evicted:
             self.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
-        dynamic, origin = bet.kind == "dynamic", "loaded from disk" if version.compiled.from_disk else "compiled"
+        dynamic, origin = bet.kind == "dynamic", "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(
             EventKind.GENERALISED if dynamic else EventKind.COMPILED,
             Reason.GENERALISED if dynamic else None,
-            action=f"{origin} a {bet.kind} version for {version.guards}",
-            milliseconds=(time.perf_counter() - start) * 1e3,
+            action=f"{origin} a {bet.kind} version for {outcome.guards}{how}",
+            milliseconds=milliseconds,
         )
-        return None
+        return True
+
+    # --- from the thread that has compiles done in the background ----------------------------------------------------------
+
+    def prepare(self, options: Options) -> None:
+        """Make ready what the call after an arrival needs, so that it does not wait for it."""
+        self.table.callable(options.entry)
+
+    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
+        where = f" {job.where}" if job.where else ""
+        how = f" in the background{where}, asked for in call {job.call}"
+        if self._settle(job.bet, outcome, job.options, job.milliseconds, how) and isinstance(outcome, NotCompiled):
+            with self._lock:
+                self._refused[job.classes] = outcome
 
     # --- words for people -------------------------------------------------------------------------------------------
 

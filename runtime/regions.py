@@ -48,6 +48,7 @@ class Split:
     milliseconds: float
     hits: int = 0
     function: str = ""  # the program's name
+    reviewed: bool = False  # whether what its regions' compiles have shown was looked at
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""

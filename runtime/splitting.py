@@ -118,12 +118,13 @@ class Splitting:
             with self._lock:
                 self._failures += 1
             return self._owner.failed(None, 0, flat)
-        if split.hits == 1:
+        if not split.reviewed and not any(region.compiling for region in split.regions):
             self._review(split)
         return results
 
     def _review(self, split: Split) -> None:
-        """After a split's first run, when its regions have been compiled: cut again without what has no code after all."""
+        """After a run of a split whose regions have been compiled: cut again without what has no code after all."""
+        split.reviewed = True
         culprits = self.regions.excluded_by(split)
         if culprits:
             self.regions.exclude(split.classes, culprits)

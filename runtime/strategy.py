@@ -67,6 +67,7 @@ class SpeculationLog:
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
         self._novel: dict[Classes, int] = {}
         self._made: set[tuple[ArgumentSpec, ...]] = set()
+        self._pending: set[tuple[ArgumentSpec, ...]] = set()
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # bets that need values
         self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
         self.bets = 0
@@ -116,7 +117,9 @@ class SpeculationLog:
             bet = replace(bet, specs=with_values(bet.specs, signature.values))
             if self._seen_values.get((signature.shapes, signature.values), 0) < options.num_profiled_runs:
                 return Reason.NOT_SEEN_BEFORE
-        return Reason.SITE_GIVEN_UP if bet.specs in self._made else bet
+        if bet.specs in self._made:
+            return Reason.COMPILING if bet.specs in self._pending else Reason.SITE_GIVEN_UP
+        return bet
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
         """Note that a bet on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
@@ -124,9 +127,19 @@ class SpeculationLog:
         self._made.add(valued)
 
     def made(self, bet: Bet) -> None:
-        """Note a bet, so that it is counted and never made twice."""
+        """Note a bet, so that it is counted and never made twice. It is being compiled until it is `settled`."""
         self._made.add(bet.specs)
+        self._pending.add(bet.specs)
         self.bets += 1
+
+    @property
+    def pending(self) -> bool:
+        """Whether a bet is being compiled."""
+        return bool(self._pending)
+
+    def settled(self, bet: Bet) -> None:
+        """Note that a bet has its version, or will have none."""
+        self._pending.discard(bet.specs)
 
     def _has_dynamic_left(self, options: Options) -> bool:
         return any(

@@ -11,11 +11,16 @@ from pathlib import Path
 
 from hypothesis import settings
 
+from tierup.runtime import placement
+
 HERE = Path(__file__).parent
 
 # compiled code is kept on disk for one run of the tests, which ask for the same code again and again: never that of an earlier run
 os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
 atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=True)
+
+# a process that compiles much goes over to workers; here it does not, so that no test depends on how many ran before it
+placement.COMPILES_HERE = sys.maxsize
 
 # --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
 settings.register_profile("sample", derandomize=True, deadline=None)

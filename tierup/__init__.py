@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import jit as jit
     from tierup.frontend.jit import load as load
     from tierup.runtime import events as events
+    from tierup.runtime.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.counters import counters as counters
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
@@ -51,6 +52,7 @@ _EXPORTS = {
     "options": "tierup.runtime.options:options",
     "register_pass": "tierup.dialect.custom:register_pass",
     "unregister_pass": "tierup.dialect.custom:unregister_pass",
+    "wait_for_compiles": "tierup.runtime.background:wait_for_compiles",
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "options",
     "register_pass",
     "unregister_pass",
+    "wait_for_compiles",
 ]
 
 

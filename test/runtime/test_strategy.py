@@ -81,6 +81,8 @@ def test_a_lost_bet_is_not_made_twice():
     log.record(call)
     first = log.propose(call, options)
     log.made(first)
+    assert log.propose(call, options) is Reason.COMPILING
+    log.settled(first)
     assert log.propose(call, options) is Reason.SITE_GIVEN_UP
 
 

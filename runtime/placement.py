@@ -1,0 +1,82 @@
+"""Where a compile happens: in this process, or in a worker.
+
+A compile in this process costs it some 90 kB for good, which LLVM keeps; a worker is recycled. A call that waits for its compile
+compiles here at first: a worker would have to be started, and MLIR imported there, half a second. After `COMPILES_HERE` of them it
+asks a worker. A compile that no call waits for asks one from the first.
+
+A pass that the user registered is known in this process only, so while there are any, all compiling is done here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tierup.dialect.reasons import Reason
+from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
+from tierup.runtime import dump, plans
+from tierup.runtime.options import Options
+from tierup.runtime.plans import NotCompiled, Produced
+
+if TYPE_CHECKING:
+    from tierup.lowering.service import Service
+
+COMPILES_HERE = 100
+COMPILER = ("tierup.runtime.compile_version", "produce")  # by name: a worker imports it, this process perhaps never
+
+_here = itertools.count(1)
+
+
+@cache
+def waited_for() -> Service:
+    """The workers of compiles that a call waits for: as important as the call."""
+    return _service(0)
+
+
+@cache
+def in_background() -> Service:
+    """The worker of compiles that nobody waits for: the callers keep the cores."""
+    return _service(10)
+
+
+def _service(niceness: int) -> Service:
+    from tierup.lowering.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
+
+    return Service(niceness=niceness)
+
+
+def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+    """Compile in this process. Raises NotCompiled."""
+    from tierup.runtime import compile_version  # here: loads MLIR and LLVM
+
+    return compile_version.produce(graph, entry, arguments, options)
+
+
+def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+    """Compile for a call that waits. Raises NotCompiled."""
+    if why_here() or next(_here) <= COMPILES_HERE:
+        return here(graph, entry, arguments, options)
+    try:
+        return elsewhere(waited_for(), graph, entry, arguments, options)
+    except WorkerUnavailable:
+        return here(graph, entry, arguments, options)  # it costs memory, nothing else
+
+
+def why_here() -> str:
+    """Why no worker can compile what this process would, "" when one can."""
+    return "in this process, which has passes of its own" if plans.has_custom_passes() else ""
+
+
+def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+    """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
+    kept = dump.current()
+    try:
+        produced: Produced = service.call(*COMPILER, graph, entry, arguments, options, None if kept is None else kept.where)
+    except CompilerCrashed as e:
+        path = "" if kept is None else kept.found_reproducer()
+        raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
+    if kept is not None:
+        kept.note(**produced.facts)
+    return produced
