@@ -10,12 +10,12 @@ A pass that the user registered is known in this process only, so while there ar
 from __future__ import annotations
 
 import itertools
-from functools import cache
 from typing import TYPE_CHECKING
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
+from tierup.lowering.forking import no_fork
 from tierup.runtime import dump, plans
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, Produced
@@ -29,13 +29,14 @@ COMPILER = ("tierup.runtime.compile_version", "produce")  # by name: a worker im
 _here = itertools.count(1)
 
 
-@cache
+_services: dict[int, Service] = {}
+
+
 def waited_for() -> Service:
     """The workers of compiles that a call waits for: as important as the call."""
     return _service(0)
 
 
-@cache
 def in_background() -> Service:
     """The worker of compiles that nobody waits for: the callers keep the cores."""
     return _service(10)
@@ -44,7 +45,10 @@ def in_background() -> Service:
 def _service(niceness: int) -> Service:
     from tierup.lowering.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
 
-    return Service(niceness=niceness)
+    with no_fork:  # which is a lock: one thread at a time
+        if niceness not in _services:
+            _services[niceness] = Service(niceness=niceness)
+        return _services[niceness]
 
 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
