@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from tierup.lowering import entry_layout as layout
-from tierup.lowering import entry_types
+from tierup.lowering import entry_reaper, entry_types
 from tierup.lowering.entry_chain import NativeChain
 from tierup.lowering.entry_jit import code
 from tierup.lowering.entry_plan import NativeVersion
@@ -151,8 +151,12 @@ class NativeTable:
         self._struct.chain = chain.address
         self._chain = chain
 
-    def _release(self) -> None:
+    def release(self) -> None:
         """Let go of removed versions that no call uses any more."""
+        with self._lock:
+            self._release()
+
+    def _release(self) -> None:
         waiting = []
         for version in self._retired:
             if version.struct.in_flight:
@@ -161,6 +165,8 @@ class NativeTable:
                 self._retired_hits += version.struct.hits
                 self._retired_failures += version.struct.failures
         self._retired = waiting
+        if waiting:
+            entry_reaper.watch(self)
 
     def _read_hidden(self, inputs: Inputs) -> None:
         loads: list[tuple[int, int, int, int]] = []

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
-from tierup.lowering import cache, entry_last, entry_python
+from tierup.lowering import cache, entry_last, entry_python, perf_map
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
@@ -100,7 +100,8 @@ def _load() -> Code:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
-    builder = llvm.JITLibraryBuilder().add_object_img(_image(triple))
+    image = _image(triple)
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
     for name, address in symbols().items():
         builder.import_symbol(name, address)
     for name in _EXPORTS:
@@ -110,6 +111,7 @@ def _load() -> Code:
     # types, functions and arrays (their destructor) may call the code until the interpreter is gone: it is never unloaded
     tracker.detach()
     jit.detach()
+    perf_map.loaded("tierup:dispatcher", image, "dispatch", tracker["dispatch"])
     return Code(*(tracker[name] for name in _EXPORTS))
 
 

@@ -1,47 +1,74 @@
-"""From a relocatable object to an address that can be called."""
+"""From a relocatable object to an address that can be called, and back: code is freed with the last object that refers to it."""
 
 from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 
 from llvmlite import binding as llvm
 
-from tierup.lowering import blas
+from tierup.lowering import blas, perf_map
 from tierup.lowering.abi import Artifact
 from tierup.lowering.llvm import initialise
 
+# LLVM keeps some 9 kB for every library that was ever linked into an LLJIT, unloaded or not, until the LLJIT is gone (measured; the
+# bindings have no call that removes a JITDylib). So an LLJIT takes this many libraries, and the next ones go to a new one, which costs
+# as much as two links. Resource trackers share in owning their LLJIT: it goes with the last of its libraries.
+LIBRARIES_PER_JIT = 16
+
 _lock = threading.Lock()
+_loaded: weakref.WeakSet[NativeCode] = weakref.WeakSet()
 _names = itertools.count()
 _jit: llvm.LLJIT | None = None
+_room = 0  # libraries that `_jit` still takes
 
 
 class NativeCode:
-    """An artifact loaded into this process. `address` is the kernel's (see abi.py); it is valid until `close`."""
+    """An artifact loaded into this process. `address` is the kernel's (see abi.py); it is valid until `close`.
+
+    Whoever may call the kernel holds this object: a version's record, and with it the dispatch tables and the calls that are in it.
+    """
 
     def __init__(self, artifact: Artifact, tracker: llvm.orcjit.ResourceTracker) -> None:
         self.artifact = artifact
         self.address: int = tracker[artifact.symbol]
         self._tracker: llvm.orcjit.ResourceTracker | None = tracker
+        _loaded.add(self)
 
     def close(self) -> None:
-        """Free the code. The caller sees to it that no thread is in it. Idempotent."""
+        """Free the code, which is also what happens when this object goes. The caller sees to it that no thread is in it. Idempotent."""
         tracker, self._tracker, self.address = self._tracker, None, 0
         if tracker is not None:
-            with _lock:
-                tracker.close()
+            tracker.close()
+            _loaded.discard(self)
 
 
-def load(artifact: Artifact) -> NativeCode:
-    """Link an artifact into this process. Raises RuntimeError when a symbol it calls does not exist here."""
-    global _jit
+def count() -> int:
+    """How many artifacts are loaded in this process now."""
+    return len(_loaded)
+
+
+def load(artifact: Artifact, name: str = "") -> NativeCode:
+    """Link an artifact into this process. `name`: the function and version that profilers show.
+
+    Raises RuntimeError when a symbol it calls does not exist here.
+    """
     initialise()
     external = blas.addresses(artifact.externals)
-    with _lock:  # llvmlite's JIT is shared: linking is not
-        if _jit is None:
-            _jit = llvm.create_lljit_compiler()
-        builder = llvm.JITLibraryBuilder().add_object_img(artifact.object).add_current_process().export_symbol(artifact.symbol)
-        for name, address in external.items():
-            builder.import_symbol(name, address)
-        tracker = builder.link(_jit, f"tierup{next(_names)}")  # a library's name can't be used twice
-    return NativeCode(artifact, tracker)
+    builder = llvm.JITLibraryBuilder().add_object_img(artifact.object).add_current_process().export_symbol(artifact.symbol)
+    for symbol, address in external.items():
+        builder.import_symbol(symbol, address)
+    with _lock:  # llvmlite's JITs are shared: linking is not
+        tracker = builder.link(_jit_with_room(), f"tierup{next(_names)}")  # a library's name can't be used twice
+    code = NativeCode(artifact, tracker)
+    perf_map.loaded(f"tierup:{name or 'kernel'}", artifact.object, artifact.symbol, code.address)
+    return code
+
+
+def _jit_with_room() -> llvm.LLJIT:
+    global _jit, _room
+    if _jit is None or not _room:
+        _jit, _room = llvm.create_lljit_compiler(), LIBRARIES_PER_JIT
+    _room -= 1
+    return _jit

@@ -54,7 +54,7 @@ def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], optio
     with _dump(program, bet, specs, options):
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
-        code = load(produced.artifact)
+        code = load(produced.artifact, plans.kernel_name(program.entry, specs))
         return Compiled(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
 
 

@@ -66,6 +66,12 @@ def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...
     return Request(specialised, entry, arguments, level=options.level, threads=options.threads)
 
 
+def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    """`layer:f32[s0,8],int=3`: what profilers call a version's code."""
+    kinds = [f"{a.dtype}[{','.join(map(str, a.sizes))}]" if a.dtype else a.kind.value for a in arguments]
+    return f"{entry}:" + ",".join(k if a.value is None else f"{k}={a.value}" for k, a in zip(kinds, arguments, strict=True))
+
+
 def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
     """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
     if not cache.enabled() or has_custom_passes():
@@ -78,7 +84,7 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     artifact = cache.get(request)
     if artifact is None:
         return None
-    return Compiled(load(artifact), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+    return Compiled(load(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
 def note(kept: dump.Dump, request: Request) -> None:
