@@ -89,7 +89,7 @@ def check_graph(module: ir.Module, contract: Contract, also: Iterable[str] = ())
 
 
 def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Operation], contract: Contract) -> None:
-    row = optable.lookup(op.name)
+    row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
     if row is None and op.name not in allowed:
         if op.name.startswith("tierup."):
             contract.broken(op, "speculation has no place here")

@@ -133,7 +133,7 @@ class _Walker:
         return ()
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-        row = optable.lookup(op.name)
+        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
         if row is None:
             return tuple(torch_types.value_of(r.type) for r in op.results)
         self.ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH

@@ -34,7 +34,9 @@ from tierup.runtime.plans import NotCompiled, Produced, note, note_code, request
 VALUES = registry.parse(
     "builtin.module(inline{default-pipeline=},tierup-expand-to-torch,tierup-functionalize,tierup-remove-list-mutation)"
 )
-TYPES = registry.parse("builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))")
+TYPES = registry.parse(
+    "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types))"
+)
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
 

@@ -57,6 +57,18 @@ def sum_dims(x: np.ndarray, dims: Dims, keepdim: bool = False, dtype: int | None
     return _accumulate(np.add, x, axes_of(dims, x.ndim), keepdim, dtype)
 
 
+def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:
+    """aten._grad_sum_to_size: the sum over what broadcasting from `size` repeated; x itself for None and where nothing was. ValueError for
+    a size that does not broadcast to x's (PyTorch checks only that the elements fit)."""
+    if size is None or (size and tuple(size) == x.shape):
+        return x
+    leading = x.ndim - len(size)
+    if leading < 0 or any(wanted not in (1, n) for wanted, n in zip(size, x.shape[leading:], strict=True)):
+        raise ValueError(f"_grad_sum_to_size(): size {list(size)} does not broadcast to {list(x.shape)}")
+    repeated = [i for i, n in enumerate(x.shape) if i < leading or (size[i - leading] == 1 and n != 1)]
+    return sum_dims(x, repeated, True).reshape(size)
+
+
 def trace(x: np.ndarray) -> np.ndarray:
     """aten.trace: the sum of a matrix's main diagonal. ValueError unless rank 2."""
     if x.ndim != 2:

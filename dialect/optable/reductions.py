@@ -14,6 +14,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable.core import (
     EXACT,
+    Aliasing,
     Infer,
     InferRule,
     Kind,
@@ -37,6 +38,7 @@ from tierup.dialect.optable.operands import (
     optional,
     or_unknown,
     shape,
+    sizes,
 )  # fmt: skip
 from tierup.dialect.values import NoneValue, Shape, Tensor, Value
 
@@ -263,6 +265,26 @@ def _trace_infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(_dtype(rule, x, NONE), ())
 
 
+def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+    x, wanted = operands
+    absent = or_unknown(is_none)(wanted)
+    if absent is None:
+        return Tensor()
+    if absent:
+        return x
+    of, to = or_unknown(shape)(x), or_unknown(sizes)(wanted)
+    if of is None or to is None:
+        return Tensor(None, to)  # of integers it depends on whether anything is summed
+    leading = len(of) - len(to)
+    if to and of == to:
+        return x
+    if leading < 0 or any(w != 1 and w != n and isinstance(w, int) and isinstance(n, int) for w, n in zip(to, of[leading:], strict=False)):
+        raise ShapeError(f"_grad_sum_to_size(): size {list(to)} does not broadcast to {list(of)}")
+    found = tuple(w if w == 1 else ctx.equal(n, w, "_grad_sum_to_size()") for w, n in zip(to, of[leading:], strict=True))
+    same = to and not leading and all(w != 1 or n == 1 for w, n in zip(to, of, strict=True))
+    return Tensor(dtype_of(x) if same else _dtype(_widened, x, NONE), found)
+
+
 _LOGSUMEXP = _rule((_logsumexp,), (_logsumexp,), dims=1, keepdim=2)
 
 # --- rows --------------------------------------------------------------------------------------------------------------
@@ -290,6 +312,10 @@ ROWS = (
     _row("sum", "reductions.sum_all", _rule(_S, _NS, dtype=1)),
     _row("sum.dim_IntList", "reductions.sum_dims", _rule(_S, _NS, dims=1, keepdim=2, dtype=3)),
     _row("trace", "reductions.trace", _trace_infer),
+    Op(
+        "aten._grad_sum_to_size", Kind.REDUCTION, "reductions.sum_to_size", _sum_to_size_infer, aliasing=Aliasing.MAY_VIEW, native=False,
+        tolerance=_SUMMED, note="native as the sum and the view that tierup-expand-sum-to-size makes of it",
+    ),
     _row("prod", "reductions.prod_all", _rule(_P, _NP, dtype=1)),
     _row("prod.dim_int", "reductions.prod_dim", _rule(_P, _NP, dims=1, keepdim=2, dtype=3)),
     _row("mean", "reductions.mean_all", _rule(_M, _NM, dtype=1)),

@@ -133,3 +133,14 @@ def test_half_sums_are_kept_in_float32() -> None:
     check(Sample("aten.sum", (x,)))
     check(Sample("aten.mean", (x,)))
     check(Sample("aten.cumsum", (x, 0)))
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+def test_undoing_a_broadcast_agrees_with_torch(dtype: dtypes.DType) -> None:
+    sizes: dict[tuple[int, ...], list[list[int]]] = {
+        (): [[]], (1,): [[], [1]], (5,): [[], [1], [5]], (2, 3): [[], [3], [1], [2, 1], [1, 3], [1, 1], [2, 3]],
+        (0, 3): [[], [3], [0, 3], [0, 1], [1, 3]], (2, 1, 4): [[1, 1], [2, 1, 1], [1, 4], [4], [1]],
+    }  # fmt: skip
+    for shape, wanted in sizes.items():
+        for size in (None, *wanted):
+            check(Sample("aten._grad_sum_to_size", (array(shape, dtype), size), _ulp(dtype)))

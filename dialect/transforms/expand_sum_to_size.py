@@ -1,0 +1,56 @@
+"""tierup-expand-sum-to-size: what undoes a broadcast in a gradient becomes the sum over what it repeated, and a view.
+
+    %0 = torch.operator "aten._grad_sum_to_size"(%g, %size) : (!torch.vtensor<[2,3,4],f32>, !torch.list<int>) -> !torch.vtensor
+
+becomes, for a size of [3, 1],
+
+    %1 = torch.aten.sum.dim_IntList %g, [0, 2], %true, %none : ... -> !torch.vtensor<[1,3,1],f32>
+    %0 = torch.aten.view %1, %size : !torch.vtensor<[1,3,1],f32>, !torch.list<int> -> !torch.vtensor<[3,1],f32>
+
+and the gradient itself where nothing was repeated. Only where types are known (`tierup-infer-types` first) and say which dims were; a
+symbolic size is at least 2, and was repeated from 1 or not at all. An optional size of which nothing is known stays.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.mlir import ir
+from tierup.dialect.numpy_site import Keep, Site
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.typed_rewriting import rewrite_typed
+from tierup.dialect.values import Bool, Int, List, NoneValue
+
+
+@register
+@dataclass(frozen=True)
+class ExpandSumToSize(Pass):
+    """Rewrite _grad_sum_to_size as a sum and a view."""
+
+    name = "tierup-expand-sum-to-size"
+
+    def run(self, module: ir.Module) -> None:
+        rewrite_typed(module, {"torch.operator": _expand})
+
+
+def _expand(site: Site) -> ir.Value:
+    if ir.StringAttr(site.op.attributes["name"]).value != SUM_TO_SIZE:
+        raise Keep("another op")
+    x, size = site.operands
+    known = site.values[1]
+    if isinstance(known, NoneValue):
+        return x
+    items = known.items if isinstance(known, List) else None
+    to = [item.value if isinstance(item, Int) else None for item in items or ()]
+    of = list(site.shape_of(x))
+    leading = len(of) - len(to)
+    if items is None or leading < 0 or any(w not in (1, n) for w, n in zip(to, of[leading:], strict=True)):
+        raise Keep("which dims were repeated is for the run to say")
+    if to and to == of:
+        return x
+    repeated = [i for i, n in enumerate(of) if i < leading or (to[i - leading] == 1 and n != 1)]
+    if not repeated:  # rank 0 to rank 0, of which PyTorch makes a new tensor
+        return site.one("aten.sum", x, site.constant(NoneValue()))
+    dims = site.list_of([site.integer(i) for i in repeated], "int")
+    summed = site.one("aten.sum.dim_IntList", x, dims, site.constant(Bool(True)), site.constant(NoneValue()))
+    return site.one("aten.view", summed, size) if leading else summed
