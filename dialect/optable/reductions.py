@@ -266,7 +266,7 @@ def _trace_infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 
 def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, wanted = operands
+    x, wanted = operands[0], operands[1]
     absent = or_unknown(is_none)(wanted)
     if absent is None:
         return Tensor()
