@@ -17,6 +17,7 @@ class Reason(Enum):
     PROFILE_OFF = "the option profile is off, so there is nothing to bet on"
     NOT_SEEN_BEFORE = "these argument types were not seen before; a version is compiled when they come again"
     DEPTH_EXHAUSTED = "the fusion strategy allows no further version"
+    RELEASED = "what compiling needs was released; versions that exist go on, and reset() starts again"
     COMPILING = "a version is being compiled in the background"
     ARGUMENT_UNSUPPORTED = "an argument is of a kind that native code does not take"
     ERROR_SITE = "a check in native code failed; tier 0 took the call over to raise the exception"

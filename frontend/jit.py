@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any, overload
@@ -59,7 +60,7 @@ def load(path: str | Path, entry: str | None = None, **options: Any) -> Function
 
 def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
     """A graph from MLIR as a function. `place` says in events where it came from."""
-    made = built(graph, graph.entry, place)
+    made = built(graph, graph.entry, place, packed=True)
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
     kinds = dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True))
 
@@ -67,16 +68,22 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
         """NumPy's numbers as Python's where the program takes a number. Raises TypeError for what is no array and no number."""
         return {name: value if type(value) is np.ndarray else kinds[name].convert(value) for name, value in arguments.items()}
 
-    return Function(graph.entry, inspect.Signature(parameters), lambda shape, arguments: made, lambda: made, options, fitted=fitted)
+    def current(*call: object) -> Built:
+        nonlocal made
+        if made.program.released:
+            made = replace(made, program=made.program.renewed())
+        return made
+
+    return Function(graph.entry, inspect.Signature(parameters), current, current, options, fitted=fitted)
 
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "arg_" + "".join(c if c.isalnum() else "_" for c in name)
 
 
-def built(graph: GraphResult, name: str, place: str) -> Built:
-    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it."""
+def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) -> Built:
+    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`."""
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
     text = graph.module.operation.get_asm(enable_debug_info=True)
-    program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place)
+    program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place, packed=packed)
     return Built(program, graph.output, graph.hidden, graph.constants)

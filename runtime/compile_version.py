@@ -121,6 +121,7 @@ def _refuse_numpys(module: ir.Module) -> None:
 
 
 _values = lru_cache(maxsize=64)(to_values)  # a graph is specialised more than once
+forget_values = _values.cache_clear
 
 
 def produce(

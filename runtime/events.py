@@ -32,6 +32,7 @@ class EventKind(Enum):
     EVICTED = "evicted"
     GAVE_UP = "gave up"
     SPLIT = "split"
+    RELEASED = "released"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Event:
 
 LOG = "TIERUP_LOG"
 LOGGED = {
-    "compiles": (EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED),
+    "compiles": (EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
     "bailouts": (EventKind.ERROR_EXIT,),
     "profiles": (EventKind.PROFILED,),

@@ -6,6 +6,7 @@ code depends on (`Options.code`) choose among the executors here, all others are
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -14,11 +15,13 @@ from tierup.runtime import counters
 from tierup.runtime.background import queue
 from tierup.runtime.counters import Counters
 from tierup.runtime.direct import DirectTable
+from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
+from tierup.runtime.releasing import waiting
 from tierup.runtime.stats import Stats
 from tierup.runtime.version_table import Version
 
@@ -57,10 +60,34 @@ class Executor:
             self._clear()
             self.history.clear()
 
+    def release(self) -> bool:
+        """Let go of what only compiling needs: the graph, its copies, and what was recorded. False when there is nothing to let go, or
+        no version yet. Versions go on answering; a call that fits none runs in tier 0, whatever it is."""
+        if self.program.released or not self.is_optimized:
+            return False
+        with self._lock:
+            self.program.release()
+            compiler = sys.modules.get("tierup.runtime.compile_version")  # not imported: it keeps nothing
+            if compiler is not None:
+                compiler.forget_values()
+            for kind in self._kinds.values():
+                kind.release()
+        self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")
+        return True
+
+    def _release_later(self, options: Options) -> None:
+        if not options.release_graphs or self._is_region:
+            return
+        if options.release_delay:
+            waiting.put(self, options.release_delay)
+        else:
+            self.release()
+
     def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of one call with flat arguments."""
         options = self._overrides.current()
         if not options.optimize:
+            self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
             return self.history.interpret(flat, Reason.OPTIMIZE_OFF)
         kind = self._kinds.get(options.code)
         return (self._new_kind(options) if kind is None else kind).call(flat, options)
@@ -73,6 +100,7 @@ class Executor:
                 kind = ProfilingExecutor(
                     self.program, self._overrides, self.history, direct, self._region, is_region=self._is_region
                 )
+                kind.on_version = self._release_later
                 self._kinds = {**self._kinds, options.code: kind}
             return kind
 
@@ -143,6 +171,8 @@ class Executor:
             return newest.text(stage)
         from tierup.runtime import compile_regions, compile_version  # here: loads MLIR and LLVM
 
+        if stage in ("profiled", "guarded") and self.program.released:
+            raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
         if stage in ("profiled", "guarded"):
             return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         request = newest.compiled.request

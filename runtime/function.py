@@ -21,6 +21,7 @@ from tierup.runtime.direct import Convention, DirectTable, convention
 from tierup.runtime.executor import Executor
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
@@ -212,10 +213,22 @@ class Function:
         self._tables.clear()
         self.__class__, self._direct_class = Function, None
 
+    def release(self) -> bool:
+        """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.
+
+        Versions go on; a call that fits none runs in tier 0. `reset` builds the graph again. See the option `release_graphs`.
+        """
+        released = [executor.release() for executor in self._executors]  # all of them
+        return any(released)
+
     @property
     def graph(self) -> str:
-        """The pristine graph as MLIR text: the newest one that was built, or what the annotations alone give."""
-        return self._newest().program.graph
+        """The pristine graph as MLIR text: the newest one that was built, or what the annotations alone give. Raises RuntimeError
+        when it was released."""
+        try:
+            return self._newest().program.graph
+        except NotCompiled as e:
+            raise RuntimeError(str(e)) from None
 
     def source(self) -> str:
         """Tier 0's Python source."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from tierup.dialect.reasons import Reason
 from tierup.runtime import events
+from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
+from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 
@@ -37,11 +39,16 @@ class History:
         with self._lock:
             self.counts[counter] += 1
 
-    def interpret(self, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
-        """Answer a call in tier 0, for a reason that is no miss."""
+    def interpret(self, flat: tuple[Any, ...], reason: Reason, program: Program | None = None) -> tuple[Any, ...]:
+        """Answer a call in tier 0, for a reason that is no miss. `program`: what runs, when it is not the pristine graph."""
         self.last_reason = reason
         self.count("interpreted")
-        return self._program.run(flat)
+        return (self._program if program is None else program).run(flat)
+
+    def refuse_tier0(self, reason: Reason, options: Options) -> None:
+        """Raise NotOptimized when the options let no call run in tier 0."""
+        if options.is_assertion:
+            raise NotOptimized(f"{self._program.name} (at {self._program.place}) runs in tier 0: {reason.sentence}")
 
     def gave_up(self, why: NotCompiled, guards: str, action: str) -> None:
         """Note a bet without code."""

@@ -21,7 +21,7 @@ def _choice(default: str, choices: tuple[str, ...], meaning: str) -> Any:
     return field(default=default, metadata={"choices": choices, "meaning": meaning})
 
 
-def _count(default: int, least: int, meaning: str) -> Any:
+def _count(default: float, least: int, meaning: str) -> Any:
     return field(default=default, metadata={"least": least, "meaning": meaning})
 
 
@@ -42,7 +42,10 @@ class Options:
         default=(("static", 2), ("dynamic", 10)),
         metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]'},
     )
-    bailout_depth: int = _count(20, 0, "a cap on the sum of fusion_strategy's counts; 0: never compile")
+    bailout_depth: int = _count(
+        20, 0, "a cap on the sum of fusion_strategy's counts; 0: no version is made, and what fits none runs, never recorded, "
+        "in tier 0 after the passes that need no record"
+    )  # fmt: skip
     max_versions: int = _count(16, 1, "versions kept per function; beyond it the least used is dropped")
     speculate: str = _choice("versioned", ("versioned",), "how a lost bet is left: versioned regions with a fallback each")
     compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
@@ -51,7 +54,13 @@ class Options:
     backend: str = _choice("cpu", ("cpu",), "what code is made for")
     threads: int = _count(1, 1, "threads of native code (matrix products)")
     level: int = _count(2, 0, "LLVM's optimisation level, 0 to 3")
-    strict: bool = _flag(False, "True: a program that cannot be compiled whole is an error, not a split")
+    strict: bool = _flag(
+        False,
+        "True: a program that cannot be compiled whole is an error, not a split; with num_profiled_runs=0 every call that native code "
+        "does not answer is one",
+    )
+    release_graphs: bool = _flag(False, "True: records and graphs, which only compiling needs, are let go once a function has versions")
+    release_delay: float = _count(60.0, 0, "seconds from a function's last compile until release_graphs lets go; 0: at once")
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -61,6 +70,16 @@ class Options:
     def code(self) -> tuple[object, ...]:
         """What compiled code depends on: calls under options that differ in it have versions of their own."""
         return (self.executor, self.speculate, self.backend, self.level, self.threads)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many versions a program may ever get."""
+        return min(self.bailout_depth, sum(count for _, count in self.fusion_strategy))
+
+    @property
+    def is_assertion(self) -> bool:
+        """Whether a call that native code does not answer is an error."""
+        return self.strict and self.num_profiled_runs == 0
 
     def kind_of_version(self, index: int) -> str | None:
         """"static" or "dynamic" for the index-th version of a function, None when the strategy allows no more."""
@@ -82,11 +101,20 @@ def _checked(name: str, metadata: Mapping[str, Any], default: object, value: obj
     elif isinstance(default, int):
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"option {name}: expected a whole number, got {value!r}")
-        if value < metadata["least"]:
-            raise ValueError(f"option {name}: expected at least {metadata['least']}, got {value}")
+        _check_least(name, metadata, value)
+    elif isinstance(default, float):
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise TypeError(f"option {name}: expected a number, got {value!r}")
+        _check_least(name, metadata, value)
+        return float(value)
     elif value not in metadata["choices"]:
         raise ValueError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
     return value
+
+
+def _check_least(name: str, metadata: Mapping[str, Any], value: float) -> None:
+    if not value >= metadata["least"]:  # a NaN is not
+        raise ValueError(f"option {name}: expected at least {metadata['least']}, got {value}")
 
 
 def _strategy(value: object) -> Strategy:

@@ -27,6 +27,7 @@ from tierup.runtime.options import Options, Overrides
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.signature import Signature, Unsupported, signature_of
+from tierup.runtime.simple import SimplePlan
 from tierup.runtime.splitting import Splitting
 from tierup.runtime.stats import Stats
 from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
@@ -68,6 +69,8 @@ class ProfilingExecutor:
         self._warned = False
         self._direct_failures = 0
         self.splitting = Splitting(self)
+        self.simple = SimplePlan(program, history)
+        self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
 
     def calls(self) -> int:
         """How many calls the program has answered, under any options."""
@@ -89,6 +92,12 @@ class ProfilingExecutor:
             self.closed = True
             self.table.clear()
 
+    def release(self) -> None:
+        """Let go of what only compiling needs. The program's graph must have gone before."""
+        with self._lock:
+            self._log = SpeculationLog()
+        self.splitting.release()
+
     # --- answering a call -------------------------------------------------------------------------------------------
 
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
@@ -102,9 +111,12 @@ class ProfilingExecutor:
         options = self._overrides.current()
         if getattr(self._local, "retrying", False):
             return self.history.interpret(flat, Reason.SITE_GIVEN_UP)
+        if not options.depth and not self.splitting.splits and not self._is_region:
+            return self._answer_simply(flat, options)
         try:
             signature = signature_of(flat)
         except Unsupported as e:
+            self.history.refuse_tier0(e.reason, options)
             return self.history.interpret(flat, e.reason)
         if not self.program.tier0.takes(flat):
             return self.history.interpret(flat, Reason.PROGRAM_RAISES)  # not recorded: no version may be made for what the program refuses
@@ -112,7 +124,12 @@ class ProfilingExecutor:
             answered = self.splitting.answer(signature, flat, options)
             if answered is not None:
                 return answered
+        if not options.depth and not self._is_region:
+            return self._answer_simply(flat, options)
+        if self.program.released:
+            return self._answer_miss(flat, signature, Reason.RELEASED, options)
         if not options.profile:
+            self.history.refuse_tier0(Reason.PROFILE_OFF, options)
             return self.history.interpret(flat, Reason.PROFILE_OFF)
         refusal = self._refused.pop(signature.classes, None)
         if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
@@ -149,6 +166,11 @@ class ProfilingExecutor:
         refusal = self._refused.pop(signature.classes, None)
         return self._call_once(flat, options) if refusal is None else self._answer_refused(flat, signature, refusal, options)
 
+    def _answer_simply(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        """No version may be made: nothing is recorded, and the plan that needs no record runs."""
+        self.history.refuse_tier0(Reason.DEPTH_EXHAUSTED, options)
+        return self.history.interpret(flat, Reason.DEPTH_EXHAUSTED, self.simple.program())
+
     def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
         if self._is_region and not self._log.bets:
             options = replace(options, num_profiled_runs=0)  # its program's profile was its own
@@ -162,6 +184,8 @@ class ProfilingExecutor:
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
         if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.history.refusals):
             raise self._not_optimized()
+        if reason in (Reason.DEPTH_EXHAUSTED, Reason.RELEASED):
+            self.history.refuse_tier0(reason, options)
         if reason is Reason.DEPTH_EXHAUSTED and self._log.bets:
             self._warn_of_limit(signature, options)
         if self.table.versions:
@@ -244,6 +268,7 @@ class ProfilingExecutor:
             action=f"{origin} a {bet.kind} version for {outcome.guards}{how}",
             milliseconds=milliseconds,
         )
+        self.on_version(options)
         return True
 
     # --- from the thread that has compiles done in the background ----------------------------------------------------------

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import zlib
 from typing import Any
 
+from tierup.dialect.reasons import Reason
 from tierup.runtime import last_plan
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.last_plan import ExecutedPlan
+from tierup.runtime.plans import NotCompiled
 
 
-@dataclass(frozen=True)
 class Program:
-    """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it."""
+    """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it.
 
-    name: str
-    graph: str
-    entry: str
-    names: tuple[str, ...]
-    tier0: Tier0
-    place: str = ""
+    The text may be released; tier 0 never is. `packed`: a released text is kept compressed, to be made a program of again.
+    """
+
+    def __init__(
+        self, name: str, graph: str, entry: str, names: tuple[str, ...], tier0: Tier0, place: str = "", *, packed: bool = False
+    ) -> None:
+        self.name, self.entry, self.names, self.tier0, self.place = name, entry, names, tier0, place
+        self._graph: str | None = graph
+        self._packed: bytes | None = None
+        self._is_packed = packed
+
+    @property
+    def graph(self) -> str:
+        """Raises NotCompiled once it was released: whoever compiles at that moment gives up as for any other reason."""
+        graph = self._graph
+        if graph is None:
+            raise NotCompiled(Reason.RELEASED, f"the graph of {self.name} was released; reset() builds it again")
+        return graph
+
+    @property
+    def released(self) -> bool:
+        return self._graph is None
+
+    def release(self) -> None:
+        """Let the text go, for good."""
+        if self._is_packed and self._graph is not None:
+            self._packed = zlib.compress(self._graph.encode())
+        self._graph = None
+
+    def renewed(self) -> Program:
+        """A program with the text of one that was packed."""
+        assert self._packed is not None  # its maker asked for it
+        graph = zlib.decompress(self._packed).decode()
+        return Program(self.name, graph, self.entry, self.names, self.tier0, self.place, packed=True)
 
     def executed(self) -> ExecutedPlan:
         """What `last_executed_plan` says after a run in tier 0."""

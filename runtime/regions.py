@@ -56,6 +56,12 @@ class Split:
         last_plan.note(self)
         return results
 
+    def release(self) -> None:
+        """Let go of what only compiling needs. Stages that show it are gone."""
+        self.code = replace(self.code, profiled="", guarded="", graph="")
+        for region in self.regions:
+            region.release()
+
     def executed(self) -> ExecutedPlan:
         """What `last_executed_plan` says after a run."""
         names = tuple(region.program.name for region in self.regions)
@@ -69,6 +75,8 @@ class Split:
     def text(self, stage: str) -> str:
         """The program at a stage; from `specialized` on, its regions' newest versions, one after another."""
         if stage in ("profiled", "guarded"):
+            if not self.code.graph:
+                raise RuntimeError(f"the graph of {self.function} was released; reset() builds it again")
             return self.code.profiled if stage == "profiled" else self.code.guarded
         return "\n".join(region.text(stage) for region in self.regions if region.versions)
 
@@ -174,6 +182,12 @@ class Regions:
         if split is not None:
             self._retired += split.stats()
 
+    def release(self) -> None:
+        """Let go of what only compiling needs: no split is made from now on."""
+        self._recordings.clear()
+        for split in self.splits.values():
+            split.release()
+
     def stats(self) -> Stats:
         """Hits, fallbacks and compiles of all splits, and how many there are."""
         now = sum((split.stats() for split in self.splits.values()), self._retired)
@@ -207,14 +221,18 @@ class Regions:
 
     def excluded_by(self, split: Split) -> frozenset[str]:
         """What stands in regions of the split whose code was refused for it."""
-        recording = self._recordings[split.classes]
+        recording = self._recordings.get(split.classes)
+        if recording is None:  # released meanwhile
+            return frozenset()
         found = _culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops])
         return frozenset() if len(recording.excluded) >= MAX_CUTS else found - recording.excluded
 
     def exclude(self, classes: Classes, ops: frozenset[str]) -> None:
         """Cut again at the next call, without these ops."""
-        self._recordings[classes].excluded |= ops
-        self._retire(classes)
+        recording = self._recordings.get(classes)
+        if recording is not None:
+            recording.excluded |= ops
+            self._retire(classes)
 
 
 def _culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -101,7 +101,14 @@ class Splitting:
             action=f"cut into {len(split.regions)} native regions; in tier 0: {left or 'views and scalars'}",
             milliseconds=split.milliseconds,
         )
-        return self._run(split, flat)
+        results = self._run(split, flat)
+        if split in self.splits:
+            self._owner.on_version(options)
+        return results
+
+    def release(self) -> None:
+        """Let go of what only compiling needs, of the regions too."""
+        self.regions.release()
 
     def _region(self, code: RegionCode, number: int) -> Any:
         name = f"{self._program.name}, region {number}"

@@ -268,6 +268,7 @@ def _first(program: Program) -> tuple[str, ...] | None:
 
 MODES = (
     Mode("tier0", interpreted, _none, {"optimize": False}),
+    Mode("simple", interpreted, _none, {"bailout_depth": 0}),
     Mode("profiled", interpreted, _none, {"num_profiled_runs": 1000}),
     Mode("optimised", growing, _declared),
     Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}),

@@ -1,0 +1,45 @@
+"""The simple executor's plan: the program after the passes that need no record, in tier 0. What runs when no version may be made.
+
+The ancestor's executor at bailout depth 0 does the same: it never profiles, and what it runs is one graph for all calls.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from tierup.runtime.history import History
+from tierup.runtime.plans import NotCompiled
+from tierup.runtime.program import Program
+
+
+class SimplePlan:
+    """Made when it is first asked for. Thread-safe."""
+
+    def __init__(self, program: Program, history: History) -> None:
+        self._program, self._history = program, history
+        self._lock = threading.Lock()
+        self._made: Program | None = None
+
+    @property
+    def made(self) -> Program | None:
+        """The program that runs, None before the first call."""
+        return self._made
+
+    def program(self) -> Program:
+        """The optimised program; the pristine one where the passes refuse it, or its graph was released."""
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
+
+    def _make(self) -> Program:
+        from tierup.runtime import compile_insensitive as compiler  # here: loads MLIR
+
+        program = self._program
+        try:
+            text, tier0 = compiler.insensitive(program.graph, program.entry)
+        except NotCompiled as e:
+            self._history.gave_up(e, "the simple plan", "the pristine graph runs")
+            return program
+        return Program(program.name, text, program.entry, program.names, tier0, program.place)
