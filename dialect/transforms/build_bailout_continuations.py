@@ -77,14 +77,14 @@ class BuildBailoutContinuations(Pass):
 
     def _check(self, module: ir.Module) -> None:
         """What is asked for is there, built before or not."""
-        if not self.function and self.index == -1:
-            return
         found = {ir.StringAttr(func.attributes["sym_name"]).value: func for func in functions(module.operation)}
         if self.function and self.function not in found:
             raise PassFailure(module.operation, f"option function: no function is named '{self.function}'{closest(self.function, found)}")
+        if self.index == -1:
+            return
         asked = [found[self.function]] if self.function else list(found.values())
         indices = [ir.IntegerAttr(op.attributes["index"]).value for func in asked for op in walk(func) if op.name == "tierup.bailout"]
-        if self.index != -1 and self.index not in indices:
+        if self.index not in indices:
             has = f"there are {', '.join(map(str, sorted(set(indices))))}" if indices else "there is none"
             raise PassFailure(asked[0] if self.function else module.operation, f"option index: no bailout has index {self.index}; {has}")
 
