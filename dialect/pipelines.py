@@ -39,4 +39,18 @@ VERSIONED = NamedPipeline(
     ),
 )
 
-PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED, *PROFILING_PIPELINES, *LEGACY_PIPELINES)
+# As above, for the second way to speculate: what is recorded is what a guard in mid-program gains by. Between the steps of `bailouts` no
+# pass may stand: guards are where values were watched, and a continuation is built from what tierup-insert-bailouts left.
+PROFILE_BETS = NamedPipeline(
+    "profile-bets",
+    "as `profile`, and the conditions and sizes that guards in mid-program can bet on",
+    (*PROFILE.steps[:-1], "tierup-insert-profiling{bets=true}"),
+)
+
+BAILOUTS = NamedPipeline(
+    "bailouts",
+    "from recorded profiles, on arguments of the types of a version, to bailouts",
+    ("tierup-insert-guards{scalars=true}", "tierup-eliminate-guards", "tierup-insert-bailouts"),
+)
+
+PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED, PROFILE_BETS, BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES)

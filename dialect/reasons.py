@@ -34,6 +34,7 @@ class Reason(Enum):
     READ_ONLY = "the program writes this argument, but it is read-only"
     OVERLAP = "the program writes an argument that overlaps another in memory"
     WRONG_VALUE = "a scalar whose value was bet on has another value"
+    BET_LOST = "a value in mid-program is not what the version was made for; the rest of the program goes on elsewhere"
     CONSTANT_CHANGED = "a global that was compiled in as a constant now holds another object"
 
     # why a program, or a part of it, has no native code
@@ -51,6 +52,7 @@ class Reason(Enum):
 
     # what became of versions
     GENERALISED = "a size that varied became symbolic"
+    BET_DROPPED = "a bet in mid-program was lost too often; the version was made again without it"
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     SITE_GIVEN_UP = "this bet was lost before and is not made again"
 

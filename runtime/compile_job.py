@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 import weakref
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
@@ -23,6 +23,9 @@ from tierup.runtime.program import Program
 from tierup.runtime.strategy import Bet, Classes
 from tierup.runtime.version_table import Version
 
+if TYPE_CHECKING:
+    from tierup.runtime.bailing import Bailing
+
 
 class Owner(Protocol):
     """Who made the bet."""
@@ -30,6 +33,7 @@ class Owner(Protocol):
     program: Program
     history: History
     closed: bool
+    bailing: Bailing | None
 
     def calls(self) -> int: ...
     def prepare(self, options: Options) -> None: ...
@@ -68,8 +72,11 @@ class CompileJob:
 
     def _run(self) -> None:
         outcome: Version | NotCompiled
+        owner = self._owner()
+        make = make_version if owner is None or owner.bailing is None else owner.bailing.make
+        del owner  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
         try:
-            outcome = make_version(self._program, self.bet, self._valued, self.options, self.call, self._produce)
+            outcome = make(self._program, self.bet, self._valued, self.options, self.call, self._produce)
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0

@@ -18,7 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import VERSIONED
 from tierup.dialect.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.reasons import Reason
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.registry import PassFailure, Pipeline
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime import dump
@@ -70,9 +70,14 @@ class SplitCode:
 
 def instrument(graph: str, entry: str) -> Instrumented:
     """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
+    return instrument_with(_PROFILE, graph, entry)
+
+
+def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
+    """As `instrument`, by another pipeline that ends with profile ops in a graph of values."""
     module = parse_module(graph)
     try:
-        _PROFILE.run(module)
+        pipeline.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
     func = function_names(module)[entry]
@@ -143,7 +148,7 @@ def _split(profiled_text: str, entry: str, refused: Collection[str]) -> SplitCod
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     return SplitCode(
-        profiled_text, text, _text(module), tuple(_region(by_name[name], name) for name in sites), tuple(dict.fromkeys(_left(main)))
+        profiled_text, text, _text(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
     )
 
 
@@ -173,7 +178,8 @@ def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier
     return translate(parse_module(code.graph), entry, sites=sites)
 
 
-def _region(func: ir.Operation, name: str) -> RegionCode:
+def outlined_region(func: ir.Operation, name: str) -> RegionCode:
+    """A function that holds a region as a program of its own."""
     with func.context, func.location:
         alone = ir.Module.create()
         made = func.clone(ir.InsertionPoint(alone.body)).operation
@@ -183,14 +189,14 @@ def _region(func: ir.Operation, name: str) -> RegionCode:
     return RegionCode(name, _text(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
 
 
-def _left(main: ir.Operation) -> list[tuple[str, str]]:
-    """The ops that tier 0 computes with, and their lines."""
+def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
+    """The ops that tier 0 computes with, and their lines, each once."""
     found = []
     for op in walk(main):
         if weight(op) and not len(op.regions):
             place = diagnostics.place_of(op.location)
             found.append((op.name.removeprefix("torch."), str(place) if place.line else ""))
-    return found
+    return tuple(dict.fromkeys(found))
 
 
 def _refuse_copies_in_loops(main: ir.Operation) -> None:

@@ -37,6 +37,7 @@ VALUES = registry.parse(
 TYPES = registry.parse(
     "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types))"
 )
+GUARDED = "tierup.guarded"  # the unit attribute of a function with bets in mid-program: its graph is in values, its arguments are refined
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
 
@@ -57,6 +58,11 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
     module = parse_module(values)
     with module.context, ir.Location.unknown():
         refine_arguments(registry_function(module, entry), arguments)
+    return specialise_refined(module)
+
+
+def specialise_refined(module: ir.Module) -> str:
+    """As `specialise`, for a graph of values whose arguments have the types that the guards promise. Raises NotCompiled."""
     try:
         with step(module, TYPES):
             TYPES.run(module)
@@ -127,7 +133,7 @@ forget_values = _values.cache_clear
 def produce(
     graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, dumped: tuple[str, int] | None = None
 ) -> Produced:
-    """Native code for a pristine graph under guards, not loaded. It is kept on disk. Raises NotCompiled.
+    """Native code for a pristine graph under guards, or for one that is GUARDED, not loaded. It is kept on disk. Raises NotCompiled.
 
     A worker is asked for it by this name; `dumped` then says where its parent keeps what is kept of the compile (`dump.Dump.where`).
     """
@@ -139,7 +145,10 @@ def produce(
 
 def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     start = time.perf_counter()
-    specialised = specialise(_values(graph), entry, arguments)
+    if GUARDED in graph:
+        specialised = specialise_refined(parse_module(graph))
+    else:
+        specialised = specialise(_values(graph), entry, arguments)
     request = request_for(specialised, entry, arguments, options)
     kept = dump.current()
     if kept is not None:

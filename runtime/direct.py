@@ -113,7 +113,9 @@ def _source(access: hidden.Access, names: list[str]) -> Source | None:
 class Owner(Protocol):
     """The executor that takes over what left one of its versions in a direct table."""
 
-    def failed_directly(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]: ...
+    def failed_directly(
+        self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
+    ) -> tuple[Any, ...]: ...
 
 
 class DirectTable:

@@ -27,6 +27,7 @@ class EventKind(Enum):
     COMPILED = "compiled"
     MISS = "miss"
     FALLBACK = "fallback"
+    BAILOUT = "bailout"
     ERROR_EXIT = "error exit"
     GENERALISED = "generalised"
     EVICTED = "evicted"
@@ -72,7 +73,7 @@ LOG = "TIERUP_LOG"
 LOGGED = {
     "compiles": (EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
-    "bailouts": (EventKind.ERROR_EXIT,),
+    "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),
     "profiles": (EventKind.PROFILED,),
 }
 

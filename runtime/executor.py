@@ -97,15 +97,23 @@ class Executor:
             kind = self._kinds.get(options.code)
             if kind is None:
                 direct = self._direct if options.code == self._overrides.base().code else None
+                bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
                 kind = ProfilingExecutor(
-                    self.program, self._overrides, self.history, direct, self._region, is_region=self._is_region
-                )
+                    self.program, self._overrides, self.history, direct, self._region,
+                    is_region=self._is_region, make_rest=self._rest if bails else None,
+                )  # fmt: skip
                 kind.on_version = self._release_later
                 self._kinds = {**self._kinds, options.code: kind}
             return kind
 
     def _region(self, program: Program) -> Executor:
         return Executor(program, self._overrides, is_region=True)
+
+    def _rest(self, program: Program) -> Executor:
+        """What goes on where a bet in mid-program is lost."""
+        from tierup.runtime.resuming import Deeper  # here: only where there are such bets
+
+        return Executor(program, Deeper(self._overrides))
 
     # --- what there is, and what happened ------------------------------------------------------------------------------
 

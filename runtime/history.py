@@ -16,7 +16,8 @@ from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 
 _EVENTS_KEPT = 64
-_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT)  # the others happen before their call is answered
+# the others happen before their call is answered
+_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT)
 COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts")
 
 

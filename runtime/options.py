@@ -43,11 +43,16 @@ class Options:
         metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]'},
     )
     bailout_depth: int = _count(
-        20, 0, "a cap on the sum of fusion_strategy's counts; 0: no version is made, and what fits none runs, never recorded, "
-        "in tier 0 after the passes that need no record"
+        20, 0, "a cap on the sum of fusion_strategy's counts, one less where a lost bet goes on; 0: no version is made, and what fits none "
+        "runs, never recorded, in tier 0 after the passes that need no record"
     )  # fmt: skip
     max_versions: int = _count(16, 1, "versions kept per function; beyond it the least used is dropped")
-    speculate: str = _choice("versioned", ("versioned",), "how a lost bet is left: versioned regions with a fallback each")
+    speculate: str = _choice(
+        "versioned",
+        ("versioned", "bailout"),
+        "what is bet on: versioned: arguments, and values between native regions, with a fallback for each region; "
+        "bailout: also values in mid-program; a lost bet goes on from there",
+    )
     compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice("profiling", ("profiling",), "the life cycle: profile, specialise, guard")

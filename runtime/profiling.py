@@ -34,6 +34,8 @@ from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
 from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
+    from tierup.runtime.bailing import Bailing
+    from tierup.runtime.bailout_splits import BailoutSplits
     from tierup.runtime.direct import DirectTable
     from tierup.runtime.executor import Executor
 
@@ -44,7 +46,8 @@ class ProfilingExecutor:
     """Versions of a program for one choice of options that code depends on. Thread-safe: locks cover bookkeeping only.
 
     `is_region`: the program is a region of another's, which was profiled: its first call is compiled for at once, and it is not
-    split further. `make_region` makes the executor of a region of this program.
+    split further. `make_region` makes the executor of a region of this program; `make_rest`, where there may be bets in mid-program, of
+    what goes on where one is lost.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class ProfilingExecutor:
         make_region: Callable[[Program], Executor],
         *,
         is_region: bool,
+        make_rest: Callable[[Program], Executor] | None = None,
     ) -> None:
         self.program, self.history, self.make_region = program, history, make_region
         self._overrides = overrides
@@ -68,7 +72,14 @@ class ProfilingExecutor:
         self.closed = False
         self._warned = False
         self._direct_failures = 0
-        self.splitting = Splitting(self)
+        self.bailing: Bailing | None = None
+        self.splitting: Splitting | BailoutSplits = Splitting(self)
+        if make_rest is not None:
+            from tierup.runtime.bailing import Bailing  # here: most programs are called without
+            from tierup.runtime.bailout_splits import BailoutSplits
+
+            self.bailing = Bailing(self, make_rest)
+            self.splitting = BailoutSplits(self, self.bailing)
         self.simple = SimplePlan(program, history)
         self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
 
@@ -84,7 +95,12 @@ class ProfilingExecutor:
     def stats(self) -> Stats:
         """What the versions did; what tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()
-        return self.splitting.stats() + Stats(hits=hits, bailouts=failures + self._direct_failures, versions=len(self.table.versions))
+        own = Stats(hits=hits, bailouts=failures + self._direct_failures, versions=len(self.table.versions))
+        return own + self.splitting.stats() + (Stats() if self.bailing is None else self.bailing.stats())
+
+    def options(self) -> Options:
+        """Those in force here."""
+        return self._overrides.current()
 
     def close(self) -> None:
         """Take all versions out of their tables; what is being compiled is dropped when it arrives."""
@@ -191,14 +207,18 @@ class ProfilingExecutor:
         if self.table.versions:
             self.history.count("misses")
             self._note_miss(flat, signature, reason)
-            return self.program.run(flat)
+            return self._run(flat, signature)
         if reason is Reason.PROFILING:
             start = time.perf_counter()
             self.history.count("profiled_runs")
-            result = self.program.run(flat)
+            result = self._run(flat, signature)
             self.history.emit(EventKind.PROFILED, reason, action="ran in tier 0", milliseconds=(time.perf_counter() - start) * 1e3)
             return result
         return self.history.interpret(flat, reason)
+
+    def _run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
+        """Tier 0, recording in mid-program where that is bet on."""
+        return self.program.run(flat) if self.bailing is None else self.bailing.run(flat, signature)
 
     def _answer_refused(self, flat: tuple[Any, ...], signature: Signature, refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """The bet on a call has no native code."""
@@ -211,12 +231,19 @@ class ProfilingExecutor:
     def _may_split(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
         return not self._is_region and self.splitting.may_start(signature, refusal, options)
 
-    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
-        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
+    def failed(
+        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
+    ) -> tuple[Any, ...]:
+        """Native code left having written nothing: at an error site, where tier 0 runs the call again and raises the user's exception;
+        or at a bailout, whose operands are `live`."""
+        if live is not None and self.bailing is not None and record is not None:
+            return self.bailing.left(record, status, flat, live)
         self.history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
         return self.program.run(flat)
 
-    def failed_directly(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
+    def failed_directly(
+        self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
+    ) -> tuple[Any, ...]:
         """As `failed`, for a call that came through the direct table."""
         with self._lock:
             self._direct_failures += 1
@@ -230,12 +257,13 @@ class ProfilingExecutor:
         start = time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
-            outcome = from_disk(self.program, bet, valued, options, self.calls() + 1)
+            outcome = from_disk(self.program, bet, valued, options, self.calls() + 1) if self.bailing is None else None
             if outcome is None and options.compile == "background" and not options.strict:
                 queue.submit(CompileJob(self, bet, signature.classes, valued, options))
                 return None
             if outcome is None:
-                outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
+                make = make_version if self.bailing is None else self.bailing.make
+                outcome = make(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
         except BaseException:

@@ -166,7 +166,7 @@ class Regions:
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
         if publish.refusal():
             raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
-        self._recordings[classes] = Recording(instrumented, publish, _culprits(instrumented.text, [(refusal.op, refusal.line)]))
+        self._recordings[classes] = Recording(instrumented, publish, culprits(instrumented.text, [(refusal.op, refusal.line)]))
 
     def recording(self, classes: Classes) -> Recording | None:
         return self._recordings.get(classes)
@@ -224,7 +224,7 @@ class Regions:
         recording = self._recordings.get(split.classes)
         if recording is None:  # released meanwhile
             return frozenset()
-        found = _culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops])
+        found = culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops])
         return frozenset() if len(recording.excluded) >= MAX_CUTS else found - recording.excluded
 
     def exclude(self, classes: Classes, ops: frozenset[str]) -> None:
@@ -235,7 +235,7 @@ class Regions:
             self._retire(classes)
 
 
-def _culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
+def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
     """Refused (op, line) pairs as `tierup-fuse-groups{excluded=...}` takes them: the op where the graph has it, else its line."""
     found = set()
     for op, line in refused:

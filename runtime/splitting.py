@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tierup.runtime.compile_regions import RegionCode
     from tierup.runtime.profiling import ProfilingExecutor
 
-_SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
+SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
 
 
 class Splitting:
@@ -52,7 +52,7 @@ class Splitting:
 
     def may_start(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
         """Whether a program whose bet on a call was refused is to be split for calls of its kind."""
-        return refusal.reason in _SPLITTABLE and self.regions.may_start(signature.classes, options.max_versions)
+        return refusal.reason in SPLITTABLE and self.regions.may_start(signature.classes, options.max_versions)
 
     def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """Answer a call whose bet was refused, and record from now on."""

@@ -29,11 +29,20 @@ and with `uses`
       "tierup.count_run"() : () -> ()
       return %1 : !torch.vtensor
 
+With `bets`, what a guard in mid-program would gain by: arguments and tensors as without it, but of the numbers only ints read from
+tensors that a size hangs on, and the condition of every branch that gives a value
+
+      %n = torch.aten.Int.Tensor %x ...
+      %0 = "tierup.profile"(%n) {slot = 1 : i64} : (!torch.int) -> !torch.int
+      %1 = torch.prim.ListConstruct %0 ...
+      %2 = torch.aten.zeros %1, ...
+
 A value, or a use, that is profiled already is left alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierup.dialect import ops, optable, torch_types
@@ -44,6 +53,7 @@ from tierup.dialect.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
 _SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operands decide sizes
+_PICKS = frozenset({"torch.aten.select.int"})  # their ints say which element, not how many
 _HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"}  # definedness decides what becomes of them
 _QUERIES = frozenset({"torch.aten.size", "torch.aten.size.int", "torch.aten.dim", "torch.aten.numel"})  # look at sizes, not at elements
@@ -57,6 +67,7 @@ class InsertProfiling(Pass):
     name = "tierup-insert-profiling"
     all: bool = False
     uses: bool = False  # tensors at each use and at the end of each block, instead of arguments and results
+    bets: bool = False  # also conditions of branches; of numbers inside, only those that sizes hang on
 
     def run_on_function(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
@@ -72,11 +83,19 @@ class InsertProfiling(Pass):
         for argument, at in _argument_places(block):
             slot = _profile(argument, slot, at)
         read = _numbers_read_from_tensors(func)
+        sizes = _read_for_sizes(inside, read) if self.bets else set()
         for op in inside:
+            if self.bets and op.name == "torch.prim.If" and len(op.results):
+                slot = _profile_condition(op, slot)
             if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all):
                 continue
             for result in op.results:
-                wanted = torch_types.is_tensor(result.type) if self.all else _unknown(op, read) and _recordable(result)
+                if self.all:
+                    wanted = torch_types.is_tensor(result.type)
+                elif self.bets and not torch_types.is_tensor(result.type):
+                    wanted = result in sizes
+                else:
+                    wanted = _unknown(op, read) and _recordable(result)
                 if wanted:
                     slot = _profile(result, slot, ir.InsertionPoint.after(op))
         _count_run(func, block, counted)
@@ -126,6 +145,38 @@ def _unknown(op: ir.Operation, read: set[ir.Value]) -> bool:
     if row is None or not row.native:
         return True
     return row.kind in _SIZED_BY_OPERANDS and any(v in read for v in op.operands)
+
+
+def _profile_condition(branch: ir.Operation, slot: int) -> int:
+    """Profile what decides a branch, there, unless it is a constant; the next free slot."""
+    condition = branch.operands[0]
+    maker = "" if isinstance(condition.owner, ir.Block) else condition.owner.operation.name
+    if maker == "tierup.profile" or maker.startswith("torch.constant."):
+        return slot
+    branch.operands[0] = ops.profile(condition, slot, loc=branch.location, ip=ir.InsertionPoint(branch))
+    return slot + 1
+
+
+def _read_for_sizes(inside: Sequence[ir.Operation], read: set[ir.Value]) -> set[ir.Value]:
+    """The ints of `read` that come straight from a tensor and that the size of another hangs on."""
+    found: set[ir.Value] = set()
+    seen: set[ir.Value] = set()
+    pending = [v for op in inside for v in op.operands if _decides_size(op) and v in read]
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        maker = value.owner.operation
+        if str(value.type) == "!torch.int" and any(torch_types.is_tensor(v.type) for v in maker.operands):
+            found.add(value)
+        pending += [v for v in maker.operands if v in read]
+    return found
+
+
+def _decides_size(op: ir.Operation) -> bool:
+    row = optable.lookup(op.name)
+    return row is not None and row.kind in _SIZED_BY_OPERANDS and op.name not in _PICKS
 
 
 def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:

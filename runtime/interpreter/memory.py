@@ -57,6 +57,8 @@ class Memory:
         elif isinstance(node, Let):
             for result in node.results:
                 self._link(result, *node.shares)
+            if not node.results:  # what is handed to a continuation that is no part of this program
+                self._escapes += (v for piece in node.shares for v in variables(piece))
             if node.stores is not None:
                 self._stores.append((list(variables(node.stores)), node.shares))
             if node.callee is not None:

@@ -61,11 +61,16 @@ def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     if "continuation" not in op.attributes:
         _guard(reader, op, operands)
         return
-    rest = call_function(reader, op, ir.FlatSymbolRefAttr(op.attributes["continuation"]).value, operands)
+    name = ir.FlatSymbolRefAttr(op.attributes["continuation"]).value
+    site = reader.sites.get(name)
+    rest = call_function(reader, op, name, operands) if site is None else call(reader.constant(name, site), operands)
     forced = _forced(reader, op)
     lost = group(*((forced, " or ") if forced else ()), "not ", call(_speculation("fits"), [*_expected(reader, op), operands[0]]))
     node = reader.run(op, group("if ", lost, ": return ", rest))
-    node.callee, node.arguments = ir.FlatSymbolRefAttr(op.attributes["continuation"]).value, operands
+    if site is None:
+        node.callee, node.arguments = name, operands
+    else:
+        node.shares = operands
     reader.env[op.results[0]] = operands[0]
 
 

@@ -84,6 +84,8 @@ PROMISES: dict[str, Promise] = {
 PIPELINES: dict[str, Promise] = {
     "profile": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
+    "profile-bets": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
+    "bailouts": Promise(("profiled",), leaves="guarded", bets=True),
     "final": Promise(),
     "final-strict": Promise(("grouped", "outlined"), refuses=True),
     "profiling-insensitive": Promise(rounds=True, again=True),

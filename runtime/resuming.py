@@ -1,0 +1,104 @@
+"""Where a lost bet goes on: the executors of a guarded program's continuations, each made when its bet is lost for the first time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect import profiled
+from tierup.dialect.reasons import Reason
+from tierup.runtime.events import EventKind
+from tierup.runtime.history import History
+from tierup.runtime.options import Options, Overrides
+from tierup.runtime.program import Program
+from tierup.runtime.site_log import SiteLog
+from tierup.runtime.stats import Stats
+
+if TYPE_CHECKING:
+    from tierup.runtime.compile_bailouts import Guarded
+    from tierup.runtime.executor import Executor
+
+
+class Deeper(Overrides):
+    """The options of a function as its continuations see them: `bailout_depth` is one less, and a program may be run in tier 0."""
+
+    def __init__(self, above: Overrides) -> None:
+        self._above = above
+        self._made: tuple[Options, Options] | None = None
+
+    def base(self) -> Options:
+        return self._deeper(self._above.base())
+
+    def current(self) -> Options:
+        now, made = self._above.current(), self._made  # one read: another thread may put in its own
+        if made is None or made[0] is not now:
+            made = self._made = (now, self._deeper(now))
+        return made[1]
+
+    @staticmethod
+    def _deeper(options: Options) -> Options:
+        return replace(options, bailout_depth=max(options.bailout_depth - 1, 0), strict=False)
+
+
+class Resuming:
+    """The rest of a guarded program from each of its bailouts. Thread-safe."""
+
+    def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
+        self.code = code
+        self._name, self._log, self._history, self._make = name, log, history, make
+        self._lock = threading.Lock()
+        self._executors: dict[int, Executor] = {}
+        self.lost: dict[int, int] = {}  # how often each bet was lost
+        self.is_due = False  # whether some bet was lost too often
+
+    def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the program gives, as values, when the bet of this index is lost. `live`: the bailout's operands. Raises what the rest
+        of the program raises; no argument of the call has been written."""
+        bet, actual = self.code.bets[index], profiled.observe(live[0])
+        due = self._log.lost(bet.slots, actual)
+        with self._lock:
+            self.lost[index] = self.lost.get(index, 0) + 1
+            self.is_due |= due
+        executor = self._executors.get(index) or self._executor(index)
+        self._history.emit(
+            EventKind.BAILOUT,
+            Reason.BET_LOST,
+            guard=bet.what,
+            expected=str(bet.fact),
+            actual=str(actual),
+            line=bet.place,
+            action="went on " + ("natively" if executor.versions else "in tier 0") + (", and the bet is dropped" if due else ""),
+        )
+        return executor.call(live)
+
+    def _executor(self, index: int) -> Executor:
+        from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
+
+        graph, entry, names, tier0 = compiler.continuation(self.code, index)
+        place = self.code.bets[index].place
+        made = self._make(Program(f"{self._name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
+        with self._lock:
+            return self._executors.setdefault(index, made)
+
+    @property
+    def executors(self) -> dict[int, Executor]:
+        """The continuations that there are, by the indices of their bailouts."""
+        return dict(self._executors)
+
+    def stats(self) -> Stats:
+        """What continuations had compiled; their calls are those of the program."""
+        made = [executor.stats() for executor in self.executors.values()]
+        return Stats(compiles=sum(s.compiles for s in made))
+
+
+class Resume:
+    """What a guarded program's source calls where the bet of an index is lost."""
+
+    def __init__(self, resuming: Resuming, index: int) -> None:
+        self._resuming, self._index = resuming, index
+
+    def __call__(self, *live: Any) -> Any:
+        results = self._resuming.go_on(self._index, live)
+        return results[0] if len(results) == 1 else results

@@ -1,0 +1,85 @@
+"""Which bets in mid-program are still made: how often each was lost, and what came instead. Free of MLIR."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from tierup.dialect import profiled
+from tierup.dialect.profiled import Fact, Profiled, ProfiledScalar
+
+# One loss may be the odd call out, and two its neighbour. After the third the next one is more likely than not, and a bailout costs
+# what the bet saves in hundreds of calls.
+LOSSES = 3
+MOST_LOSSES = 48  # the patience with a program whose versions keep being made again doubles up to this
+
+
+class SiteLog:
+    """The bets of one program, by the slot of the profile that each is on. Thread-safe.
+
+    A bet that was lost too often is never made again: a size that differed is left open, a number or a branch is no longer bet on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._losses: dict[int, int] = {}
+        self._came: dict[int, Fact | None] = {}  # what came where bets were lost, joined
+        self._wider: dict[int, Fact | None] = {}  # what a bet must let through; None: there is no bet
+        self._patience = LOSSES
+
+    def lost(self, slots: Iterable[int], actual: Fact | None) -> bool:
+        """Note a bet that was lost to `actual`. Whether it has been lost too often now."""
+        with self._lock:
+            due = False
+            for slot in slots:
+                self._losses[slot] = self._losses.get(slot, 0) + 1
+                before = self._came.get(slot, actual)
+                self._came[slot] = None if before is None or actual is None else profiled.join(before, actual)
+                due |= self._losses[slot] >= self._patience
+            return due
+
+    @property
+    def patience(self) -> int:
+        """How often a bet may be lost before it is dropped."""
+        return self._patience
+
+    def losses(self, slots: Iterable[int]) -> int:
+        """How often the bet was lost since it is made as it is."""
+        with self._lock:
+            return max((self._losses.get(slot, 0) for slot in slots), default=0)
+
+    def widen(self, facts: Mapping[Iterable[int], Fact]) -> None:
+        """Never again make these bets, by their slots, that were lost too often; be more patient from now on."""
+        with self._lock:
+            for slots, fact in facts.items():
+                for slot in slots:
+                    came = self._came.get(slot)
+                    wider = None if came is None else profiled.join(fact, came)
+                    self._wider[slot] = None if wider == fact else wider  # lost to something that does fit: by force, or by a symbol
+                    self._losses[slot] = 0
+            self._patience = min(2 * self._patience, MOST_LOSSES)
+
+    def leave_open(self, facts: Mapping[Iterable[int], Fact]) -> None:
+        """Bet no more on sizes and numbers that followed from a bet which is no longer made."""
+        with self._lock:
+            for slots, fact in facts.items():
+                known = isinstance(fact, Profiled) and fact.sizes is not None
+                wider = replace(fact, sizes=(None,) * len(fact.sizes or ()), strides=None) if known else None  # type: ignore[type-var]
+                self._wider.update(dict.fromkeys(slots, wider))
+
+    def allowed(self, facts: Mapping[int, Fact | None]) -> dict[int, Fact]:
+        """What may be bet on, of what was recorded."""
+        with self._lock:
+            found = {slot: fact if slot not in self._wider else _joined(fact, self._wider[slot]) for slot, fact in facts.items()}
+        return {slot: fact for slot, fact in found.items() if fact is not None and not _says_nothing(fact)}
+
+
+def _joined(a: Fact | None, b: Fact | None) -> Fact | None:
+    return None if a is None or b is None else profiled.join(a, b)
+
+
+def _says_nothing(fact: Fact) -> bool:
+    if isinstance(fact, ProfiledScalar):
+        return fact.value is None or fact.kind == "float"
+    return fact.dtype is None and fact.sizes is None
