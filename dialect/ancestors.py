@@ -80,7 +80,7 @@ GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
             _row("RemoveTensorMutation", "tierup-remove-tensor-mutation"),
             _row("AddIfThenElse", "tierup-if-then-else"),
             _row("Canonicalize", instead="nothing to do: MLIR's printer numbers values in the order of the text"),
-            _row("CanonicalizeOutputs", instead="left out: results of branches and loops keep their order, and nothing is keyed on it"),
+            _row("CanonicalizeOutputs", "tierup-canonicalize-outputs", tests=_CLEAN_UP),
         ),
     ),
     (

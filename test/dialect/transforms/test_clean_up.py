@@ -9,7 +9,7 @@ from random_programs import programs
 from rewrite_harness import assert_kept
 
 _EXAMPLES = settings(max_examples=settings.default.max_examples // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-PASSES = ("tierup-dce", "tierup-cse", "tierup-constant-propagation", "tierup-constant-pooling")
+PASSES = ("tierup-dce", "tierup-cse", "tierup-constant-propagation", "tierup-constant-pooling", "tierup-canonicalize-outputs")
 
 
 def calls() -> list[list[object]]:
