@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import bool_of, create, number
+from tierup.dialect.rewriting import bool_of, create, maker, number
 
 IF, LOOP, BAILOUT = "torch.prim.If", "torch.prim.Loop", "tierup.bailout"
+UNSET = "torch.prim.Uninitialized"
 
 Truth = ir.Value | bool  # a !torch.bool, or a constant that is not made yet
 Exit = Callable[[ir.Operation, ir.Operation], None]  # (bailout, op): makes before `op` what happens where the bailout is lost
@@ -130,8 +131,19 @@ class Leaving:
         if point.stays is not None:
             self._exit(point.op, end)
         unset = values[: len(values) - len(on_leaving)]
-        _recreate(end, [*(create(end, "torch.prim.Uninitialized", [], v.type) for v in unset), *(number(end, v) for v in on_leaving)])
+        _recreate(end, [*(create(end, UNSET, [], v.type) for v in unset), *(number(end, v) for v in on_leaving)])
         return made
+
+
+def where_control_stayed(value: ir.Value) -> ir.Value:
+    """The value that a branch gives unless control left in it, and the value itself where it is no such branch's."""
+    while (op := maker(value, IF)) is not None:
+        number_ = ir.OpResult(value).result_number
+        then, orelse = (list(region.blocks[0].operations)[-1].operation.operands[number_] for region in op.regions)
+        if (maker(then, UNSET) is None) is (maker(orelse, UNSET) is None):
+            break
+        value = then if maker(then, UNSET) is None else orelse
+    return value
 
 
 def _whether(point: _Point, left: bool, before: ir.Operation, made: list[ir.Operation]) -> ir.Value:

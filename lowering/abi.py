@@ -8,6 +8,10 @@ so that a caller may always throw the results away and run tier 0 instead, which
 What the program writes to an argument comes back as a result of kind ARGUMENT: the caller copies it over when the status
 is 0.
 
+A kernel with exit sites finds `live_words(artifact.exits)` words (int64) behind its Results. When it leaves at an exit, they hold what
+the site's `live` says that is not an argument, one after the other: a SCALAR's 8 bytes; for an ALLOCATED array the address of memory
+from malloc that the caller must free, then its sizes, in C order. At any other status they mean nothing.
+
 Free of MLIR and LLVM, and picklable: a cached artifact needs no compiler.
 """
 
@@ -117,10 +121,32 @@ class ErrorSite:
 
 
 @dataclass(frozen=True)
+class ExitSite:
+    """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its bet is lost. `live`: where each of its operands
+    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, or handed over: SCALAR, ALLOCATED."""
+
+    index: int
+    op: str
+    location: str
+    live: tuple[ResultSpec, ...]
+
+
+def words_of(spec: ResultSpec) -> int:
+    """How many of the live words one live value takes."""
+    return {ResultKind.SCALAR: 1, ResultKind.ALLOCATED: 1 + len(spec.sizes)}.get(spec.kind, 0)
+
+
+def live_words(exits: tuple[ExitSite, ...]) -> int:
+    """How many words a kernel with these exits finds behind its Results."""
+    return max((sum(map(words_of, site.live)) for site in exits), default=0)
+
+
+@dataclass(frozen=True)
 class Request:
     """All that a compile depends on. Equal requests give equal artifacts.
 
-    `ir` is the text of a module that keeps the `specialized` contract; `entry` names its public function.
+    `ir` is the text of a module that keeps the `specialized` contract, but for bailouts, which may stand in its public function, `entry`.
+    `force`: tests may lose each of their bets at will (`load.NativeCode.force`).
     """
 
     ir: str
@@ -130,6 +156,7 @@ class Request:
     fast_math: bool = False  # contraction across the user's operations: off unless an option asks
     threads: int = 1
     target: str = ""  # "" is the host; else "triple:cpu:features"
+    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +168,8 @@ class Artifact:
     arguments: tuple[ArgumentSpec, ...]
     results: tuple[ResultSpec, ...]
     error_sites: tuple[ErrorSite, ...] = ()
+    exits: tuple[ExitSite, ...] = ()
+    forced: str = ""  # a symbol, two int64: the bailout, by its index, and the evaluation at which it is lost; "" when not asked for
     externals: tuple[str, ...] = ()  # library symbols the object calls: cblas_sgemm, ...
     work: int = 0  # a rough count of operations; 0 when sizes are symbolic
     stages: dict[str, str] = field(default_factory=dict)  # text of linalg, llvm, asm when asked for

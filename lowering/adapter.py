@@ -12,7 +12,19 @@ from collections.abc import Mapping, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dims import Dim, Symbol
-from tierup.lowering.abi import ERROR_BASE, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.abi import (
+    ERROR_BASE,
+    EXIT_BASE,
+    ArgumentKind,
+    ArgumentSpec,
+    ExitSite,
+    Layout,
+    ResultKind,
+    ResultSpec,
+    live_words,
+)
+
+FORCED = "forced"  # the symbol of what a test wants lost: bailout and evaluation, -1 for none
 
 _SCALAR = {ArgumentKind.INT: "i64", ArgumentKind.FLOAT: "double", ArgumentKind.BOOL: "i1"}
 _SCALAR_RESULT = {"int": "i64", "float": "double", "bool": "i1"}
@@ -47,11 +59,14 @@ def adapter(
     results: Sequence[ResultSpec],
     ties: Sequence[tuple[Dim, Dim]] = (),
     first_tie_site: int = 0,
+    exits: Sequence[ExitSite] = (),
+    forced: int = 0,
 ) -> str:
     """LLVM IR text that defines @symbol, calling @inner, which is defined in the same module.
 
     `ties`: sizes that the program needs equal. Where they are not, error site `first_tie_site + i` is returned at once, before
-    code that counts on it reads anything.
+    code that counts on it reads anything. `exits`: then the kernel gets the live words, and its status may be below 0. `forced`: how often
+    it asks whether a test wants a bet lost; @FORCED then says which.
     """
     body = _Body()
     status = body.let("alloca i32, align 4")
@@ -71,17 +86,35 @@ def adapter(
             operands += _buffer(body, i, result)
         elif result.kind in (ResultKind.ALLOCATED, ResultKind.SCALAR):
             returned.append((i, result, _returned_type(result)))
+    if exits:
+        live = body.let(f"getelementptr i64, ptr %results, i64 {2 * len(results)}")
+        operands += _descriptor(live, [str(live_words(tuple(exits)))], ["1"])
+    if forced:
+        operands += _force(body, forced)
     operands += _descriptor(status, [], [])
     _call(body, inner, operands, returned)
     code = body.load("i32", status, 0)
     failed = body.let(f"icmp ne i32 {code}, 0")
     shifted = body.let(f"add i32 {code}, {ERROR_BASE - 1}")  # sites count from 1
+    if exits:
+        index = body.let(f"sub i32 {EXIT_BASE - 1}, {code}")  # -1 is bailout 0
+        shifted = body.let(f"select i1 {body.let(f'icmp slt i32 {code}, 0')}, i32 {index}, i32 {shifted}")
     answer = body.let(f"select i1 {failed}, i32 {shifted}, i32 0")
     body.do(f"ret i32 {answer}")
     text = "\n".join(body.lines)
     # LLVM prefers 256 bits on many targets that have 512; the long polynomials of exp and tanh are a third faster with the wide ones
     head = f'define i32 @{symbol}(ptr noalias readonly %arguments, ptr noalias %results) "prefer-vector-width"="512"'
-    return f"{head} {{\n{text}\n}}\n"
+    table = f"@{FORCED} = global [2 x i64] [i64 -1, i64 -1]\n" if forced else ""
+    return f"{table}{head} {{\n{text}\n}}\n"
+
+
+def _force(body: _Body, count: int) -> list[str]:
+    """What a test wants lost, and counters of this call."""
+    table = body.let(f"alloca [{2 + count} x i64], align 8")
+    for word in range(2 + count):
+        source = body.load("i64", f"@{FORCED}", word) if word < 2 else "0"
+        body.do(f"store i64 {source}, ptr {table if word == 0 else body.let(f'getelementptr i64, ptr {table}, i64 {word}')}, align 8")
+    return _descriptor(table, [str(2 + count)], ["1"])
 
 
 def _check_tie(body: _Body, left: Dim, right: Dim, symbols: Mapping[str, str], code: int) -> None:

@@ -16,10 +16,10 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
 from tierup.dialect.transforms.expand_to_torch import expand
+from tierup.lowering import bailouts, literals, live_values, llvm, origins, request_json, signature
 from tierup.lowering import builders as b
-from tierup.lowering import literals, llvm, origins, request_json, signature
-from tierup.lowering.abi import Artifact, ErrorSite, Request, ResultSpec
-from tierup.lowering.adapter import adapter
+from tierup.lowering.abi import Artifact, ErrorSite, ExitSite, Request, ResultSpec
+from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS, TENSORS, TORCH
@@ -78,6 +78,7 @@ class Lowered:
     text: str
     results: tuple[ResultSpec, ...]
     error_sites: tuple[ErrorSite, ...]
+    exits: tuple[ExitSite, ...]
     externals: tuple[str, ...]
 
 
@@ -117,6 +118,8 @@ def _compile(request: Request, log: _Log) -> Artifact:
         arguments=request.arguments,
         results=lowered.results,
         error_sites=lowered.error_sites,
+        exits=lowered.exits,
+        forced=FORCED if request.force and lowered.exits else "",
         externals=lowered.externals,
         stages=log.texts,
         timings_ms=log.milliseconds,
@@ -135,7 +138,7 @@ def _lower(request: Request, log: _Log) -> Lowered:
             module = _parse(request)
             function = _entry(module, request)
         with log.timed("torch"):
-            results, ties = _prepare(module, function, request)
+            results, ties, exits = _prepare(module, function, request)
             if log.wants("torch"):
                 log.add("torch", str(module))
             with log.step(module, TORCH.text):
@@ -148,11 +151,11 @@ def _lower(request: Request, log: _Log) -> Lowered:
                     log.add(name, str(module))
         with log.timed("translate"):
             sites = _sites(module)
-            text, externals = _translate(module, request, results, ties, len(sites))
+            text, externals = _translate(module, request, results, ties, len(sites), exits)
             sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in ties)
     if log.wants("llvm"):
         log.add("llvm", text)
-    return Lowered(text, results, sites, externals)
+    return Lowered(text, results, sites, exits, externals)
 
 
 @contextmanager
@@ -179,6 +182,7 @@ def _entry(module: ir.Module, request: Request) -> ir.Operation:
     if request.entry not in names:
         raise BadRequest(f"the module has no function '{request.entry}'; it has {', '.join(names)}")
     private = ir.StringAttr.get("private")
+    bailouts.detach(module)
     for function in registry.functions(module.operation):
         if ir.StringAttr(function.attributes["sym_name"]).value != request.entry:
             function.attributes["sym_visibility"] = private
@@ -200,8 +204,8 @@ def _check_arguments(function: ir.Operation, request: Request) -> None:
         raise BadRequest(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
 
 
-def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties]:
-    """What is decided on the torch dialect: sizes, kinds of results, checks."""
+def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties, tuple[ExitSite, ...]]:
+    """What is decided on the torch dialect: sizes, kinds of results, exits, checks."""
     expanded = expand(function)  # what a user's own pass made
     origins.tag(b.walk(function))
     signature.refuse(function)
@@ -210,15 +214,18 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
         signature.bake(function, request.arguments)
     if baked or expanded:
         _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
+    bailouts.lower(function, force=request.force)
     inference = signature.infer(function, request.arguments)
     signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
+    exits = live_values.sites(function, request.arguments, inference)
+    bailouts.forget_guards(function)
     _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
     function.attributes[STRICT] = ir.UnitAttr.get()
-    return results, ties
+    return results, ties, exits
 
 
 def _lower_torch(module: ir.Module, request: Request) -> None:
@@ -265,7 +272,7 @@ def _sites(module: ir.Module) -> tuple[ErrorSite, ...]:
 
 
 def _translate(
-    module: ir.Module, request: Request, results: tuple[ResultSpec, ...], ties: Ties, first_tie_site: int
+    module: ir.Module, request: Request, results: tuple[ResultSpec, ...], ties: Ties, first_tie_site: int, exits: tuple[ExitSite, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """LLVM IR text with the adapter, and the library functions that it calls."""
     inner = f"tierup_{request.entry}"
@@ -285,4 +292,5 @@ def _translate(
             elif name.startswith(PREFIX):
                 externals.append(name)
     text = literals.mend(translate_module_to_llvmir(module.operation))
-    return text + adapter(SYMBOL, inner, request.arguments, results, ties, first_tie_site), tuple(externals)
+    forced = len(exits) if request.force else 0
+    return text + adapter(SYMBOL, inner, request.arguments, results, ties, first_tie_site, exits, forced), tuple(externals)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tierup.dialect import dims, optable
+from tierup.dialect.exits import where_control_stayed
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
@@ -25,6 +26,7 @@ def ensure_own(value: ir.Value, roots: Mapping[ir.Value, View], inference: Infer
 
     Raises views.Unknown for a view whose layout cannot be told.
     """
+    value = where_control_stayed(value)
     owner = value.owner
     if value in roots or isinstance(owner, ir.Block):
         return False

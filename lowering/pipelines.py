@@ -20,7 +20,7 @@ TORCH = NamedPipeline(
     "torch dialect to linalg on tensors",
     (
         "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-products,tierup-lower-movement,tierup-lower-indexing)",
-        "func.func(tierup-lower-factories,tierup-lower-scalars,tierup-lower-control-flow)",
+        "func.func(tierup-lower-factories,tierup-lower-scalars,tierup-lower-exits,tierup-lower-control-flow)",
         "func.func(tierup-verify-lowered,convert-torch-to-arith)",  # what is left: literals and assertions
         "torch-func-backend-type-conversion",
         "canonicalize",
@@ -48,6 +48,7 @@ BUFFERS = NamedPipeline(
     "lower-buffers",
     "bufferise: memory becomes explicit",
     (
+        "tierup-outline-exits",
         "tierup-split-kernel",
         "duplicate-function-elimination",
         "func.func(tierup-separate-results)",
@@ -59,6 +60,7 @@ BUFFERS = NamedPipeline(
         "func.func(tierup-asserts-to-status)",
         "buffer-deallocation-pipeline",
         "convert-bufferization-to-memref",
+        "tierup-define-exits",
         "canonicalize",
         "cse",
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",

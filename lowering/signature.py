@@ -7,6 +7,7 @@ argument or a view of one; and leaves in the function only the results that the 
 from __future__ import annotations
 
 from tierup.dialect import dims, dtypes, optable, torch_types
+from tierup.dialect.exits import where_control_stayed
 from tierup.dialect.infer import Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.refine import splice
@@ -100,7 +101,7 @@ def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Infere
 def ties(arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[tuple[dims.Dim, dims.Dim], ...]:
     """Sizes that must be equal for the code to be right: the kernel checks them before anything else. Raises Unsupported where only
     the run could know a size."""
-    known = {d.name for spec in arguments for d in _symbols(spec)}
+    known = symbols_of(arguments)
     found: dict[tuple[dims.Dim, dims.Dim], None] = {}
     for tie in inference.ties:
         if tie.left == tie.right:
@@ -119,7 +120,7 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     users = len(returned) - len(writebacks)
     stated = b.strings(function.attributes[ALIASES]) if ALIASES in function.attributes else [""] * users
     roots = _roots(block, arguments, returned[users:], writebacks)
-    known = {d.name for spec in arguments for d in _symbols(spec)}
+    known = symbols_of(arguments)
     specs = [_result(value, stated[i], roots, inference, known) for i, value in enumerate(returned[:users])]
     specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
     return tuple(specs)
@@ -194,8 +195,9 @@ _COMPUTED = {
 }
 
 
-def _symbols(spec: ArgumentSpec) -> list[dims.Symbol]:
-    return [dims.Symbol(size) for size in spec.sizes if isinstance(size, str)]
+def symbols_of(arguments: tuple[ArgumentSpec, ...]) -> set[str]:
+    """The sizes that the arguments give names to."""
+    return {size for spec in arguments for size in spec.sizes if isinstance(size, str)}
 
 
 def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
@@ -203,8 +205,8 @@ def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
     return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if strided else {})
 
 
-def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[ir.Value], writebacks: list[int]) -> dict[ir.Value, View]:
-    """The values whose memory is an argument's once the call is over: arguments, and new contents of those written."""
+def argument_views(block: ir.Block, arguments: tuple[ArgumentSpec, ...]) -> dict[ir.Value, View]:
+    """How the arrays among the arguments lie in memory."""
     roots = {}
     for i, (value, spec) in enumerate(zip(block.arguments, arguments, strict=True)):
         if spec.kind is ArgumentKind.ARRAY:
@@ -212,9 +214,15 @@ def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[i
             strided = spec.layout is Layout.STRIDED
             strides = tuple(stride_symbol(i, d) for d in range(len(sizes))) if strided else contiguous_strides(sizes)
             roots[value] = View(i, 0, sizes, strides)
+    return roots
+
+
+def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[ir.Value], writebacks: list[int]) -> dict[ir.Value, View]:
+    """The values whose memory is an argument's once the call is over: arguments, and new contents of those written."""
+    roots = argument_views(block, arguments)
     of = {view.argument: view for view in roots.values()}
     for value, argument in zip(written, writebacks, strict=True):
-        roots[value] = of[argument]
+        roots[value] = roots[where_control_stayed(value)] = of[argument]
     return roots
 
 
@@ -247,16 +255,15 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         return _fresh(value, inference, known)
     if stated.startswith("view:") and int(stated.partition(":")[2]) != view.argument:
         raise _at(value, f"a result is a {stated}, but its chain of views leads to argument {view.argument}")
-    return _check(value, ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides), known)
+    if not is_described(view, known):
+        raise _at(value, "a result is a view of an argument, but its layout is known at run time only")
+    return ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides)
 
 
-def _check(value: ir.Value, spec: ResultSpec, known: set[str]) -> ResultSpec:
-    """A view is described by sizes and strides of arguments, and nothing else."""
-    for dim in (*spec.sizes, *spec.strides, spec.offset):
-        for symbol in dims.symbols(dim):
-            if symbol.name not in known and not symbol.name.startswith("stride"):
-                raise _at(value, "a result is a view of an argument, but its layout is known at run time only")
-    return spec
+def is_described(view: View, known: set[str]) -> bool:
+    """Whether sizes (`known` by name) and strides of arguments say how a view lies, and nothing else."""
+    symbols = (symbol for dim in (*view.sizes, *view.strides, view.offset) for symbol in dims.symbols(dim))
+    return all(symbol.name in known or symbol.name.startswith("stride") for symbol in symbols)
 
 
 def _writeback(value: ir.Value, argument: int, inference: Inference, known: set[str]) -> ResultSpec:

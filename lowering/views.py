@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tierup.dialect import dims
 from tierup.dialect.dims import Dim
+from tierup.dialect.exits import where_control_stayed
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -46,6 +47,7 @@ def view_of(value: ir.Value, roots: Mapping[ir.Value, View], inference: Inferenc
 
     Raises Unknown when it does share memory but the layout cannot be told.
     """
+    value = where_control_stayed(value)
     if value in roots:
         return roots[value]
     op = value.owner

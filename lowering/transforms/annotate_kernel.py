@@ -6,7 +6,7 @@ becomes
 
 Results are fresh memory and arguments are only read, so no pointer argument of an entry is written through another. Entries are
 called by the adapter alone, hence internal; so are the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
-marked as it is, and stay functions.
+marked as it is, and stay functions; so do its exits (tierup-outline-exits), which are rarely called.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
+from tierup.lowering.transforms.outline_exits import EXIT
 
 
 @register
@@ -34,6 +35,8 @@ class AnnotateKernel(Pass):
             function.attributes["linkage"] = internal
             if PART in function.attributes:
                 function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])  # parts keep LLVM's time linear
+            if EXIT in function.attributes:
+                function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in ("noinline", "cold")])
             if RESULT_KINDS in function.attributes or PART in function.attributes:
                 arguments = function.regions[0].blocks[0].arguments
                 marks = [_known(function, i) | (noalias if str(a.type) == "!llvm.ptr" else {}) for i, a in enumerate(arguments)]

@@ -44,7 +44,7 @@ class LowerControlFlow(Pass):
             op.erase()
 
 
-def _to_builtin(value: ir.Value) -> ir.Value:
+def to_builtin(value: ir.Value) -> ir.Value:
     """Raises NotHandled for a type that has no builtin counterpart."""
     type_ = str(value.type)
     if type_ in _SCALARS:
@@ -58,7 +58,7 @@ def _to_builtin(value: ir.Value) -> ir.Value:
     raise NotHandled
 
 
-def _to_torch(value: ir.Value, type_: ir.Type) -> ir.Value:
+def to_torch(value: ir.Value, type_: ir.Type) -> ir.Value:
     name = f"from_{_SCALARS[str(type_)][0]}" if str(type_) in _SCALARS else "from_builtin_tensor"
     return b.value(f"torch_c.{name}", [value], type_)
 
@@ -82,19 +82,19 @@ def _if(op: ir.Operation) -> list[ir.Value]:
     types = [r.type for r in op.results]
     _check(types)
     with ir.InsertionPoint(op):
-        condition = _to_builtin(op.operands[0])
-        builtin = [_to_builtin_type(t) for t in types]
+        condition = to_builtin(op.operands[0])
+        builtin = [_builtin_type(t) for t in types]
         made = b.op("scf.if", [condition], builtin, regions=2)
     for old, new in zip(op.regions, made.regions, strict=True):
         block = new.blocks.append()
         terminator = _move(old.blocks[0], block)
         with ir.InsertionPoint(block):
-            b.op("scf.yield", [_to_builtin(v) for v in terminator.operands])
+            b.op("scf.yield", [to_builtin(v) for v in terminator.operands])
     with ir.InsertionPoint(op):
-        return [_to_torch(r, t) for r, t in zip(made.results, types, strict=True)]
+        return [to_torch(r, t) for r, t in zip(made.results, types, strict=True)]
 
 
-def _to_builtin_type(type_: ir.Type) -> ir.Type:
+def _builtin_type(type_: ir.Type) -> ir.Type:
     from_torch = {"!torch.int": b.integer_type(64), "!torch.float": ir.F64Type.get(), "!torch.bool": b.integer_type(1)}
     if str(type_) in from_torch:
         return from_torch[str(type_)]
@@ -114,16 +114,16 @@ def _loop(op: ir.Operation) -> list[ir.Value]:
     condition = list(body.operations)[-1].operation.operands[0]
     counted = _is_true(op.operands[1]) and _is_true(condition)
     with ir.InsertionPoint(op):
-        trip = _to_builtin(op.operands[0])
-        carried = [_to_builtin(v) for v in list(op.operands)[2:]]
-        results = _for(body, trip, carried) if counted else _while(body, trip, _to_builtin(op.operands[1]), carried)
-        return [_to_torch(r, t) for r, t in zip(results, types, strict=True)]
+        trip = to_builtin(op.operands[0])
+        carried = [to_builtin(v) for v in list(op.operands)[2:]]
+        results = _for(body, trip, carried) if counted else _while(body, trip, to_builtin(op.operands[1]), carried)
+        return [to_torch(r, t) for r, t in zip(results, types, strict=True)]
 
 
 def _bind(body: ir.Block, counter: ir.Value, carried: Sequence[ir.Value]) -> None:
     """Let the body use the new block's values for its arguments."""
     for argument, value in zip(body.arguments, [counter, *carried], strict=True):
-        argument.replace_all_uses_with(_to_torch(value, argument.type))
+        argument.replace_all_uses_with(to_torch(value, argument.type))
 
 
 def _for(body: ir.Block, trip: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
@@ -136,7 +136,7 @@ def _for(body: ir.Block, trip: ir.Value, carried: list[ir.Value]) -> list[ir.Val
         _bind(body, b.index_to_i64(arguments[0]), arguments[1:])
     terminator = _move(body, block)
     with ir.InsertionPoint(block):
-        b.op("scf.yield", [_to_builtin(v) for v in list(terminator.operands)[1:]])
+        b.op("scf.yield", [to_builtin(v) for v in list(terminator.operands)[1:]])
     return list(made.results)
 
 
@@ -158,5 +158,5 @@ def _while(body: ir.Block, trip: ir.Value, go: ir.Value, carried: list[ir.Value]
     terminator = _move(body, after)
     with ir.InsertionPoint(after):
         following = b.value("arith.addi", [arguments[0], b.integer(1, 64)], b.integer_type(64))
-        b.op("scf.yield", [following, *(_to_builtin(v) for v in terminator.operands)])
+        b.op("scf.yield", [following, *(to_builtin(v) for v in terminator.operands)])
     return list(made.results)[2:]

@@ -68,7 +68,7 @@ def _convert(function: ir.Operation) -> None:
             if kind == "scalar":
                 returned.append(result)
                 continue
-            bytes_ = _as_bytes(result)
+            bytes_ = as_bytes(result)
             type_ = ir.RankedTensorType(bytes_.type)
             memref = ir.MemRefType.get(b.shape_of(type_), type_.element_type)
             if kind == "buffer":
@@ -115,7 +115,7 @@ def _argument(argument: ir.Value, layout: str) -> None:
         use.owner.operands[use.operand_number] = seen
 
 
-def _as_bytes(result: ir.Value) -> ir.Value:
+def as_bytes(result: ir.Value) -> ir.Value:
     if str(ir.RankedTensorType(result.type).element_type) != "i1":
         return result
     return b.elementwise(result, b.integer_type(8), lambda x: b.value("arith.extui", [x], b.integer_type(8)))

@@ -20,8 +20,8 @@ Bufferization, deallocation, fusing rows and LLVM take time that grows with the 
 bounded length make it linear, and parts that are alike become one (duplicate-function-elimination, next in the pipeline). What
 passes from part to part lies in memory, as it would between two products anyway.
 
-Left alone: functions of up to twice `size` loops; those that may report a failed check, return a scalar or memory of their own, or have
-sizes that only the run knows. A cut is made where only tensors go across.
+Left alone: functions of up to twice `size` loops; those that may report a failed check or leave at an exit, return a scalar or memory of
+their own, or have sizes that only the run knows. A cut is made where only tensors go across.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _may_be_split(function: ir.Operation, size: int) -> bool:
     if sum(_is_loop(op) for op in body) <= 2 * size:
         return False
     # a part has no status to report to, and products of sizes found at run time will be checked
-    return not any(op.name == "cf.assert" or any(_is_dynamic(r.type) for r in op.results) for op in b.walk(function))
+    return not any(op.name in ("cf.assert", "func.call") or any(_is_dynamic(r.type) for r in op.results) for op in b.walk(function))
 
 
 def _is_loop(op: ir.Operation) -> bool:

@@ -1,0 +1,64 @@
+"""tierup-lower-exits: what is left of a bailout takes and gives builtin values, and what nobody reads is any value.
+
+    "tierup.exit"(%x, %n) {index = 0 : i64} : (!torch.vtensor<[?],f32>, !torch.int) -> ()
+    %u = torch.prim.Uninitialized : !torch.vtensor<[?],f32>
+becomes
+    "tierup.exit"(%0, %1) {index = 0 : i64} : (tensor<?xf32>, i64) -> ()
+    %u = tensor.empty(%zero) : tensor<?xf32>
+
+A size that is not static is 0 there.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.exits import UNSET
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import tensors
+from tierup.lowering.pointwise.context import NotHandled, load_casts, tensor_type
+from tierup.lowering.transforms.lower_control_flow import to_builtin, to_torch
+
+_ZERO = {
+    "!torch.int": lambda: b.integer(0, 64),
+    "!torch.bool": lambda: b.integer(0, 1),
+    "!torch.float": lambda: b.value("arith.constant", [], ir.F64Type.get(), value=ir.FloatAttr.get(ir.F64Type.get(), 0.0)),
+}
+
+
+@register
+@dataclass(frozen=True)
+class LowerExits(Pass):
+    """Lower tierup.exit, tierup.forced and torch.prim.Uninitialized out of the torch dialect."""
+
+    name = "tierup-lower-exits"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        load_casts(function.context)
+        for op in list(b.walk_unfused(function)):
+            with op.location, ir.InsertionPoint(op):
+                try:
+                    if op.name == "tierup.exit":
+                        for i, value in enumerate(list(op.operands)):
+                            if str(value.type).startswith("!torch."):
+                                op.operands[i] = to_builtin(value)
+                    elif op.name == "tierup.forced" and str(op.results[0].type) == "!torch.bool":
+                        made = b.value("tierup.forced", [], b.integer_type(1), index=op.attributes["index"])
+                        _replace(op, made)
+                    elif op.name == UNSET:
+                        _replace(op, _any(op.results[0].type))
+                except NotHandled:
+                    b.discard_before(op)  # a list, or an unknown type: tierup-verify-lowered names it
+
+
+def _any(type_: ir.Type) -> ir.Value:
+    if str(type_) in _ZERO:
+        return _ZERO[str(type_)]()
+    known = tensor_type(type_)
+    return tensors.empty(known.sizes, [b.index(0) for size in known.sizes if size is None], known.dtype)
+
+
+def _replace(op: ir.Operation, value: ir.Value) -> None:
+    op.results[0].replace_all_uses_with(to_torch(value, op.results[0].type))
+    op.erase()

@@ -1,0 +1,111 @@
+"""tierup-outline-exits: a way out of the kernel is a call of a function of its own, which the hot code is not burdened with.
+
+    func.func @f(...) attributes {tierup.result_kinds = [...], tierup.exits = array<i64: 3, 2>} {
+      "tierup.exit"(%x, %n) {index = 3 : i64} : (tensor<?xf32>, i64) -> ()
+      %lost = "tierup.forced"() {index = 3 : i64} : () -> i1
+becomes
+    func.func @f(..., %live: memref<3xi64>, %force: memref<4xi64>) attributes {tierup.result_kinds = [...]} {
+      %0 = bufferization.to_buffer %x read_only : memref<?xf32, strided<[?], offset: ?>>
+      call @f_exit3(%0, %n, %live)
+      %lost = call @f_forced(%position, %index, %force)
+    }
+    func.func private @f_exit3(memref<?xf32, strided<[?], offset: ?>>, i64, memref<3xi64>) attributes {tierup.exit = 3 : i64}
+    func.func private @f_forced(i64, i64, memref<4xi64>) -> i1 attributes {tierup.forced}
+
+`tierup.exits` says how many live words (abi.py) the exits need at most, and how many bailouts ask whether a test wants them lost. %live are
+these words. %force, where some ask, holds the bailout that is to be lost, at which evaluation, and how often each has asked. The functions are declared here, so that
+bufferization sees nothing but calls; tierup-define-exits gives them bodies. i1 tensors are bytes outside, as at every boundary.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.lowering import builders as b
+from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS, as_bytes
+
+EXIT, FORCED = "tierup.exit", "tierup.forced"
+EXITS = "tierup.exits"
+
+
+@register
+@dataclass(frozen=True)
+class OutlineExits(Pass):
+    """Make each exit of an entry a call of a function that hands over the live values."""
+
+    name = "tierup-outline-exits"
+
+    def run(self, module: ir.Module) -> None:
+        for function in list(functions(module.operation)):
+            if RESULT_KINDS in function.attributes:
+                _outline(function, module)
+
+
+def _outline(function: ir.Operation, module: ir.Module) -> None:
+    found = list(b.walk(function))
+    exits, asked = [op for op in found if op.name == EXIT], [op for op in found if op.name == FORCED]
+    if EXITS not in function.attributes:
+        if exits or asked:
+            raise PassFailure((exits or asked)[0], f"stands in a function without {EXITS}")
+        return
+    words, askers = ir.DenseI64ArrayAttr(function.attributes[EXITS])
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    i64 = b.integer_type(64)
+    with function.location:
+        live = _argument(function, ir.MemRefType.get([words], i64))
+        for op in exits:
+            with op.location, ir.InsertionPoint(op):
+                index = ir.IntegerAttr(op.attributes["index"])
+                operands = [*map(_buffer, op.operands), live]
+                _call(module, f"{name}_exit{index.value}", operands, [], {EXIT: index})
+            op.erase()
+        if askers:
+            force = _argument(function, ir.MemRefType.get([2 + askers], i64))
+        for position, op in enumerate(asked):
+            with op.location, ir.InsertionPoint(op):
+                numbers = [b.integer(n, 64) for n in (position, ir.IntegerAttr(op.attributes["index"]).value)]
+                made = _call(module, f"{name}_forced", [*numbers, force], [b.integer_type(1)], {FORCED: ir.UnitAttr.get()})
+            op.results[0].replace_all_uses_with(made.results[0])
+            op.erase()
+        del function.attributes[EXITS]
+
+
+def _buffer(value: ir.Value) -> ir.Value:
+    """A tensor as memory that the called function reads; a number as it is."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value
+    value = as_bytes(value)
+    sizes, unknown = b.shape_of(value.type), ir.ShapedType.get_dynamic_stride_or_offset()
+    layout = ir.StridedLayoutAttr.get(unknown, [unknown] * len(sizes))
+    memref = ir.MemRefType.get(sizes, ir.RankedTensorType(value.type).element_type, layout=layout)
+    return b.value("bufferization.to_buffer", [value], memref, read_only=ir.UnitAttr.get())
+
+
+def _call(
+    module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type], attributes: dict[str, ir.Attribute]
+) -> ir.Operation:
+    symbol = ir.FlatSymbolRefAttr.get(name)
+    if name not in {ir.StringAttr(f.attributes["sym_name"]).value for f in _declared(module)}:
+        type_ = ir.FunctionType.get([v.type for v in operands], results)
+        with ir.InsertionPoint(module.body):
+            b.op(
+                "func.func", regions=1, sym_name=ir.StringAttr.get(name), sym_visibility=ir.StringAttr.get("private"),
+                function_type=ir.TypeAttr.get(type_), **attributes,
+            )  # fmt: skip
+    return b.op("func.call", operands, results, callee=symbol)
+
+
+def _declared(module: ir.Module) -> list[ir.Operation]:
+    return [view.operation for view in module.body.operations if view.operation.name == "func.func"]
+
+
+def _argument(function: ir.Operation, type_: ir.Type) -> ir.Value:
+    """A new last argument."""
+    added = function.regions[0].blocks[0].add_argument(type_, ir.Location.unknown())
+    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*signature.inputs, type_], signature.results))
+    if "arg_attrs" in function.attributes:
+        marks = [*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+    return added
