@@ -29,6 +29,7 @@ from tierup.lowering.entry_records import (
     TableCounts,
     VersionRecord,
 )
+from tierup.lowering.live import live_values
 
 make_function_type = entry_types.make_function_type
 
@@ -36,6 +37,15 @@ make_function_type = entry_types.make_function_type
 @cache
 def _callable_type() -> type[TableCallable]:
     return make_function_type(TableCallable)
+
+
+def _handing_over(failed: Callable[..., Any]) -> Callable[..., Any]:
+    """What the dispatcher calls when a kernel left: `failed` with the live values in place of their address."""
+
+    def left(record: VersionRecord, status: int, flat: tuple[Any, ...], address: int) -> Any:
+        return failed(record, status, flat, live_values(record.exits, record.arguments, status, flat, address))
+
+    return left
 
 
 class NativeTable:
@@ -49,14 +59,14 @@ class NativeTable:
 
     def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
         self.inputs = inputs
-        self._slow, self._failed = slow, failed
+        self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
         self._code = code()
         self._lock = threading.Lock()
         self._retired: list[NativeVersion] = []
         self._retired_hits = self._retired_failures = 0
         self._keep: list[object] = []
         self._struct = t = layout.Table()
-        t.n_positional, t.slow, t.failed = inputs.n_positional, id(slow), id(failed) if failed is not None else None
+        t.n_positional, t.slow, t.failed = inputs.n_positional, id(slow), None if failed is None else id(self._failed)
         if not inputs.plain:
             self._read_hidden(inputs)
         self._set_chain(NativeChain(()))
@@ -74,10 +84,12 @@ class NativeTable:
         return tuple(v.record for v in self._chain.versions)
 
     def add(self, record: VersionRecord, *, first: bool = False) -> None:
-        """Put a version behind (or before) the others. Raises ValueError when its arguments are not as many as the table's,
-        KeyError when a result size uses a symbol that no argument has."""
+        """Put a version behind (or before) the others. Raises ValueError when its arguments are not as many as the table's, or it has
+        exits and the table no `failed`, KeyError when a result size uses a symbol that no argument has."""
         if len(record.arguments) != len(self.inputs.sources):
             raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
+        if record.exits and self._failed is None:
+            raise ValueError("a version with exits for a table without `failed`")
         made = NativeVersion(record)
         with self._lock:
             others = self._chain.versions

@@ -111,9 +111,10 @@ def _call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
 
 
 def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) -> ir.Function:
-    """ptr failed(table, version, status, flat, args, nargsf, kwnames): failed(record, status, flat arguments), or slow without one."""
-    f = Emitter(module, "failed", PTR, [PTR, PTR, I32, PTR, PTR, I64, PTR], rare=True)
-    table, version, status, flat, args, nargsf, kwnames = f.parameters
+    """ptr failed(table, version, status, flat, live, args, nargsf, kwnames): failed(record, status, flat arguments, the address of the live
+    words), or slow without one."""
+    f = Emitter(module, "failed", PTR, [PTR, PTR, I32, PTR, PTR, PTR, I64, PTR], rare=True)
+    table, version, status, flat, live, args, nargsf, kwnames = f.parameters
     handler = f.get(table, Table, "failed")
     count = f.get(version, Version, "n_arguments")
     token = new_reference(f, f.get(version, Version, "token"))
@@ -130,13 +131,15 @@ def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) ->
         obj = new_reference(f, f.load(f.item(flat, i), 0, PTR))
         f.store(obj, f.item(f.at(packed, layout.TUPLE_ITEMS), i))
     number = api(f, "PyLong_FromLongLong", f.b.sext(status, I64))
+    address = api(f, "PyLong_FromLongLong", f.b.ptrtoint(live, I64))
     result = f.variable(PTR, NULL)
-    with f.when(f.b.not_(f.is_null(number))):
-        three = f.variable(ir.ArrayType(PTR, 3), ir.Constant(ir.ArrayType(PTR, 3), [NULL] * 3))
-        for i, obj in enumerate((token, number, packed)):
-            f.store(obj, three, 8 * i)
-        f.store(api(f, "PyObject_Vectorcall", handler, three, I64(3), NULL), result)
-        f.call(decref, number)
+    with f.when(f.b.not_(f.b.or_(f.is_null(number), f.is_null(address)))):
+        four = f.variable(ir.ArrayType(PTR, 4), ir.Constant(ir.ArrayType(PTR, 4), [NULL] * 4))
+        for i, obj in enumerate((token, number, packed, address)):
+            f.store(obj, four, 8 * i)
+        f.store(api(f, "PyObject_Vectorcall", handler, four, I64(4), NULL), result)
+    for obj in (number, address):
+        f.call(decref, obj)
     f.call(decref, packed)
     f.call(decref, token)
     f.b.ret(f.load(result, 0, PTR))
@@ -193,7 +196,8 @@ def _define_execute(module: ir.Module, decref: ir.Function, results: entry_resul
     left = f.load(status, 0, I32)
     with f.when(f.differ(left, I32(0)), likely=False):
         f.call(results.discard, version, frame)
-        f.b.ret(f.call(failed, table, version, left, flat, args, nargsf, kwnames))
+        live = f.at(frame, f.get(version, Version, "live_at"))
+        f.b.ret(f.call(failed, table, version, left, flat, live, args, nargsf, kwnames))
     f.return_if(f.b.not_(f.call(results.finish, version, frame)), give_up)
 
     user = f.call(results.assemble, version, frame)

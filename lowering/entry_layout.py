@@ -137,6 +137,7 @@ class Version(ctypes.Structure):
         ("in_flight", c_int64),  # calls that use this memory and the kernel's code
         ("registers_at", c_int64),
         ("results_at", c_int64),
+        ("live_at", c_int64),  # the live words, right behind the results
         ("objects_at", c_int64),
         ("copies_at", c_int64),  # sizes and strides of the arguments, while the GIL is released
         ("serial", c_int64),  # what `entry_last` notes

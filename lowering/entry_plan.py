@@ -118,6 +118,7 @@ class NativeVersion:
 
         at = ctypes.sizeof(abi.Argument) * len(record.arguments)
         v.results_at, at = at, at + ctypes.sizeof(abi.Result) * len(record.results)
+        v.live_at, at = at, at + 8 * abi.live_words(record.exits)
         v.objects_at, at = at, at + 8 * len(record.results)
         v.copies_at, at = at, at + 16 * sum(len(s.sizes) for s in record.arguments)
         results = (layout.ResultRecord * max(1, len(record.results)))()

@@ -14,7 +14,7 @@ from typing import Any
 
 from tierup.dialect.dims import Dim, symbol
 from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec
 
 # From this much work on, the GIL is released around the kernel. Releasing costs some 30 ns, and getting it back can take
 # a switch interval (5 ms) when other threads are busy: not worth it for work of a few microseconds.
@@ -122,7 +122,8 @@ class VersionRecord:
     `address`: the kernel's, of the type in `abi`. `keepalive` owns its code and lives as long as the version or a call that
     runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
     counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
-    remembers of its last call; records of one version, in tables of different conventions, share it.
+    remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
+    leave with live values.
     Raises ValueError for results that contradict the ABI.
     """
 
@@ -133,6 +134,7 @@ class VersionRecord:
     work: Dim = 0
     form: Form = Form.SINGLE
     scalars: bool = True
+    exits: tuple[ExitSite, ...] = ()
     serial: int = field(default_factory=_serials.__next__)
     written: tuple[int, ...] = field(init=False)  # arguments that the program writes
 

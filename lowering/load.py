@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import threading
 import weakref
@@ -34,11 +35,19 @@ class NativeCode:
         self.artifact = artifact
         self.address: int = tracker[artifact.symbol]
         self._tracker: llvm.orcjit.ResourceTracker | None = tracker
+        self._forced = (ctypes.c_int64 * 2).from_address(tracker[artifact.forced]) if artifact.forced else None
         _loaded.add(self)
+
+    def force(self, index: int = -1, evaluation: int = 0) -> None:
+        """For tests: from now on every call loses the bet of bailout `index` at its `evaluation`-th evaluation (from 0) in the call; -1:
+        none. Raises ValueError unless it was compiled for this (`Request.force`), with the bailout in it."""
+        if self._forced is None or (index >= 0 and all(site.index != index for site in self.artifact.exits)):
+            raise ValueError(f"this code was not compiled to lose bailout {index} at will")
+        self._forced[:] = index, evaluation
 
     def close(self) -> None:
         """Free the code, which is also what happens when this object goes. The caller sees to it that no thread is in it. Idempotent."""
-        tracker, self._tracker, self.address = self._tracker, None, 0
+        tracker, self._tracker, self.address, self._forced = self._tracker, None, 0, None
         if tracker is not None:
             tracker.close()
             _loaded.discard(self)
@@ -57,6 +66,8 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     initialise()
     external = blas.addresses(artifact.externals)
     builder = llvm.JITLibraryBuilder().add_object_img(artifact.object).add_current_process().export_symbol(artifact.symbol)
+    if artifact.forced:
+        builder.export_symbol(artifact.forced)
     for symbol, address in external.items():
         builder.import_symbol(symbol, address)
     with _lock:  # llvmlite's JITs are shared: linking is not

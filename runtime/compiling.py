@@ -71,6 +71,13 @@ def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: 
 def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
     artifact = compiled.artifact
     record = VersionRecord(
-        specs, artifact.results, compiled.code.address, keepalive=compiled.code, work=artifact.work, form=Form.TUPLE, scalars=False
+        specs,
+        artifact.results,
+        compiled.code.address,
+        keepalive=compiled.code,
+        work=artifact.work,
+        form=Form.TUPLE,
+        scalars=False,
+        exits=artifact.exits,
     )
     return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)

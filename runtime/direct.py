@@ -144,6 +144,7 @@ class DirectTable:
             form=self.convention.form,
             scalars=self.convention.scalars,
             serial=r.serial,
+            exits=r.exits,
         )
         self._records[id(r)] = mine
         self._owners[id(mine)] = owner

@@ -6,8 +6,10 @@
     f(a, b, c)            # a version's kernel, or slow(a, b, c)
 
 `slow(*args, **kwargs)` answers every call that no version takes: what it was called with, keyword arguments included, is what the
-user passed. `failed(record, status, flat)` answers a call whose kernel left with a status other than 0; `flat` is the tuple of flat
-arguments that the kernel saw, hidden inputs included. No argument has been written then. Without `failed`, `slow` is called.
+user passed. `failed(record, status, flat, live)` answers a call whose kernel left with a status other than 0; `flat` is the tuple of flat
+arguments that the kernel saw, hidden inputs included. No argument has been written then. At an exit (a status below ERROR_BASE: bailout
+`status - EXIT_BASE` of `record.exits`) `live` is a tuple of the bailout's operands, for its continuation; at other statuses None. Without
+`failed`, `slow` is called.
 
 The native entry is `lowering/entry.py`; `PythonTable` here has the same semantics, for interpreters on which the native entry's
 self-probe fails, for `options(entry="python")`, and as the readable account of what a dispatch is.
@@ -25,7 +27,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dims import evaluate
 from tierup.lowering import abi
-from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, scalar_bits
+from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
 from tierup.lowering.entry_records import (
     RELEASE_WORK,
     AttributeSource,
@@ -41,6 +43,7 @@ from tierup.lowering.entry_records import (
     VersionRecord,
     work_of,
 )
+from tierup.lowering.live import free, live_values, view
 from tierup.runtime import last_plan
 from tierup.runtime.guards import Mismatch, fit
 
@@ -110,7 +113,6 @@ def function_type(base: type, *, entry: str = "native") -> type:
 
 _KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Result))
 _kernel_released, _kernel_held = ctypes.CFUNCTYPE(*_KERNEL), ctypes.PYFUNCTYPE(*_KERNEL)
-_free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
 
 
 class _Entry:
@@ -142,6 +144,8 @@ class PythonTable:
     def add(self, record: VersionRecord, *, first: bool = False) -> None:
         if len(record.arguments) != len(self.inputs.sources):
             raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
+        if record.exits and self._failed is None:
+            raise ValueError("a version with exits for a table without `failed`")
         made = _Entry(record)
         with self._lock:
             self._chain = (made, *self._chain) if first else (*self._chain, made)
@@ -222,11 +226,12 @@ class PythonTable:
         prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
         status = prototype(record.address)(call.arguments, call.results)
         if status:
+            live = live_values(record.exits, record.arguments, status, flat, call.live)
             call.discard()
             entry.failures += 1
             if self._failed is None:
                 return self._answer_slowly(SlowCause.FAILED, args, {})
-            return self._failed(record, status, flat)
+            return self._failed(record, status, flat, live)
         user = call.finish()
         call.publish()
         last_plan.note_serial(record.serial)
@@ -253,13 +258,6 @@ def read_source(source: Source, args: tuple[Any, ...]) -> Any:
     raise TypeError(f"not a source of an argument: {source!r}")
 
 
-class _Memory:
-    """Part of an array's memory, for `np.asarray`, which keeps it alive through this object."""
-
-    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
-        self.owner, self.__array_interface__ = owner, interface
-
-
 class Call:
     """One call of a kernel: its argument and result tables, and the objects made of them."""
 
@@ -273,8 +271,12 @@ class Call:
                 argument.dims, argument.strides = self._int64s(value.shape), self._int64s(value.strides)
             else:
                 ctypes.c_int64.from_buffer(argument).value = scalar_bits(spec.kind, value)
-        self.results = (abi.Result * max(1, len(record.results)))()
-        self.objects = [self._prepare(r, s) for r, s in zip(self.results, record.results, strict=False)]
+        table, words = ctypes.sizeof(abi.Result) * len(record.results), live_words(record.exits)
+        memory = (ctypes.c_int64 * (table // 8 + words))()
+        self._keep.append(memory)
+        self.results = (abi.Result * len(record.results)).from_buffer(memory)
+        self.live = ctypes.addressof(memory) + table
+        self.objects = [self._prepare(r, s) for r, s in zip(self.results, record.results, strict=True)]
 
     def _int64s(self, values: Sequence[int]) -> int:
         memory = (ctypes.c_int64 * max(1, len(values)))(*values)
@@ -296,25 +298,12 @@ class Call:
         elif spec.kind is ResultKind.ALIAS:
             return self.flat[spec.argument]
         elif spec.kind is ResultKind.VIEW:
-            return self._view(spec)
+            return view(spec, self.flat[spec.argument], self.symbols)
         return None
-
-    def _view(self, spec: ResultSpec) -> Any:
-        base = self.flat[spec.argument]
-        strides = [s * base.itemsize for s in self._sizes(spec.strides)]
-        interface = {
-            "version": 3,
-            "typestr": base.dtype.str,
-            "shape": self._sizes(spec.sizes),
-            "strides": tuple(strides),
-            "data": (base.ctypes.data + evaluate(spec.offset, self.symbols) * base.itemsize, not base.flags.writeable),
-        }
-        view = np.asarray(_Memory(base, interface))
-        return view.view(base.dtype) if view.dtype != base.dtype else view
 
     def finish(self) -> list[Any]:
         """The user's results, scalars unboxed."""
-        for i, (result, spec) in enumerate(zip(self.results, self.record.results, strict=False)):
+        for i, (result, spec) in enumerate(zip(self.results, self.record.results, strict=True)):
             if spec.kind is ResultKind.SCALAR:
                 python, c = _SCALARS[spec.dtype]
                 self.objects[i] = python(c.from_buffer(result).value)
@@ -332,14 +321,14 @@ class Call:
             if result.data:
                 ctypes.memmove(array.ctypes.data, result.data, array.nbytes)
         finally:
-            _free(result.data)
+            free(result.data)
         return array
 
     def discard(self) -> None:
         """Free what the kernel allocated; for a call that left with a status other than 0."""
-        for result, spec in zip(self.results, self.record.results, strict=False):
+        for result, spec in zip(self.results, self.record.results, strict=True):
             if spec.kind is ResultKind.ALLOCATED:
-                _free(result.data)
+                free(result.data)
 
     def publish(self) -> None:
         """Copy the new contents over the written arguments."""

@@ -11,6 +11,7 @@ A size that is not static is 0 there.
 
 from __future__ import annotations
 
+from tierup.dialect import torch_types
 from tierup.dialect.exits import UNSET
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -55,6 +56,8 @@ class LowerExits(Pass):
 def _any(type_: ir.Type) -> ir.Value:
     if str(type_) in _ZERO:
         return _ZERO[str(type_)]()
+    if not torch_types.is_value_tensor(type_):
+        raise NotHandled
     known = tensor_type(type_)
     return tensors.empty(known.sizes, [b.index(0) for size in known.sizes if size is None], known.dtype)
 

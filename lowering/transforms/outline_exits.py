@@ -13,8 +13,9 @@ becomes
     func.func private @f_forced(i64, i64, memref<4xi64>) -> i1 attributes {tierup.forced}
 
 `tierup.exits` says how many live words (abi.py) the exits need at most, and how many bailouts ask whether a test wants them lost. %live are
-these words. %force, where some ask, holds the bailout that is to be lost, at which evaluation, and how often each has asked. The functions are declared here, so that
-bufferization sees nothing but calls; tierup-define-exits gives them bodies. i1 tensors are bytes outside, as at every boundary.
+these words. %force, where some ask, holds the bailout that is to be lost, at which evaluation, and how often each has asked. The
+functions are declared here, so that bufferization sees nothing but calls; tierup-define-exits gives them bodies. i1 tensors are bytes
+outside, as at every boundary.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def test_writes_reach_a_strided_argument(entry: str) -> None:
 def test_a_kernel_that_leaves_wrote_nothing(entry: str) -> None:
     seen: list[Any] = []
 
-    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...]) -> str:
+    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...], live: object) -> str:
         seen.append((record, status, flat, flat[0].tolist()))
         return "failed"
 
@@ -207,7 +207,7 @@ def test_without_failed_slow_takes_over(entry: str) -> None:
 
 
 def test_what_failed_raises_reaches_the_caller(entry: str) -> None:
-    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...]) -> None:
+    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...], live: object) -> None:
         raise IndexError("index 7 is out of bounds")
 
     b = Bench(entry, 2, increment(), failed=failed)

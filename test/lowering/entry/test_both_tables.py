@@ -90,7 +90,7 @@ def test_failed_gets_the_flat_arguments(entry: str) -> None:
     namespace: dict[str, Any] = {"status": 9}
     flats: list[Any] = []
     inputs = Inputs(2, (Positional(1), GlobalSource(namespace, "status")))
-    b = Bench(entry, inputs, increment(), failed=lambda record, status, flat: flats.append(flat))
+    b = Bench(entry, inputs, increment(), failed=lambda record, status, flat, live: flats.append(flat))
     x = f32(1, 2)
     assert b.call(object(), x) is None
     assert flats[0][0] is x and flats[0][1] == 9 and len(flats[0]) == 2

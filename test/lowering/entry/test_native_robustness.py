@@ -82,7 +82,7 @@ def test_a_removed_version_lives_until_its_call_is_over() -> None:
     code = Code()
     removed = []
 
-    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...]) -> bool:
+    def failed(record: VersionRecord, status: int, flat: tuple[Any, ...], live: object) -> bool:
         table.remove(record)  # from inside its own call
         gc.collect()
         removed.append(record)

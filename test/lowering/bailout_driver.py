@@ -1,0 +1,118 @@
+"""A program with bailouts as native code behind a dispatch table, its continuations in tier 0; each bet lost at each evaluation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from guard_harness import Guarded, text_of
+from kernel_harness import spec_of
+from spine_harness import assert_same
+
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.registry import parse
+from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
+from tierup.lowering.compile import compile
+from tierup.lowering.entry_records import Form, VersionRecord
+from tierup.lowering.load import load
+from tierup.runtime.compile_version import specialise
+from tierup.runtime.dispatch import make_table
+from tierup.runtime.interpreter.translate import translate
+
+
+class Native:
+    """`function` (Python, or MLIR text with an entry), guarded as `examples` were, compiled for arguments like `specimen`. `left`: for each
+    call of a continuation the bailout and the live values; error sites have None for live values."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | tuple[str, str],
+        examples: list[list[Any]],
+        specimen: list[Any],
+        *,
+        sizes: Sequence[Any] | None = None,
+        force: bool = True,
+        **guards: Any,
+    ) -> None:
+        text, self.name = text_of(function, *examples[0]) if callable(function) else function
+        self.program = Guarded(text, self.name, examples, **guards)
+        module = parse_module(self.program.guarded)
+        parse("tierup-insert-bailouts").run(module)
+        specs = tuple(spec_of(v, None if sizes is None else sizes[i]) for i, v in enumerate(specimen))
+        typed = specialise(module.operation.get_asm(enable_debug_info=True), self.name, specs)
+        self.artifact = compile(Request(typed, self.name, specs, force=force))
+        self.code = load(self.artifact)
+        results = self.artifact.results
+        self.written = [r.argument for r in results if r.kind is ResultKind.ARGUMENT]
+        self.record = VersionRecord(
+            specs, results, self.code.address, keepalive=self.code, form=Form.TUPLE, scalars=False, exits=self.artifact.exits
+        )
+        self.tables = [make_table(len(specimen), self._missed, self._failed, entry=entry) for entry in ("native", "python")]
+        for table in self.tables:
+            table.add(self.record)
+        self.left: list[tuple[int, tuple[Any, ...] | None]] = []
+        self._continuations: dict[int, Any] = {}
+
+    def _missed(self, *flat: Any) -> Any:
+        raise AssertionError("the guards of the version do not fit the arguments")
+
+    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        assert record is self.record
+        if live is None:
+            self.left.append((status - ERROR_BASE, None))
+            return self._publish(flat, _flat(self.program.plain.call(*flat)))
+        index = status - EXIT_BASE
+        self.left.append((index, live))
+        return self._publish(flat, _flat(self.continuation(index).call(*live)))
+
+    def continuation(self, index: int) -> Any:
+        if index not in self._continuations:
+            self._continuations[index] = translate(self.program.module, f"{self.name}_continuation_{index}")
+        return self._continuations[index]
+
+    def _publish(self, flat: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The user's results; what is written goes to the arguments, as an executor sees to it."""
+        users = len(found) - len(self.written)
+        for argument, value in zip(self.written, found[users:], strict=True):
+            flat[argument][...] = value
+        return found[:users]
+
+    def __call__(self, arguments: list[Any], table: int = 0) -> tuple[Any, ...]:
+        """The user's results, then the contents of written arguments: what tier 0 of the program as values gives."""
+        self.left.clear()
+        mine = copy.deepcopy(arguments)
+        return (*self.tables[table](*mine), *(mine[i] for i in self.written))
+
+    def assert_same(self, arguments: list[Any]) -> None:
+        """No bet is forced, and none is lost: both entries give what the plain program gives."""
+        self.code.force()
+        for table in range(2):
+            assert_same(self(arguments, table), _flat(self.program.wanted(arguments)), "no bet forced", rounding=True)
+            assert self.left == []
+
+    def losing_each(self, arguments: list[Any]) -> tuple[int, int]:
+        """Lose every bet at every evaluation, under both entries, and compare with the plain program; how often control left, and how often
+        to an error site, where a live value may be an argument itself."""
+        wanted = _flat(self.program.wanted(arguments))
+        exits = errors = 0
+        for site, evaluation in self.program.evaluations(arguments):
+            index = int(site.rpartition(":")[2])
+            self.code.force(index, evaluation)
+            for table in range(2):
+                got = self(arguments, table)
+                assert len(self.left) == 1, f"{site} at {evaluation}: left {len(self.left)} times"
+                assert_same(got, wanted, f"lost {site} at {evaluation}", rounding=True)
+            where, live = self.left[0]
+            if live is None:
+                assert self.artifact.error_sites[where].op == "tierup.bailout"
+                errors += 1
+            else:
+                assert where == index, f"{site} at {evaluation}: left at {where}"
+                exits += 1
+        self.code.force()
+        return exits, errors
+
+
+def _flat(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else () if found is None else (found,)
