@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch bench lint exhaustive mutants clean
+.PHONY: help demo test test-torch bench lint exhaustive mutants soak clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -42,6 +42,9 @@ exhaustive: $(VENV)/installed-test $(VENV)/installed-torch  ## every test, PyTor
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
 	@$(BIN)/python test/mutants/mutation_run.py
+
+soak: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (a quarter of an hour)
+	@$(BIN)/python test/stress/soak.py
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
