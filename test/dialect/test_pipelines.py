@@ -88,20 +88,24 @@ def test_every_ancestors_pipeline_of_ours_is_compared() -> None:
     assert {name for name in registry.named_pipelines() if not name.startswith("lower-")} == set(COMPOSED) | ours
 
 
-@pytest.mark.parametrize(
-    ("program", "name"),
-    [("branch", name) for name in [*COMPOSED, "legacy-specialize"] if name != "final-strict"]  # it refuses what nothing fused
-    + [("loop", "pre-autodiff-2.x"), ("loop", "legacy-optimize"), ("grad_backward", "profiling-insensitive")],
-)
-def test_a_second_run_of_a_pipeline_changes_nothing(program: str, name: str) -> None:
+# docs/pipelines.md says why: what unrolling copies, or a group that is undone leaves, is cleaned up by the next run alone.
+SETTLED_BY_TWO = {"pre-autodiff-1.7", "pre-autodiff-2.x", "diff-graph", "legacy-optimize", "autodiff-1.7", "autodiff-2.x"}
+
+
+@pytest.mark.parametrize("program", sorted(path.stem for path in TRACES.glob("*.mlir")))
+@pytest.mark.parametrize("name", [n for n in registry.named_pipelines() if not n.startswith("lower-")])
+def test_a_further_run_of_a_pipeline_changes_nothing(program: str, name: str) -> None:
     module = parse_module((TRACES / f"{program}.mlir").read_text())
-    pool = registry.parse("tierup-constant-pooling")  # unrolling makes constants where the ancestors' order pools none afterwards
-    registry.pipeline(name).run(module)
-    pool.run(module)
-    once = str(module)
-    registry.pipeline(name).run(module)
-    pool.run(module)
-    assert str(module) == once
+    steps = registry.pipeline(name)
+    try:
+        for _ in range(2 if name in SETTLED_BY_TWO else 1):
+            steps.run(module)
+    except registry.PassFailure:  # what nothing fused, and what has a body that is no value
+        assert name == "final-strict" or (program == "grad_backward" and name.startswith("profile"))
+        return
+    settled = str(module)
+    steps.run(module)
+    assert str(module) == settled
 
 
 @pytest.mark.parametrize("row", [row for _, group in ancestors.GROUPS for row in group], ids=lambda row: row.name)
