@@ -10,12 +10,12 @@ from tierup.dialect import ops, symbols, torch_types
 from tierup.dialect.attributes import facts_of
 from tierup.dialect.dims import symbol
 from tierup.dialect.guard_facts import Proven, proves
-from tierup.dialect.infer import Inference, infer_function
+from tierup.dialect.infer import LIST_WRITERS, Inference, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.profiled import CPU, Fact, Profiled, ProfiledScalar
 from tierup.dialect.refined_types import constant
-from tierup.dialect.rewriting import create, number
+from tierup.dialect.rewriting import create, items_of, number, under_casts
 from tierup.dialect.values import Bool, Float, Int, Tensor
 
 _BOOL, _INT, _FLOAT = "!torch.bool", "!torch.int", "!torch.float"
@@ -38,8 +38,9 @@ class Checks:
     binders: dict[str, ir.Operation] = field(default_factory=dict)  # symbol that no argument has -> the first bailout with it
 
     @staticmethod
-    def of(func: ir.Operation, bailouts: Sequence[ir.Operation]) -> Checks:
-        """Raises PassFailure for a bet that native code cannot check."""
+    def of(func: ir.Operation, bailouts: Sequence[ir.Operation], *, force: bool = False) -> Checks:
+        """Raises PassFailure for a bet that native code cannot check, or whose live values it cannot hand over. What is proven is neither
+        checked nor left, unless losses are forced."""
         block = func.regions[0].blocks[0]
         inference = infer_function(func, symbols.argument_values(func), rules=Proven(), tolerant=True)
         made = Checks(func, inference)
@@ -48,8 +49,12 @@ class Checks:
                 if not isinstance(size, int):
                     made.bound.setdefault(str(size), _size_of(argument, dim))
         for op in bailouts:
-            _refuse(op)
-            made._bind(op)
+            _refuse_bet(op)
+            proven = made.is_proven(op)
+            if force or not proven:
+                _refuse_live(op)
+            if not proven:
+                made._bind(op)
         return made
 
     def _bind(self, op: ir.Operation) -> None:
@@ -74,7 +79,7 @@ class Checks:
             return _scalar_question(op, value, fact)
         known = self.inference[value]
         sizes, dtype = torch_types.parse_tensor(str(value.type))
-        assert isinstance(known, Tensor) and sizes is not None  # _refuse has seen to it
+        assert isinstance(known, Tensor) and sizes is not None  # _refuse_live has seen to it
         if fact.dtype not in (None, dtype) or (fact.sizes is not None and len(fact.sizes) != len(sizes)):
             return number(op, False)
         found: list[ir.Value] = []
@@ -135,8 +140,8 @@ def native_part(fact: Fact) -> Fact:
     return replace(fact, strides=None, device=None, requires_grad=None, defined=None)
 
 
-def _refuse(op: ir.Operation) -> None:
-    """Raise PassFailure for what cannot be asked, or not be handed over."""
+def _refuse_bet(op: ir.Operation) -> None:
+    """Raise PassFailure for what cannot be asked."""
     fact, type_ = facts_of(op.attributes["expected"]), str(op.operands[0].type)
     if isinstance(fact, ProfiledScalar):
         if type_ not in _KINDS or fact.kind not in (None, _KINDS[type_]):
@@ -145,13 +150,25 @@ def _refuse(op: ir.Operation) -> None:
         raise PassFailure(op, f"bets on {fact}, which native code never sees")
     elif not torch_types.is_value_tensor(op.operands[0].type):
         raise PassFailure(op, f"bets on {fact} of a value of type {type_}, which is no tensor in native code")
+
+
+def _refuse_live(op: ir.Operation) -> None:
+    """Raise PassFailure for what cannot be handed over."""
     for value in op.operands:
-        if str(value.type) in _KINDS:
-            continue
-        sizes, dtype = torch_types.parse_tensor(str(value.type)) if torch_types.is_value_tensor(value.type) else (None, None)
-        if sizes is None or dtype is None:
-            raise PassFailure(op, f"needs a value of type {value.type} to go on elsewhere: native code hands over tensors of known dtype "
-                                  "and rank, and numbers")  # fmt: skip
+        if not _is_handed_over(value):
+            what = "native code hands over numbers, tensors of known dtype and rank, and lists of these that nobody writes"
+            raise PassFailure(op, f"needs a value of type {value.type} to go on elsewhere: {what}")
+
+
+def _is_handed_over(value: ir.Value) -> bool:
+    value = under_casts(value)
+    if str(value.type) in _KINDS or str(value.type) == "!torch.none":
+        return True
+    items = items_of(value)
+    if items is not None:
+        return not any(use.owner.operation.name in LIST_WRITERS for use in value.uses) and all(map(_is_handed_over, items))
+    sizes, dtype = torch_types.parse_tensor(str(value.type)) if torch_types.is_value_tensor(value.type) else (None, None)
+    return sizes is not None and dtype is not None
 
 
 def _scalar_question(op: ir.Operation, value: ir.Value, fact: ProfiledScalar) -> ir.Value:

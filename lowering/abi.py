@@ -9,8 +9,9 @@ What the program writes to an argument comes back as a result of kind ARGUMENT: 
 is 0.
 
 A kernel with exit sites finds `live_words(artifact.exits)` words (int64) behind its Results. When it leaves at an exit, they hold what
-the site's `live` says that is not an argument, one after the other: a SCALAR's 8 bytes; for an ALLOCATED array the address of memory
-from malloc that the caller must free, then its sizes, in C order. At any other status they mean nothing.
+the site's `live` says that is not an argument's, one after the other, those of a list in its place: a SCALAR's 8 bytes; for an
+ALLOCATED array the address of memory from malloc that the caller must free, then its sizes, in C order. At any other status they mean
+nothing.
 
 Free of MLIR and LLVM, and picklable: a cached artifact needs no compiler.
 """
@@ -21,6 +22,7 @@ import ctypes
 import struct
 from dataclasses import field
 from enum import Enum
+from typing import Union
 
 from tierup.dialect.dims import Dim, Expr, symbol
 from tierup.dialect.records import dataclass
@@ -123,17 +125,23 @@ class ErrorSite:
 @dataclass(frozen=True)
 class ExitSite:
     """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its bet is lost. `live`: where each of its operands
-    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, or handed over: SCALAR, ALLOCATED."""
+    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED. A tuple of
+    these is a list."""
 
     index: int
     op: str
     location: str
-    live: tuple[ResultSpec, ...]
+    live: tuple[Live, ...]
 
 
-def words_of(spec: ResultSpec) -> int:
+Live = Union[ResultSpec, tuple["Live", ...]]
+
+
+def words_of(live: Live) -> int:
     """How many of the live words one live value takes."""
-    return {ResultKind.SCALAR: 1, ResultKind.ALLOCATED: 1 + len(spec.sizes)}.get(spec.kind, 0)
+    if isinstance(live, tuple):
+        return sum(map(words_of, live))
+    return {ResultKind.SCALAR: 1, ResultKind.ALLOCATED: 1 + len(live.sizes)}.get(live.kind, 0)
 
 
 def live_words(exits: tuple[ExitSite, ...]) -> int:

@@ -6,14 +6,14 @@ Free of MLIR and LLVM.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dims import evaluate
-from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec, words_of
+from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of
 
 free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
 
@@ -46,8 +46,31 @@ def live_values(
     site = next((site for site in exits if site.index == status - EXIT_BASE), None)
     if site is None:
         return None
+    symbols = symbols_of(arguments, flat)
+    words = iter(_owned([leaf for live in site.live for leaf in _leaves(live)], address))
+
+    def value(live: Live) -> Any:
+        if isinstance(live, tuple):
+            return [value(item) for item in live]
+        if live.kind is ResultKind.ALIAS:
+            return flat[live.argument]
+        return view(live, flat[live.argument], symbols) if live.kind is ResultKind.VIEW else next(words)
+
+    return tuple(value(live) for live in site.live)
+
+
+def _leaves(live: Live) -> Iterator[ResultSpec]:
+    if isinstance(live, tuple):
+        for item in live:
+            yield from _leaves(item)
+    elif live.kind not in (ResultKind.ALIAS, ResultKind.VIEW):
+        yield live
+
+
+def _owned(leaves: Sequence[ResultSpec], address: int) -> list[Any]:
+    """What the kernel handed over. All of it at once: memory has its owner before anything can go wrong."""
     found: list[Any] = []
-    for spec in site.live:  # the memory first: it has its owner before anything can go wrong
+    for spec in leaves:
         if spec.kind is ResultKind.ALLOCATED:
             found.append(_allocated(spec, address))
         elif spec.kind is ResultKind.SCALAR:
@@ -56,13 +79,7 @@ def live_values(
         else:
             found.append(None)
         address += 8 * words_of(spec)
-    symbols = symbols_of(arguments, flat)
-    for i, spec in enumerate(site.live):
-        if spec.kind is ResultKind.ALIAS:
-            found[i] = flat[spec.argument]
-        elif spec.kind is ResultKind.VIEW:
-            found[i] = view(spec, flat[spec.argument], symbols)
-    return tuple(found)
+    return found
 
 
 def _allocated(spec: ResultSpec, address: int) -> np.ndarray[Any, Any]:

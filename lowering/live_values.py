@@ -15,10 +15,11 @@ from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.resume_points import root
+from tierup.dialect.rewriting import items_of, under_casts
 from tierup.lowering import builders as b
 from tierup.lowering import signature
 from tierup.lowering import torch_ops as t
-from tierup.lowering.abi import ArgumentSpec, ExitSite, ResultKind, ResultSpec, live_words, words_of
+from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, live_words, words_of
 from tierup.lowering.origins import origin
 from tierup.lowering.transforms.outline_exits import EXITS
 from tierup.lowering.views import Unknown, View, view_of
@@ -37,10 +38,10 @@ def sites(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference
     about = _Arguments(function, arguments, inference)
     made = []
     for op in found:
-        live = tuple(about.live(op, value) for value in op.operands)
+        handed: list[ir.Value] = []
+        live = tuple(about.live(op, value, handed) for value in op.operands)
         at = origin(op.location)
         made.append(ExitSite(ir.IntegerAttr(op.attributes["index"]).value, at.op if at else "", at.place if at else "", live))
-        handed = [value for value, spec in zip(op.operands, live, strict=True) if words_of(spec)]
         with op.location, ir.InsertionPoint(op):
             b.op("tierup.exit", handed, index=op.attributes["index"])
         op.erase()
@@ -59,7 +60,20 @@ class _Arguments:
         stated = b.strings(function.attributes[signature.ALIASES]) if signature.ALIASES in function.attributes else [""]
         self.shares = any(alias != _FRESH for alias in stated)  # a result may be memory of an argument
 
-    def live(self, exit_: ir.Operation, operand: ir.Value) -> ResultSpec:
+    def live(self, exit_: ir.Operation, operand: ir.Value, handed: list[ir.Value]) -> Live:
+        """How a live value reaches the caller. `handed` gets what the kernel hands over."""
+        operand = under_casts(operand)
+        items = items_of(operand)
+        if items is not None:
+            return tuple(self.live(exit_, item, handed) for item in items)
+        if str(operand.type) == "!torch.none":
+            return ResultSpec(ResultKind.NONE)
+        spec = self._leaf(exit_, operand)
+        if words_of(spec):
+            handed.append(operand)
+        return spec
+
+    def _leaf(self, exit_: ir.Operation, operand: ir.Value) -> ResultSpec:
         value = root(operand)
         if isinstance(value.owner, ir.Block) and value.owner == self.block:
             return ResultSpec(ResultKind.ALIAS, argument=ir.BlockArgument(value).arg_number)

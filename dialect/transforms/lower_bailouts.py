@@ -30,7 +30,7 @@ did not; a loop that control left goes on no more. So of all that the program yi
 
 What is proven by types needs no check: such a bailout becomes a cast. With `force` it is none the less left where a test wants it
 (`tierup.forced`). Facts on strides mean nothing to native code. A bet that it cannot check, or a live value that it has no form for (a
-list, a tensor of unknown rank), is an error. The graph must be typed (tierup-infer-types), and its calls inlined.
+list that is written, a tensor of unknown rank), is an error. The graph must be typed (tierup-infer-types), and its calls inlined.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LowerBailouts(Pass):
         if not bailouts:
             return
         _check_function(func, bailouts)
-        checks = Checks.of(func, bailouts)
+        checks = Checks.of(func, bailouts, force=self.force)
         stays: dict[int, ir.Value] = {}
         for op in bailouts:
             stay = self._question(op, checks)

@@ -1,7 +1,7 @@
 // RUN: tierup-opt %s --split-input-file --verify-diagnostics --tierup-lower-bailouts
 
 func.func @unknown_rank(%x: !torch.vtensor) -> !torch.vtensor {
-  // expected-error @below {{needs a value of type !torch.vtensor to go on elsewhere: native code hands over tensors of known dtype and rank, and numbers}}
+  // expected-error @below {{needs a value of type !torch.vtensor to go on elsewhere: native code hands over numbers, tensors of known dtype and rank, and lists of these that nobody writes}}
   %0 = "tierup.bailout"(%x) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor) -> !torch.vtensor<[4],f32>
   %1 = torch.tensor_static_info_cast %0 : !torch.vtensor<[4],f32> to !torch.vtensor
   return %1 : !torch.vtensor
@@ -19,6 +19,15 @@ func.func @list(%x: !torch.vtensor<[?],f32>, %l: !torch.list<vtensor>) -> (!torc
   // expected-error @below {{needs a value of type !torch.list<vtensor>}}
   %0 = "tierup.bailout"(%x, %l) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor<[?],f32>, !torch.list<vtensor>) -> !torch.vtensor<[4],f32>
   return %0, %l : !torch.vtensor<[4],f32>, !torch.list<vtensor>
+}
+
+// -----
+func.func @list_that_grows(%x: !torch.vtensor<[?],f32>) -> (!torch.vtensor<[4],f32>, !torch.list<vtensor<[?],f32>>) {
+  %l = torch.prim.ListConstruct %x : (!torch.vtensor<[?],f32>) -> !torch.list<vtensor<[?],f32>>
+  // expected-error @below {{needs a value of type !torch.list<vtensor<[?],f32>>}}
+  %0 = "tierup.bailout"(%x, %l) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor<[?],f32>, !torch.list<vtensor<[?],f32>>) -> !torch.vtensor<[4],f32>
+  %1 = torch.aten.append.t %l, %x : !torch.list<vtensor<[?],f32>>, !torch.vtensor<[?],f32> -> !torch.list<vtensor<[?],f32>>
+  return %0, %l : !torch.vtensor<[4],f32>, !torch.list<vtensor<[?],f32>>
 }
 
 // -----
