@@ -65,11 +65,12 @@ def environment() -> str:
 def _installed(package: str) -> str:
     """Which build of a package this is, by its folder and libraries: asking for its version costs 20 ms, importing MLIR 40."""
     spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
+    if spec is None or not spec.submodule_search_locations:
         return f"no {package}"
-    found = [spec.origin]
-    for path, _, names in os.walk(os.path.dirname(spec.origin)):
-        found += [os.path.join(path, name) for name in names if name.endswith((".so", ".pyd", ".dll", ".dylib"))]
+    found = [] if spec.origin is None else [spec.origin]  # torch_mlir has no __init__.py
+    for folder_ in spec.submodule_search_locations:
+        for path, _, names in os.walk(folder_):
+            found += [os.path.join(path, name) for name in names if name.endswith((".so", ".pyd", ".dll", ".dylib"))]
     return " ".join(f"{path} {(stat := os.stat(path)).st_size} {stat.st_mtime_ns}" for path in sorted(found))
 
 

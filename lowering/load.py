@@ -9,7 +9,7 @@ import weakref
 
 from llvmlite import binding as llvm
 
-from tierup.lowering import blas, perf_map
+from tierup.lowering import blas, elf, perf_map
 from tierup.lowering.abi import Artifact
 from tierup.lowering.llvm import initialise
 
@@ -31,9 +31,8 @@ class NativeCode:
     Whoever may call the kernel holds this object: a version's record, and with it the dispatch tables and the calls that are in it.
     """
 
-    def __init__(self, artifact: Artifact, tracker: llvm.orcjit.ResourceTracker) -> None:
-        self.artifact = artifact
-        self.address: int = tracker[artifact.symbol]
+    def __init__(self, artifact: Artifact, address: int, tracker: llvm.orcjit.ResourceTracker) -> None:
+        self.artifact, self.address = artifact, address
         self._tracker: llvm.orcjit.ResourceTracker | None = tracker
         self._forced = (ctypes.c_int64 * 2).from_address(tracker[artifact.forced]) if artifact.forced else None
         _loaded.add(self)
@@ -59,21 +58,24 @@ def count() -> int:
 
 
 def load(artifact: Artifact, name: str = "") -> NativeCode:
-    """Link an artifact into this process. `name`: the function and version that profilers show.
+    """Link an artifact into this process. `name`: the function and version, which profilers and debuggers then show.
 
-    Raises RuntimeError when a symbol it calls does not exist here.
+    Every object calls its kernel `kernel`; LLVM tells gdb of what it links, so that name is put into what is linked.
+    Raises RuntimeError when a symbol that it calls does not exist here, ValueError for an object without its kernel.
     """
     initialise()
     external = blas.addresses(artifact.externals)
-    builder = llvm.JITLibraryBuilder().add_object_img(artifact.object).add_current_process().export_symbol(artifact.symbol)
+    shown = f"tierup:{name or artifact.symbol}"
+    image = elf.renamed(artifact.object, artifact.symbol, shown)
+    builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process().export_symbol(shown)
     if artifact.forced:
         builder.export_symbol(artifact.forced)
     for symbol, address in external.items():
         builder.import_symbol(symbol, address)
     with _lock:  # llvmlite's JITs are shared: linking is not
         tracker = builder.link(_jit_with_room(), f"tierup{next(_names)}")  # a library's name can't be used twice
-    code = NativeCode(artifact, tracker)
-    perf_map.loaded(f"tierup:{name or 'kernel'}", artifact.object, artifact.symbol, code.address)
+    code = NativeCode(artifact, tracker[shown], tracker)
+    perf_map.loaded(shown, image, shown, code.address)
     return code
 
 

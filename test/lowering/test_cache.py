@@ -111,3 +111,9 @@ def test_processes_that_write_the_same_entry_at_once_leave_it_whole(request_: Re
     running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
     assert [p.wait() for p in running] == [0, 0, 0]
     assert [p.name for p in cache.folder().iterdir()] == ["entry.artifact"]
+
+
+def test_the_compilers_libraries_are_part_of_every_name() -> None:
+    found = cache.environment()
+    assert "libTorchMLIRAggregateCAPI" in found and "llvmlite" in found and "no torch_mlir" not in found
+    assert cache._installed("no_such_package") == "no no_such_package"

@@ -49,3 +49,15 @@ def test_what_is_no_object_is_a_value_error(emitted: ours.Emitted) -> None:
     for image in (b"", b"not an object", emitted.object[:64], emitted.object[: len(emitted.object) // 2]):
         with pytest.raises(ValueError):
             elf.functions(image)
+
+
+def test_a_function_is_renamed_and_nothing_else_changes(emitted: ours.Emitted) -> None:
+    made = elf.renamed(emitted.object, "second", "tierup:f:f32[2,3],int=-1")
+    before, after = elf.functions(emitted.object), elf.functions(made)
+    assert [f.name for f in after] == ["tierup:f:f32[2,3],int=-1" if f.name == "second" else f.name for f in before]
+    assert [(f.section, f.offset, f.size) for f in after] == [(f.section, f.offset, f.size) for f in before]
+    for image in (emitted.object, made):
+        read = llvm.ObjectFileRef.from_data(image)
+        assert "text" in "".join(s.name().decode() for s in read.sections())
+    with pytest.raises(ValueError, match="no function 'third'"):
+        elf.renamed(emitted.object, "third", "name")

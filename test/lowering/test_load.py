@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tierup.lowering import abi, load, perf_map
+from tierup.lowering import abi, llvm, load, perf_map
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
 from tierup.lowering.compile import compile
 
@@ -63,8 +63,11 @@ def test_code_outlives_the_jit_that_linked_it_and_no_jit_takes_more_than_its_sha
 
 def test_a_missing_symbol_leaves_nothing_loaded(artifact: Artifact) -> None:
     before = load.count()
-    with pytest.raises(RuntimeError):
-        load.load(Artifact(artifact.object, "no_such_kernel", artifact.arguments, artifact.results))
+    text = "declare i32 @is_nowhere()\ndefine i32 @kernel() {\n  %r = call i32 @is_nowhere()\n  ret i32 %r\n}"
+    with pytest.raises(RuntimeError, match="tierup:kernel"):
+        load.load(Artifact(llvm.emit(text, target="", level=1).object, "kernel", (), ()))
+    with pytest.raises(ValueError, match="no function 'other'"):
+        load.load(Artifact(artifact.object, "other", (), ()))
     assert load.count() == before
 
 
