@@ -80,12 +80,16 @@ def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
         pipeline.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
-    func = function_names(module)[entry]
+    return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
+
+
+def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    """How many results are the user's, which arguments the others are written to, and what the user's share memory with."""
     attributes = func.attributes
     writebacks = tuple(ir.DenseI64ArrayAttr(attributes["tierup.writebacks"])) if "tierup.writebacks" in attributes else ()
     aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
     n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
-    return Instrumented(_text(module), translate(module, entry, record=True), n_results, writebacks, aliases)
+    return n_results, writebacks, aliases
 
 
 def recorder_of(facts: Facts) -> Record:
@@ -138,7 +142,11 @@ def _split(profiled_text: str, entry: str, refused: Collection[str]) -> SplitCod
     dump.stage("profiled", profiled_text)
     text = guarded(profiled_text, refused)
     dump.stage("guarded", text)
-    module = parse_module(text)
+    return cut(parse_module(text), entry, profiled_text, text)
+
+
+def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCode:
+    """A program whose regions stand in it, `text`, with calls in their place; `module` is changed. Raises NotCompiled when it has none."""
     _refuse_copies_in_loops(function_names(module)[entry])
     _DISPATCH.run(module)
     dump.stage("split", _text(module))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tierup.dialect.reasons import Reason
 from tierup.runtime import counters
@@ -25,15 +25,22 @@ from tierup.runtime.releasing import waiting
 from tierup.runtime.stats import Stats
 from tierup.runtime.version_table import Version
 
+if TYPE_CHECKING:
+    from tierup.runtime.specializing import SpecializingExecutor
+
+Kind: TypeAlias = "ProfilingExecutor | SpecializingExecutor"
+
 
 class Executor:
     """One program under all options. Thread-safe.
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
-    `is_region`: the program is a region of another's.
+    `is_region`: the program is a region of another's; `is_part`: what goes on where a bet of another's was lost. Neither is counted apart.
     """
 
-    def __init__(self, program: Program, overrides: Overrides, direct: DirectTable | None = None, *, is_region: bool = False) -> None:
+    def __init__(
+        self, program: Program, overrides: Overrides, direct: DirectTable | None = None, *, is_region: bool = False, is_part: bool = False
+    ) -> None:
         self.program = program
         self._overrides = overrides
         self._direct = direct
@@ -42,14 +49,14 @@ class Executor:
         self.history = History(program, lambda: self.stats().calls)
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()
-        if not is_region:
+        if not (is_region or is_part):
             counters.begin(self)
 
     def __del__(self) -> None:
         counters.end(self)
 
     def _clear(self) -> None:
-        self._kinds: dict[tuple[object, ...], ProfilingExecutor] = {}
+        self._kinds: dict[tuple[object, ...], Kind] = {}
 
     def reset(self) -> None:
         """Forget all versions and all that was recorded; counters start again."""
@@ -86,25 +93,32 @@ class Executor:
     def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of one call with flat arguments."""
         options = self._overrides.current()
-        if not options.optimize:
+        if not options.optimize and options.executor == "profiling":
             self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
             return self.history.interpret(flat, Reason.OPTIMIZE_OFF)
         kind = self._kinds.get(options.code)
         return (self._new_kind(options) if kind is None else kind).call(flat, options)
 
-    def _new_kind(self, options: Options) -> ProfilingExecutor:
+    def _new_kind(self, options: Options) -> Kind:
         with self._lock:
             kind = self._kinds.get(options.code)
             if kind is None:
-                direct = self._direct if options.code == self._overrides.base().code else None
-                bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
-                kind = ProfilingExecutor(
-                    self.program, self._overrides, self.history, direct, self._region,
-                    is_region=self._is_region, make_rest=self._rest if bails else None,
-                )  # fmt: skip
+                kind = self._make_kind(options)
                 kind.on_version = self._release_later
                 self._kinds = {**self._kinds, options.code: kind}
             return kind
+
+    def _make_kind(self, options: Options) -> Kind:
+        if options.executor == "specializing":
+            from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
+
+            return SpecializingExecutor(self.program, self._overrides, self.history, self._region, is_region=self._is_region)
+        direct = self._direct if options.code == self._overrides.base().code else None
+        bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
+        return ProfilingExecutor(
+            self.program, self._overrides, self.history, direct, self._region,
+            is_region=self._is_region, make_rest=self._rest if bails else None,
+        )  # fmt: skip
 
     def _region(self, program: Program) -> Executor:
         return Executor(program, self._overrides, is_region=True)
@@ -113,18 +127,18 @@ class Executor:
         """What goes on where a bet in mid-program is lost."""
         from tierup.runtime.resuming import Deeper  # here: only where there are such bets
 
-        return Executor(program, Deeper(self._overrides))
+        return Executor(program, Deeper(self._overrides), is_part=True)
 
     # --- what there is, and what happened ------------------------------------------------------------------------------
 
     @property
     def versions(self) -> tuple[Version, ...]:
         """The versions of the whole program."""
-        return tuple(version for kind in self._kinds.values() for version in kind.table.versions)
+        return tuple(version for kind in self._kinds.values() for version in kind.versions)
 
     @property
     def splits(self) -> tuple[Split, ...]:
-        return tuple(split for kind in self._kinds.values() for split in kind.splitting.splits)
+        return tuple(split for kind in self._kinds.values() for split in kind.splits)
 
     @property
     def all_versions(self) -> tuple[Version | Split, ...]:
@@ -154,7 +168,7 @@ class Executor:
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""
-        return next(kind.table.hits(version) for kind in self._kinds.values() if version in kind.table.versions)
+        return next(kind.hits(version) for kind in self._kinds.values() if version in kind.versions)
 
     def stats(self) -> Stats:
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
@@ -162,13 +176,14 @@ class Executor:
     def counters(self) -> Counters:
         """What was counted since the executor was made, resets or not."""
         stats = self.stats()
-        misses = stats.misses + stats.profiled_runs
-        return self._counted_before + Counters(0, stats.calls, stats.hits, misses)
+        by_spec = sum((kind.stats() for kind in self._kinds.values() if not isinstance(kind, ProfilingExecutor)), Stats())
+        hits = stats.hits - by_spec.hits + stats.plan_cache_hits
+        return self._counted_before + Counters(0, stats.calls, hits, stats.misses + stats.profiled_runs + stats.plan_cache_misses)
 
     @property
     def is_optimized(self) -> bool:
         """Whether there is a plan that was made for what calls looked like."""
-        return bool(self.all_versions)
+        return any(kind.is_optimized for kind in self._kinds.values())
 
     def text(self, stage: str) -> str:
         """The newest version, or the newest split, at a stage. Raises RuntimeError when there is none."""

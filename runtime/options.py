@@ -55,7 +55,9 @@ class Options:
     )
     compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
-    executor: str = _choice("profiling", ("profiling",), "the life cycle: profile, specialise, guard")
+    executor: str = _choice(
+        "profiling", ("profiling", "specializing"), "the life cycle: profile, bet, guard; or a plan per argument spec, without profiles"
+    )
     backend: str = _choice("cpu", ("cpu",), "what code is made for")
     threads: int = _count(1, 1, "threads of native code (matrix products)")
     level: int = _count(2, 0, "LLVM's optimisation level, 0 to 3")

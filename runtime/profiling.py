@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tierup.runtime.bailout_splits import BailoutSplits
     from tierup.runtime.direct import DirectTable
     from tierup.runtime.executor import Executor
+    from tierup.runtime.regions import Split
 
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED)
 
@@ -86,6 +87,23 @@ class ProfilingExecutor:
     def calls(self) -> int:
         """How many calls the program has answered, under any options."""
         return self.history.calls()
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        return self.table.versions
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        return self.splitting.splits
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether there is a plan that was made for what calls looked like."""
+        return bool(self.versions or self.splits)
+
+    def hits(self, version: Version) -> int:
+        """How many calls a version answered."""
+        return self.table.hits(version)
 
     @property
     def compiling(self) -> bool:

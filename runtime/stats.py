@@ -13,6 +13,7 @@ class Stats:
     before there was a version, and recorded. `interpreted`: tier 0 answered for another reason (see `explain()`).
     `bailouts`: of the hits, those that left native code at an error or exit site and were taken over by tier 0.
     `fallbacks`: a region's check failed and its unspecialised twin ran. `compiles`, `versions`: made in all, there now.
+    `plan_cache_hits`, `plan_cache_misses`: calls of the specialising executor whose argument spec had a plan, and had none.
     """
 
     hits: int = 0
@@ -23,6 +24,8 @@ class Stats:
     fallbacks: int = 0
     compiles: int = 0
     versions: int = 0
+    plan_cache_hits: int = 0
+    plan_cache_misses: int = 0
 
     @property
     def calls(self) -> int:

@@ -1,0 +1,329 @@
+"""A plan of the specialising executor: the program for one argument spec, and the code made of it.
+
+The graph is optimised once, for dtypes and ranks. Its code is native with all sizes symbolic; sizes 0 and 1, which broadcast otherwise,
+and other layouts get versions of their own in a small table of the plan's. A graph with an op that has no native code runs in tier 0 with
+its fusion groups native. Nothing is recorded, and no guard is a bet: what a version's guards turn away is another case of the same spec.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tierup.dialect.reasons import Reason
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.entry_records import VersionRecord
+from tierup.runtime import last_plan, placement
+from tierup.runtime.argument_spec import CallSpec
+from tierup.runtime.background import queue
+from tierup.runtime.compile_job import CompileJob
+from tierup.runtime.compiling import from_disk, make_version
+from tierup.runtime.errors import NotOptimized
+from tierup.runtime.events import EventKind
+from tierup.runtime.history import History
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.options import Options
+from tierup.runtime.plans import NotCompiled
+from tierup.runtime.program import Program
+from tierup.runtime.regions import MAX_CUTS, Publication, Site, Split, culprits
+from tierup.runtime.signature import Signature, Unsupported, signature_of, static_specs
+from tierup.runtime.splitting import SPLITTABLE
+from tierup.runtime.stats import Stats
+from tierup.runtime.strategy import Bet, with_values
+from tierup.runtime.version_table import Version, VersionTable
+
+if TYPE_CHECKING:
+    from tierup.runtime.executor import Executor
+
+MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
+
+
+class ValuesProgram(Program):
+    """A program told as values: it writes arguments when it is through, and whatever it raises, the pristine program raises instead."""
+
+    def __init__(self, pristine: Program, graph: str, tier0: Tier0, publish: Publication) -> None:
+        super().__init__(pristine.name, graph, pristine.entry, pristine.names, tier0, pristine.place)
+        self.publish, self._pristine = publish, pristine
+
+    def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not self.publish.fits(flat):
+            return self._pristine.run(flat)
+        try:
+            results = self.publish.results(flat, self.tier0.call(*flat))
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            return self._pristine.run(flat)
+        last_plan.note(self)
+        return results
+
+
+class Owner(Protocol):
+    """The executor that has the plan."""
+
+    program: Program
+    history: History
+    make_region: Callable[[Program], Executor]
+    is_region: bool
+
+    def options(self) -> Options: ...
+    def calls(self) -> int: ...
+    def on_version(self, options: Options) -> object: ...
+    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]: ...
+
+
+class SpecializedPlan:
+    """See the module. Thread-safe: locks cover bookkeeping only."""
+
+    def __init__(self, owner: Owner, spec: CallSpec, program: ValuesProgram) -> None:
+        self._owner, self.spec, self.program = owner, spec, program
+        self.history = owner.history
+        self.closed = False
+        self.split: Split | None = None
+        self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self)
+        self._lock = self.table.lock
+        self._local = threading.local()
+        self._tried: set[tuple[ArgumentSpec, ...]] = set()
+        self._pending: set[tuple[ArgumentSpec, ...]] = set()
+        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
+        self._refusal: NotCompiled | None = None
+        self._excluded: frozenset[str] = frozenset()
+        self._is_uncut = False  # cutting it was tried, to no avail
+        self._failures = 0
+        self._retired = Stats()  # what splits that are gone have done
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        return self.table.versions
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        return () if self.split is None else (self.split,)
+
+    @property
+    def compiling(self) -> bool:
+        return bool(self._pending)
+
+    @property
+    def guards(self) -> str:
+        return self.spec.describe(self.program.names)
+
+    def stats(self) -> Stats:
+        """What code answered. What tier 0 answered is the history's to count."""
+        hits, failures = self.table.counts()
+        split = sum((s.stats() for s in self.splits), self._retired)
+        own = Stats(hits=hits, bailouts=failures + self._failures, versions=len(self.versions) + len(self.splits))
+        return own + split
+
+    def close(self) -> None:
+        """Take all versions out; calls that are in one finish."""
+        with self._lock:
+            self.closed = True
+            self.table.clear()
+
+    def release(self) -> None:
+        """Let go of what only compiling needs."""
+        self.program.release()
+        for split in self.splits:
+            split.release()
+
+    # --- answering a call -------------------------------------------------------------------------------------------
+
+    def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        if not self.versions:
+            return self._no_version(*flat)
+        results: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
+        return results
+
+    def _no_version(self, *flat: Any) -> tuple[Any, ...]:
+        """No version fits the call: make one, or do without."""
+        options = self._owner.options()
+        if getattr(self._local, "retrying", False):
+            return self.history.interpret(flat, Reason.SITE_GIVEN_UP, self.program)
+        try:
+            signature = signature_of(flat)
+        except Unsupported as e:
+            self.history.refuse_tier0(e.reason, options)
+            return self.history.interpret(flat, e.reason)
+        bet = self._bet(signature, flat)
+        outcome = bet if isinstance(bet, Reason) else self._compile(bet, signature, flat, options)
+        if isinstance(outcome, Reason):
+            return self._without_version(flat, outcome, options)
+        self._local.retrying = True
+        try:
+            results: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
+        finally:
+            self._local.retrying = False
+        return results
+
+    def _without_version(self, flat: tuple[Any, ...], reason: Reason, options: Options) -> tuple[Any, ...]:
+        refusal = self._refusal
+        if refusal is not None and options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
+            found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
+            raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
+        if refusal is not None and refusal.reason in SPLITTABLE and not self._owner.is_region:
+            split = self.split or self._cut(options)
+            if split is not None and split.publish.fits(flat):
+                return self._run(split, flat)
+        if reason is not Reason.PROGRAM_RAISES:
+            self.history.refuse_tier0(reason, options)
+        return self.history.interpret(flat, reason, self.program)
+
+    def _failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
+        return self._owner.failed(record, status, flat, live)
+
+    failed_directly = _failed  # no direct table has the versions of a plan
+
+    # --- versions ---------------------------------------------------------------------------------------------------
+
+    def _bet(self, signature: Signature, flat: tuple[Any, ...]) -> Bet | Reason:
+        """The version for a call, or why there is none to make."""
+        specs, generalised = _symbolic(signature)
+        with self._lock:
+            if self._refusal is not None:
+                return self._refusal.reason
+            if specs in self._valued:
+                specs = with_values(specs, flat)
+            if specs in self._pending:
+                return Reason.COMPILING
+            if specs in self._tried:
+                return Reason.SITE_GIVEN_UP
+            if len(self._tried) >= MOST_VERSIONS:
+                return Reason.DEPTH_EXHAUSTED
+            if self.program.released:
+                return Reason.RELEASED
+            self._tried.add(specs)
+            self._pending.add(specs)
+        return Bet(specs, "dynamic" if generalised else "static", generalised)
+
+    def _compile(self, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | Reason:
+        valued, start = with_values(bet.specs, flat), time.perf_counter()
+        outcome: Version | NotCompiled | None
+        try:
+            outcome = from_disk(self.program, bet, valued, options, self.calls() + 1)
+            if outcome is None and options.compile == "background" and not options.strict:
+                queue.submit(CompileJob(self, bet, signature.classes, valued, options))
+                return Reason.COMPILING
+            if outcome is None:
+                outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
+        except NotCompiled as e:
+            outcome = e
+        except BaseException:
+            self._settled(bet)
+            raise
+        self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        return outcome.reason if isinstance(outcome, NotCompiled) else outcome
+
+    def _settled(self, bet: Bet) -> None:
+        with self._lock:
+            self._pending.discard(bet.specs)
+
+    def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> None:
+        """Put a version in its place, or note why there is none."""
+        self._settled(bet)
+        if isinstance(outcome, NotCompiled):
+            with self._lock:
+                if outcome.reason is not Reason.PROGRAM_RAISES or not self.versions:
+                    self._refusal = outcome
+            self.history.gave_up(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
+            return
+        with self._lock:
+            if self.closed:
+                return
+            if outcome.record.arguments != bet.specs:
+                self._valued.add(bet.specs)
+                self._tried.add(outcome.record.arguments)
+            self.table.add(outcome, MOST_VERSIONS)
+        self.history.count("compiles")
+        origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
+        self.history.emit(EventKind.COMPILED, None, action=f"{origin} a plan's code for {outcome.guards}{how}", milliseconds=milliseconds)
+        self._owner.on_version(options)
+
+    # from the thread that has compiles done in the background
+
+    def calls(self) -> int:
+        return self._owner.calls()
+
+    def prepare(self, options: Options) -> None:
+        """Make ready what the call after an arrival needs, so that it does not wait for it."""
+        self.table.callable(options.entry)
+
+    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
+        where = f" {job.where}" if job.where else ""
+        self._settle(job.bet, outcome, job.options, job.milliseconds, f" in the background{where}, asked for in call {job.call}")
+
+    # --- fusion groups, where the whole has no native code -------------------------------------------------------------
+
+    def _cut(self, options: Options) -> Split | None:
+        refusal = self._refusal
+        if self._is_uncut or refusal is None or self.program.released or self.program.publish.refusal():
+            return None
+        from tierup.runtime import compile_regions, compile_specialized  # here: loads MLIR
+
+        program, start = self.program, time.perf_counter()
+        self._excluded = self._excluded or culprits(program.graph, [(refusal.op, refusal.line)])
+        try:
+            code = compile_specialized.regions(program.graph, program.entry, self._excluded)
+        except NotCompiled as e:
+            self._is_uncut = True
+            self.history.gave_up(e, self.guards, "stays in tier 0")
+            return None
+        regions = tuple(
+            self._owner.make_region(Program(f"{program.name}, region {i}", r.graph, r.name, r.names, r.tier0, r.place))
+            for i, r in enumerate(code.regions)
+        )
+        sites = {r.name: Site(executor) for r, executor in zip(code.regions, regions, strict=True)}
+        tier0 = compile_regions.main_tier0(code, program.entry, sites)
+        milliseconds = (time.perf_counter() - start) * 1e3
+        split = Split((), self.guards, code, program.publish, tier0, regions, self.calls() + 1, milliseconds, function=program.name)
+        self.split = split
+        left = ", ".join(f"{op} at {line}" if line else op for op, line in code.left)
+        action = f"cut into {len(regions)} native regions; in tier 0: {left or 'views and scalars'}"
+        self.history.emit(EventKind.SPLIT, Reason.NO_LOWERING, guard=self.guards, action=action, milliseconds=milliseconds)
+        return split
+
+    def _run(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        with self._lock:
+            split.hits += 1
+        try:
+            results = split.run(flat)
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            with self._lock:
+                self._failures += 1
+            return self._owner.failed(None, 0, flat)
+        if not split.reviewed and not any(region.compiling for region in split.regions):
+            self._review(split)
+        return results
+
+    def _review(self, split: Split) -> None:
+        """After a run of a split whose regions have been compiled: cut again without what has no code after all."""
+        split.reviewed = True
+        found = culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops]) - self._excluded
+        with self._lock:
+            if found and len(self._excluded) < MAX_CUTS:
+                self._excluded |= found
+            elif any(region.versions for region in split.regions):
+                return
+            else:
+                self._is_uncut = True
+            if self.split is split:
+                self._retired += replace(split.stats(), versions=0)
+                self.split = None
+        for region in split.regions:
+            self.history.refusals.update(region.refusals)
+
+
+def _symbolic(signature: Signature) -> tuple[tuple[ArgumentSpec, ...], tuple[tuple[int, int], ...]]:
+    """Guards for all calls of a spec and a layout: every size but 0 and 1 a symbol of its own; and which (argument, dim) are symbols."""
+    specs, generalised = [], []
+    for argument, spec in enumerate(static_specs(signature)):
+        if spec.kind is ArgumentKind.ARRAY:
+            sizes: list[int | str] = list(spec.sizes)
+            for d, size in enumerate(signature.sizes[argument]):
+                if size >= 2:
+                    sizes[d] = f"s{len(generalised)}"
+                    generalised.append((argument, d))
+            spec = replace(spec, sizes=tuple(sizes))
+        specs.append(spec)
+    return tuple(specs), tuple(generalised)

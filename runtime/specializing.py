@@ -1,0 +1,187 @@
+"""The specialising executor, `options(executor="specializing")`: a plan per argument spec, made at the first call of its kind.
+
+The ancestor is TorchScript's GraphExecutorImpl, which kept a plan for each ArgumentSpec for ever. Here the plans are bounded by
+`max_versions`, and the one that was used longest ago goes. Profiles, fusion strategies and depths have no part in it. With
+`optimize=False` plans are made by the required passes alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.reasons import Reason
+from tierup.lowering.entry_records import VersionRecord
+from tierup.runtime.argument_spec import CallSpec, spec_of
+from tierup.runtime.events import EventKind
+from tierup.runtime.history import History
+from tierup.runtime.options import Options, Overrides
+from tierup.runtime.plans import NotCompiled
+from tierup.runtime.program import Program
+from tierup.runtime.regions import Publication, Split
+from tierup.runtime.signature import Unsupported, signature_of
+from tierup.runtime.specialized_plan import SpecializedPlan, ValuesProgram
+from tierup.runtime.stats import Stats
+from tierup.runtime.version_table import Version
+
+if TYPE_CHECKING:
+    from tierup.runtime.executor import Executor
+
+Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
+
+
+class SpecializingExecutor:
+    """Plans of a program by argument spec, least recently used first. Thread-safe: locks cover bookkeeping only.
+
+    `is_region`: the program is a region of another's. `make_region` makes the executor of a region of this program.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        overrides: Overrides,
+        history: History,
+        make_region: Callable[[Program], Executor],
+        *,
+        is_region: bool,
+    ) -> None:
+        self.program, self.history, self.make_region, self.is_region = program, history, make_region, is_region
+        self._overrides = overrides
+        self._lock = threading.Lock()
+        self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
+        self._hits = self._misses = 0
+        self._retired = Stats()
+        self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
+
+    # --- answering a call -------------------------------------------------------------------------------------------
+
+    def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        key = spec_of(flat), options.optimize
+        with self._lock:
+            plan = self._plans.get(key)
+            if plan is None:
+                self._misses += 1
+            else:
+                self._hits += 1
+                self._plans.move_to_end(key)
+        if plan is None:
+            made = self._make(key, flat, options)
+            if isinstance(made, Reason):
+                if made is not Reason.PROGRAM_RAISES:
+                    self.history.refuse_tier0(made, options)
+                return self.history.interpret(flat, made)
+            plan = self._keep(key, made, options)
+        if isinstance(plan, Program):
+            reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
+            self.history.refuse_tier0(reason, options)
+            return self.history.interpret(flat, reason, plan)
+        return plan.call(flat, options)
+
+    def _make(self, key: tuple[CallSpec, bool], flat: tuple[Any, ...], options: Options) -> Plan | Reason:
+        """The plan for a call, or why there is none and the pristine program runs."""
+        spec, _ = key
+        try:
+            signature_of(flat)
+        except Unsupported as e:
+            return e.reason
+        if not self.program.tier0.takes(flat):
+            return Reason.PROGRAM_RAISES
+        if self.program.released:
+            return Reason.RELEASED
+        from tierup.runtime import compile_specialized as compiler  # here: loads MLIR
+
+        program = self.program
+        try:
+            if not options.optimize:
+                graph, tier0 = compiler.required(program.graph, program.entry)
+                return Program(program.name, graph, program.entry, program.names, tier0, program.place)
+            made = compiler.specialize(program.graph, program.entry, spec)
+            publish = Publication(made.n_results, made.writebacks, made.aliases)
+            if publish.refusal():
+                raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
+        except NotCompiled as e:
+            self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
+            return program
+        return SpecializedPlan(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
+
+    def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
+        """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""
+        gone: list[tuple[CallSpec, Plan]] = []
+        with self._lock:
+            plan = self._plans.setdefault(key, made)
+            while len(self._plans) > options.max_versions:
+                (spec, _), old = self._plans.popitem(last=False)
+                gone.append((spec, old))
+                if isinstance(old, SpecializedPlan):
+                    old.close()
+                    self._retire(old)
+        for spec, _ in gone:
+            self.history.emit(EventKind.EVICTED, Reason.PLAN_EVICTED, guard=spec.describe(self.program.names))
+        return plan
+
+    def _retire(self, plan: SpecializedPlan) -> None:
+        stats = plan.stats()
+        self._retired += Stats(hits=stats.hits, bailouts=stats.bailouts, fallbacks=stats.fallbacks, compiles=stats.compiles)
+
+    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
+        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
+        self.history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
+        return self.program.run(flat)
+
+    # --- what there is, and what happened ------------------------------------------------------------------------------
+
+    def options(self) -> Options:
+        return self._overrides.current()
+
+    def calls(self) -> int:
+        return self.history.calls()
+
+    @property
+    def plans(self) -> tuple[tuple[CallSpec, bool, Plan], ...]:
+        """(spec, whether it is optimised, plan), least recently used first."""
+        with self._lock:
+            return tuple((spec, optimize, plan) for (spec, optimize), plan in self._plans.items())
+
+    @property
+    def _specialized(self) -> list[SpecializedPlan]:
+        return [plan for _, _, plan in self.plans if isinstance(plan, SpecializedPlan)]
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        return tuple(version for plan in self._specialized for version in plan.versions)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        return tuple(split for plan in self._specialized for split in plan.splits)
+
+    @property
+    def compiling(self) -> bool:
+        return any(plan.compiling for plan in self._specialized)
+
+    @property
+    def is_optimized(self) -> bool:
+        return any(optimize for _, optimize, _ in self.plans)
+
+    def hits(self, version: Version) -> int:
+        """How many calls a version answered."""
+        return next(plan.table.hits(version) for plan in self._specialized if version in plan.versions)
+
+    def stats(self) -> Stats:
+        """What plans did; what tier 0 answered is the history's to count."""
+        cache = Stats(plan_cache_hits=self._hits, plan_cache_misses=self._misses)
+        return sum((plan.stats() for plan in self._specialized), self._retired) + cache
+
+    def close(self) -> None:
+        """Drop all plans; calls that are in one finish."""
+        with self._lock:
+            for plan in self._plans.values():
+                if isinstance(plan, SpecializedPlan):
+                    plan.close()
+            self._plans.clear()
+
+    def release(self) -> None:
+        """Let go of what only compiling needs."""
+        for plan in self._specialized:
+            plan.release()
