@@ -12,7 +12,7 @@ from tierup.dialect import dtypes, ops, registry
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines_legacy import NONDIFF
+from tierup.dialect.pipelines_legacy import NONDIFF, OPTIMIZE
 from tierup.dialect.profiled import Profiled
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
@@ -25,7 +25,10 @@ from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.plans import NotCompiled
 
 _REQUIRED = registry.pipeline("legacy-required")
-_SPECIALIZE, _OPTIMIZE = registry.pipeline("legacy-specialize"), registry.pipeline("legacy-optimize")
+_SPECIALIZE = registry.pipeline("legacy-specialize")
+_UNROLL = "tierup-unroll-loops"
+# Code for the whole is made before loops are unrolled: that would make it eight times as long, and nothing quicker (docs/performance.md).
+_CLEAN_UP = registry.parse(f"builtin.module({','.join(step for step in OPTIMIZE.steps if step != _UNROLL)})")
 _FORGET = "tierup-clear-specializations"  # regions are programs of their own, with specs of their own
 
 
@@ -53,7 +56,7 @@ def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
     func = function_names(module)[entry]
     _record(func, spec)
     _run(module, _SPECIALIZE)
-    _run(module, _OPTIMIZE)
+    _run(module, _CLEAN_UP)
     n_results, writebacks, aliases = publication_of(function_names(module)[entry])
     return Specialized(_text(module), translate(module, entry), n_results, writebacks, aliases)
 
@@ -62,9 +65,10 @@ def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
     """A specialised graph cut into its fusion groups and what tier 0 runs between them. `excluded`: ops that are not to stand in groups.
     Raises NotCompiled when there is no group.
 
-    The passes of users are left out here: a region is compiled as a program is, and goes through them then.
+    Loops are unrolled first, so that a group has more than one iteration in it. The passes of users are left out: a region is compiled
+    as a program is, and goes through them then.
     """
-    steps = [step for step in NONDIFF.steps if not step.startswith("tierup-custom-passes")]
+    steps = [step for step in (*OPTIMIZE.steps, *NONDIFF.steps) if not step.startswith("tierup-custom-passes")]
     if excluded:
         (fuse,) = (i for i, step in enumerate(steps) if step.startswith("tierup-fuse-groups"))
         steps[fuse] = f"{steps[fuse][:-1]} excluded={','.join(sorted(excluded))}}}"

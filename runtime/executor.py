@@ -146,6 +146,11 @@ class Executor:
         return (*self.versions, *self.splits)
 
     @property
+    def plans(self) -> tuple[tuple[str, str, int], ...]:
+        """(spec, how it runs, calls that code answered) of each plan of the specialising executor, least recently used first."""
+        return tuple(plan for kind in self._kinds.values() for plan in kind.described_plans())
+
+    @property
     def refusals(self) -> dict[tuple[Reason, str, str], str]:
         """Why bets have no code, as (reason, detail, the user's line), in order, without repeats; and the op."""
         return self.history.refusals

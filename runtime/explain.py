@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tierup.dialect.reasons import Reason
 from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
     lines = [
         f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
         f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
-        f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}"
+        f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
     for executor in executors:
         if len(executors) > 1:
             lines.append(f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}")
+        for spec, how, answered in executor.plans:
+            lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
         for version in executor.versions:
             lines.append(
                 f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
@@ -32,6 +35,8 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
+        if executor.program.released:
+            lines.append(f"  released: {Reason.RELEASED.sentence}")
         if not executor.versions and not executor.splits and not executor.refusals:
             why = executor.history.last_reason
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
@@ -41,6 +46,12 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
         lines.append("  last events:")
         lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
     return "\n".join(lines)
+
+
+def _plan_cache(stats: Stats) -> str:
+    if not stats.plan_cache_hits + stats.plan_cache_misses:
+        return ""
+    return f"; plan cache: {_count(stats.plan_cache_hits, 'hit')}, {_count(stats.plan_cache_misses, 'miss', 'misses')}"
 
 
 def _splits(executor: Executor) -> list[str]:

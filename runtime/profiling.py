@@ -101,6 +101,10 @@ class ProfilingExecutor:
         """Whether there is a plan that was made for what calls looked like."""
         return bool(self.versions or self.splits)
 
+    def described_plans(self) -> tuple[tuple[str, str, int], ...]:
+        """None: versions are its plans."""
+        return ()
+
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""
         return self.table.hits(version)

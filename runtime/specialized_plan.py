@@ -49,7 +49,7 @@ class ValuesProgram(Program):
         self.publish, self._pristine = publish, pristine
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not self.publish.fits(flat):
+        if self.publish.refusal() or not self.publish.fits(flat):
             return self._pristine.run(flat)
         try:
             results = self.publish.results(flat, self.tier0.call(*flat))

@@ -98,12 +98,10 @@ class SpecializingExecutor:
                 graph, tier0 = compiler.required(program.graph, program.entry)
                 return Program(program.name, graph, program.entry, program.names, tier0, program.place)
             made = compiler.specialize(program.graph, program.entry, spec)
-            publish = Publication(made.n_results, made.writebacks, made.aliases)
-            if publish.refusal():
-                raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
         except NotCompiled as e:
             self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
             return program
+        publish = Publication(made.n_results, made.writebacks, made.aliases)
         return SpecializedPlan(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
@@ -163,6 +161,16 @@ class SpecializingExecutor:
     @property
     def is_optimized(self) -> bool:
         return any(optimize for _, optimize, _ in self.plans)
+
+    def described_plans(self) -> tuple[tuple[str, str, int], ...]:
+        """(spec, how it runs, calls that code answered), least recently used first."""
+        found = []
+        for spec, optimize, plan in self.plans:
+            how = "optimised" if optimize else "the required passes only"
+            code = isinstance(plan, SpecializedPlan)
+            how += ", native" if code and plan.versions else ", split" if code and plan.splits else ", in tier 0"
+            found.append((spec.describe(self.program.names), how, plan.stats().hits if isinstance(plan, SpecializedPlan) else 0))
+        return tuple(found)
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""

@@ -33,12 +33,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Mode:
-    """`steps(program)`: the calls, in order. `versions(program)`: the kinds of the versions that exist at the end."""
+    """`steps(program)`: the calls, in order. `versions(program)`: the kinds of the versions that exist at the end. `one_of`: `make test`
+    runs every so many programs, `make exhaustive` all."""
 
     name: str
     steps: Callable[[Program], Iterator[Step]]
     versions: Callable[[Program], tuple[str, ...] | None]
     options: dict[str, Any] = field(default_factory=dict)
+    one_of: int = 1
 
 
 def interpreted(program: Program) -> Iterator[Step]:
@@ -78,6 +80,20 @@ def spoiled(program: Program) -> Iterator[Step]:
     for what, spoil, answer in _spoilers(program):
         yield Step(program.inputs, n, answer, spoil, None, what)
         yield Step(program.inputs, n, native, what=f"after {what}")
+
+
+# there is code only where sizes are known to be equal, or to divide: a plan's are symbols, each its own
+_SIZES_TIED = ("mlir_layer_norm_gelu", "mlir_lstm_cell", "splits")
+
+
+def specialised(program: Program) -> Iterator[Step]:
+    """One plan for all shapes, native from the first call on where code can be made for symbolic sizes; then bad calls and good ones."""
+    native = "native" if "dynamic" in program.native and not program.by_value and program.name not in _SIZES_TIED else None
+    for n in (*program.sizes, *program.sizes[:1]):
+        yield Step(program.inputs, n, native)
+    for step in _others(program):
+        yield step
+        yield Step(program.inputs, program.sizes[0], native, what=f"after {step.what}")
 
 
 def cut(program: Program) -> Iterator[Step]:
@@ -272,6 +288,8 @@ MODES = (
     Mode("profiled", interpreted, _none, {"num_profiled_runs": 1000}),
     Mode("optimised", growing, _declared),
     Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}),
+    Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=4),
+    Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
     Mode("python_entry", growing, _declared, {"entry": "python"}),
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -17,6 +17,7 @@ import programs_structure
 import programs_writes
 import pytest
 from corpus import PROGRAMS, Program
+from hypothesis import settings
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.grouping import weight
@@ -42,8 +43,18 @@ MODULES = (
 )
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@pytest.mark.parametrize("mode", corpus_modes.MODES, ids=lambda m: m.name)
+IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
+
+
+@pytest.mark.parametrize(
+    ("mode", "program"),
+    [
+        pytest.param(mode, program, id=f"{mode.name}-{program.name}")
+        for mode in corpus_modes.MODES
+        for number, program in enumerate(PROGRAMS)
+        if IS_EXHAUSTIVE or number % mode.one_of == 0
+    ],
+)
 def test_program_does_what_the_undecorated_function_does(program: Program, mode: corpus_modes.Mode) -> None:
     corpus_modes.run(program, mode)
 
