@@ -40,6 +40,7 @@ TENSORS = NamedPipeline(
         "func.func(linalg-fold-unit-extent-dims)",
         "canonicalize",
         "cse",
+        "control-flow-sink",  # what was fused into the rest and lives on at an exit is made there, when it is taken
         "func.func(tierup-overwrite-products)",
     ),
 )

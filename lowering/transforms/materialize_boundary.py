@@ -9,6 +9,7 @@ becomes
 
 * An argument with `tierup.layout = "strided"` becomes a memref whose strides are read at run time; others are in C order.
 * A "buffer" result is written to a memref argument that comes after the arguments, one per such result, in their order.
+  Where a branch leaves a result unset in one arm, since control left the function there, the other arm writes it.
 * An "allocated" result is written to fresh memory and returned as a memref that the caller owns.
 * i1 tensors are bytes at the boundary, as NumPy has them: any byte but 0 is true coming in, 0 or 1 going out.
 
@@ -78,7 +79,7 @@ def _convert(function: ir.Operation) -> None:
                 sizes = b.dynamic_sizes(bytes_)
                 target = b.value("memref.alloc", sizes, memref, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
                 returned.append(target)
-            b.op("bufferization.materialize_in_destination", [bytes_, target], restrict=ir.UnitAttr.get(), writable=ir.UnitAttr.get())
+            _store(bytes_, target)
         b.op("func.return", returned)
     terminator.erase()
     types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned])
@@ -87,6 +88,25 @@ def _convert(function: ir.Operation) -> None:
         del function.attributes["res_attrs"]
     if "arg_attrs" in function.attributes:
         del function.attributes["arg_attrs"]
+
+
+def _store(value: ir.Value, target: ir.Value) -> None:
+    """Write a tensor to memory. Of a branch with an arm that leaves its result unset, the other arm writes it."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.name == "scf.if":
+        number = ir.OpResult(value).result_number
+        terminators = [list(region.blocks[0].operations)[-1].operation for region in owner.operation.regions]
+        if any(_is_unset(terminator.operands[number]) for terminator in terminators) and isinstance(target.owner, ir.Block):
+            for terminator in terminators:
+                if not _is_unset(terminator.operands[number]):
+                    with ir.InsertionPoint(terminator):
+                        _store(terminator.operands[number], target)
+            return
+    b.op("bufferization.materialize_in_destination", [value, target], restrict=ir.UnitAttr.get(), writable=ir.UnitAttr.get())
+
+
+def _is_unset(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.empty"
 
 
 def _layouts(function: ir.Operation, count: int) -> list[str]:

@@ -83,11 +83,12 @@ def _separate_fill(fill: ir.Operation) -> None:
 
 
 def _is_fill(op: ir.Operation) -> bool:
-    """Whether an op makes a tensor from scalars and its destination alone."""
+    """Whether an op makes a tensor from scalars and its destination alone: it reads no other tensor, also not element by element."""
     return (
         op.name.startswith("linalg.")
         and len(op.results) == 1
         and not any(isinstance(v.type, ir.ShapedType) for v in list(op.operands)[:-1])
+        and not any(inner.name == "tensor.extract" for inner in walk(op))
     )
 
 

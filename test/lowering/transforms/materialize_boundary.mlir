@@ -41,3 +41,39 @@ func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @numbers(%x: i64) -> i64 attributes {tierup.result_kinds = ["scalar"]} {
   return %x : i64
 }
+
+// -----
+// Where control left the function a result is unset: the other arm writes it, however deep it stands. A branch that sets it in both
+// arms is a value like any other.
+// CHECK-LABEL: func.func @left
+// CHECK: scf.if
+// CHECK: scf.if
+// CHECK: %[[R:.*]] = linalg.exp
+// CHECK-NEXT: bufferization.materialize_in_destination %[[R]] in restrict writable %arg3
+// CHECK: [[BOTH:%.+]] = scf.if %arg1
+// CHECK: bufferization.materialize_in_destination [[BOTH]] in restrict writable %arg4
+// CHECK-NEXT: return
+func.func @left(%x: tensor<4xf64>, %c: i1, %d: i1) -> (tensor<4xf64>, tensor<4xf64>) attributes {tierup.result_kinds = ["buffer", "buffer"]} {
+  %0 = scf.if %c -> tensor<4xf64> {
+    %2 = scf.if %d -> tensor<4xf64> {
+      %f = tensor.empty() : tensor<4xf64>
+      scf.yield %f : tensor<4xf64>
+    } else {
+      %f = tensor.empty() : tensor<4xf64>
+      %3 = linalg.exp ins(%x : tensor<4xf64>) outs(%f : tensor<4xf64>) -> tensor<4xf64>
+      scf.yield %3 : tensor<4xf64>
+    }
+    scf.yield %2 : tensor<4xf64>
+  } else {
+    %f = tensor.empty() : tensor<4xf64>
+    scf.yield %f : tensor<4xf64>
+  }
+  %1 = scf.if %c -> tensor<4xf64> {
+    scf.yield %x : tensor<4xf64>
+  } else {
+    %f = tensor.empty() : tensor<4xf64>
+    %3 = linalg.exp ins(%x : tensor<4xf64>) outs(%f : tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %3 : tensor<4xf64>
+  }
+  return %0, %1 : tensor<4xf64>, tensor<4xf64>
+}

@@ -85,3 +85,25 @@ func.func @alone(%x: tensor<4xf64>, %c: i1, %p: memref<4xf64>, %q: memref<4xf64>
   bufferization.materialize_in_destination %1 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
   return
 }
+
+// -----
+
+// What reads another tensor element by element is no fill: it is not made twice.
+// CHECK-LABEL: func.func @gather
+// CHECK-COUNT-1: tensor.extract
+// CHECK-NOT: tensor.extract
+// CHECK: return
+func.func @gather(%x: tensor<9xf64>, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<4xf64>) {
+  ^bb0(%out: f64):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %x[%i] : tensor<9xf64>
+    linalg.yield %v : f64
+  } -> tensor<4xf64>
+  %1 = linalg.exp ins(%x : tensor<9xf64>) outs(%x : tensor<9xf64>) -> tensor<9xf64>
+  %2 = linalg.add ins(%0, %0 : tensor<4xf64>, tensor<4xf64>) outs(%0 : tensor<4xf64>) -> tensor<4xf64>
+  bufferization.materialize_in_destination %2 in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
