@@ -45,3 +45,26 @@ func.func @unknown(%x: !x, %y: !torch.vtensor, %n: !torch.int) -> (!torch.vtenso
   %2 = torch.operator "mine.op"(%x) : (!x) -> !torch.vtensor
   return %0, %1, %2 : !torch.vtensor, !torch.vtensor, !torch.vtensor
 }
+
+// A dim of size 1 was not repeated, to whatever it is summed.
+// CHECK-LABEL: func.func @ones
+// CHECK: %[[DIMS:.*]] = torch.prim.ListConstruct %{{[^,]*}} : (!torch.int) -> !torch.list<int>
+// CHECK: %[[S:.*]] = torch.aten.sum.dim_IntList %arg0, %[[DIMS]], %true, %none : {{.*}} -> !torch.vtensor<[1,1],f32>
+// CHECK: return %[[S]]
+func.func @ones(%x: !torch.vtensor<[1,4],f32>) -> !torch.vtensor<[1,1],f32> {
+  %one = torch.constant.int 1
+  %size = torch.prim.ListConstruct %one, %one : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.operator "aten._grad_sum_to_size"(%x, %size) : (!torch.vtensor<[1,4],f32>, !torch.list<int>) -> !torch.vtensor<[1,1],f32>
+  return %0 : !torch.vtensor<[1,1],f32>
+}
+
+// One size of as many as the tensor has dims is the run's.
+// CHECK-LABEL: func.func @partly
+// CHECK: %[[R:.*]] = torch.operator "aten._grad_sum_to_size"
+// CHECK: return %[[R]]
+func.func @partly(%x: !torch.vtensor<[3,4],f32>, %n: !torch.int) -> !torch.vtensor {
+  %three = torch.constant.int 3
+  %size = torch.prim.ListConstruct %three, %n : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.operator "aten._grad_sum_to_size"(%x, %size) : (!torch.vtensor<[3,4],f32>, !torch.list<int>) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
