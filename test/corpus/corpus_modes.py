@@ -291,5 +291,6 @@ MODES = (
     Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=4),
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
     Mode("python_entry", growing, _declared, {"entry": "python"}),
+    Mode("bailout", cut, _any, {"speculate": "bailout"}),
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused
