@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from tierup.dialect import profiled
 from tierup.dialect.reasons import Reason
@@ -29,7 +29,7 @@ from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, Produced
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Publication
-from tierup.runtime.resuming import Resuming
+from tierup.runtime.resuming import Resuming, Tally
 from tierup.runtime.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.site_log import SiteLog
 from tierup.runtime.stats import Stats
@@ -55,12 +55,14 @@ class Bailing:
         self._lock = threading.RLock()
         self._facts: OrderedDict[Shapes, Facts] = OrderedDict()
         self._resuming: WeakKeyDictionary[VersionRecord, Resuming] = WeakKeyDictionary()
-        self._retired_compiles = 0
+        self._untyped: WeakSet[NotCompiled] = WeakSet()
+        self._tallies: list[Tally] = []  # of all versions there ever were: as many as the strategy allows
         self._making: set[tuple[ArgumentSpec, ...]] = set()
         self.log = SiteLog()
         self.publish: Publication | None = None  # None before the first run, and where the program cannot be told as values
         self.instrumented: Instrumented | None = None
         self._was_tried = False
+        self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
         self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
 
     # --- recording ----------------------------------------------------------------------------------------------------
@@ -155,7 +157,11 @@ class Bailing:
             produced = produce(program.graph, program.entry, specs, options)
         except NotCompiled as e:
             # of the two reasons the one that stands though types in mid-program are known, unless it is about the bets themselves
-            raise refusal if refusal.op and not refusal.op.startswith("tierup.") else e from None
+            if not _is_about_bets(refusal):
+                raise refusal from None
+            with self._lock:
+                self._untyped.add(e)
+            raise
         place = f" at {refusal.line}" if refusal.line else ""
         self._owner.history.gave_up(refusal, describe_specs(specs, program.names), f"no bets in mid-program: {refusal.detail}{place}")
         return produced
@@ -164,6 +170,11 @@ class Bailing:
         """The guards that the version was to have of which `refusal` says why there is none."""
         with self._lock:
             return self._refused.get(refusal)
+
+    def blames(self, refusal: NotCompiled) -> bool:
+        """Whether what was refused is so though types in mid-program are bet on: what it names has no place in a native region."""
+        with self._lock:
+            return refusal not in self._untyped and not _is_about_bets(refusal)
 
     def guarded(self, specs: tuple[ArgumentSpec, ...]) -> Guarded | None:
         """The program with the bets that are to be made for arguments of these guards; None when it cannot have any. Raises NotCompiled."""
@@ -176,7 +187,10 @@ class Bailing:
 
     def resume_of(self, code: Guarded) -> Resuming:
         owner = self._owner
-        return Resuming(code, owner.program.name, self.log, owner.history, self._make_rest)
+        made = Resuming(code, owner.program.name, self.log, owner.history, self._make_rest)
+        with self._lock:
+            self._tallies.append(made.tally)
+        return made
 
     def _may_view(self) -> bool:
         """Whether a result may be a view of an argument: live values that native code hands over are arrays of their own."""
@@ -206,19 +220,18 @@ class Bailing:
                 return
             self._making.add(record.arguments)
         start = time.perf_counter()
+        dropped = self.drop(resuming)
         try:
-            dropped = self.drop(resuming)
             self.leave_implied_open(resuming.code, record.arguments)
             made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
         except NotCompiled as e:
             owner.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
             owner.table.remove(version)
+            self.cut_later(record.arguments, e, dropped)
             return
         finally:
             with self._lock:
                 self._making.discard(record.arguments)
-        with self._lock:
-            self._retired_compiles += resuming.stats().compiles
         owner.table.remove(version)
         owner.table.add(made, options.max_versions)
         owner.history.count("compiles")
@@ -250,7 +263,13 @@ class Bailing:
             return [self._resuming[v.record] for v in self._owner.table.versions if v.record in self._resuming]
 
     def stats(self) -> Stats:
-        return sum((r.stats() for r in self.resuming()), Stats(compiles=self._retired_compiles))
+        with self._lock:
+            return Stats(compiles=sum(tally.compiles for tally in self._tallies))
+
+
+def _is_about_bets(refusal: NotCompiled) -> bool:
+    """Whether it is a bailout that has no native code, not what the program does."""
+    return "bailout" in refusal.op
 
 
 def _merge(into: Facts, facts: Facts) -> None:

@@ -42,7 +42,7 @@ class BailoutSplit(Split):
     def stats(self) -> Stats:
         if self.resuming is None:
             return super().stats()
-        return super().stats() + self.resuming.stats() + Stats(bailouts=sum(self.resuming.lost.values()))
+        return super().stats() + Stats(bailouts=sum(self.resuming.lost.values()))
 
 
 class BailoutSplits:
@@ -50,6 +50,7 @@ class BailoutSplits:
 
     def __init__(self, owner: ProfilingExecutor, bailing: Bailing) -> None:
         self._owner, self._bailing = owner, bailing
+        bailing.cut_later = self.cut_later
         self._program: Program = owner.program
         self._lock = threading.Lock()
         self._splits: dict[Specs, BailoutSplit] = {}
@@ -98,8 +99,23 @@ class BailoutSplits:
         specs, instrumented = self._bailing.refused(refusal), self._bailing.instrumented
         if specs is None or instrumented is None:
             return self._owner.history.interpret(flat, refusal.reason)
-        self._excluded |= culprits(instrumented.text, [(refusal.op, refusal.line)])
+        self._exclude(refusal, instrumented.text)
         return self._cut(specs, flat, refusal.reason)
+
+    def cut_later(self, specs: Specs, refusal: NotCompiled, dropped: str) -> None:
+        """At the next call: a version was not to be had again without bets on what was `dropped`."""
+        instrumented = self._bailing.instrumented
+        if refusal.reason not in SPLITTABLE or instrumented is None:
+            return
+        self._exclude(refusal, instrumented.text)
+        with self._lock:
+            if specs not in self._given_up:
+                self._again[specs] = dropped
+
+    def _exclude(self, refusal: NotCompiled, graph: str) -> None:
+        if self._bailing.blames(refusal):
+            with self._lock:
+                self._excluded |= culprits(graph, [(refusal.op, refusal.line)])
 
     def _cut(self, specs: Specs, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
         """Make the split for arguments of these guards, and answer a call with it. `reason`: for tier 0 while another thread cuts."""

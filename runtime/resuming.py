@@ -14,7 +14,6 @@ from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
 from tierup.runtime.site_log import SiteLog
-from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_bailouts import Guarded
@@ -42,6 +41,12 @@ class Deeper(Overrides):
         return replace(options, bailout_depth=max(options.bailout_depth - 1, 0), strict=False)
 
 
+class Tally:
+    """How many versions the continuations of a program had compiled."""
+
+    compiles = 0
+
+
 class Resuming:
     """The rest of a guarded program from each of its bailouts. Thread-safe."""
 
@@ -51,6 +56,7 @@ class Resuming:
         self._lock = threading.Lock()
         self._executors: dict[int, Executor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost
+        self.tally = Tally()
         self.is_due = False  # whether some bet was lost too often
 
     def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -71,7 +77,10 @@ class Resuming:
             line=bet.place,
             action="went on " + ("natively" if executor.versions else "in tier 0") + (", and the bet is dropped" if due else ""),
         )
-        return executor.call(live)
+        try:
+            return executor.call(live)
+        finally:
+            self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
 
     def _executor(self, index: int) -> Executor:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
@@ -86,11 +95,6 @@ class Resuming:
     def executors(self) -> dict[int, Executor]:
         """The continuations that there are, by the indices of their bailouts."""
         return dict(self._executors)
-
-    def stats(self) -> Stats:
-        """What continuations had compiled; their calls are those of the program."""
-        made = [executor.stats() for executor in self.executors.values()]
-        return Stats(compiles=sum(s.compiles for s in made))
 
 
 class Resume:
