@@ -22,13 +22,13 @@ from tierup.dialect import profiled
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import placement
+from tierup.runtime import forced, placement
 from tierup.runtime.compiling import Produce, make_version
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, Produced
 from tierup.runtime.program import Program
-from tierup.runtime.regions import Publication
+from tierup.runtime.regions import Publication, Split
 from tierup.runtime.resuming import Resuming, Tally
 from tierup.runtime.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.site_log import SiteLog
@@ -61,6 +61,7 @@ class Bailing:
         self.log = SiteLog()
         self.publish: Publication | None = None  # None before the first run, and where the program cannot be told as values
         self.instrumented: Instrumented | None = None
+        self.runs = 0  # calls answered in tier 0, recorded or not
         self._was_tried = False
         self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
         self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
@@ -69,6 +70,8 @@ class Bailing:
 
     def run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
+        with self._lock:
+            self.runs += 1
         instrumented, publish = self._prepare()
         if instrumented is None or publish is None or not publish.fits(flat):
             return self._owner.program.run(flat)
@@ -148,6 +151,8 @@ class Bailing:
         if version.record.arguments in codes:
             with self._lock:
                 self._resuming[version.record] = self.resume_of(codes[version.record.arguments])
+            if version.compiled.artifact.forced:
+                forced.register(program.entry, version.compiled.code)
         return version
 
     def _without_bets(self, refusal: NotCompiled, produce: Produce, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
@@ -183,7 +188,7 @@ class Bailing:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
 
         facts = self.log.allowed(self._recorded(specs))
-        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts)
+        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=forced.is_asked_for())
 
     def resume_of(self, code: Guarded) -> Resuming:
         owner = self._owner
@@ -257,10 +262,12 @@ class Bailing:
 
     # --- what happened ------------------------------------------------------------------------------------------------
 
-    def resuming(self) -> list[Resuming]:
-        """The continuations of all versions that there are."""
+    def resuming(self, version: Version | Split) -> Resuming | None:
+        """What goes on where a bet of a version is lost; None when it has none, or is no version of this executor."""
+        if isinstance(version, Split):
+            return next((split.resuming for split in self._owner.splitting.splits if split is version), None)
         with self._lock:
-            return [self._resuming[v.record] for v in self._owner.table.versions if v.record in self._resuming]
+            return self._resuming.get(version.record)
 
     def stats(self) -> Stats:
         with self._lock:

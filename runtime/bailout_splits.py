@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
-from tierup.runtime import guards
+from tierup.runtime import forced, guards
 from tierup.runtime.bailing import Bailing
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
@@ -37,7 +37,9 @@ class BailoutSplit(Split):
     """A guarded program cut into regions, for arguments that `specs` fits."""
 
     specs: Specs = ()
-    resuming: Resuming | None = None
+
+    def values(self, flat: tuple[Any, ...]) -> Any:
+        return self.tier0.call(*flat, fail=forced.is_lost) if self.tier0.fails else self.tier0.call(*flat)
 
     def stats(self) -> Stats:
         if self.resuming is None:
@@ -162,12 +164,12 @@ class BailoutSplits:
         code = bailing.guarded(specs)
         if code is None or bailing.instrumented is None or bailing.publish is None:
             raise NotCompiled(Reason.MUTATION, "the program cannot be told as values")
-        cut = compiler.split(bailing.instrumented.text, code, self._excluded)
+        cut = compiler.split(code, self._excluded)
         regions = tuple(self._owner.make_region(self._region(region, i)) for i, region in enumerate(cut.regions))
         sites = {region.name: Site(e) for region, e in zip(cut.regions, regions, strict=True)}
         resuming = bailing.resume_of(code)
         resume = {i: Resume(resuming, i) for i in range(len(code.bets))}
-        tier0 = compiler.tier0_with_bailouts(cut, entry, sites, resume)
+        tier0 = compiler.tier0_with_bailouts(cut, entry, sites, resume, fail=forced.is_asked_for())
         milliseconds = (time.perf_counter() - start) * 1e3
         described = describe_specs(specs, self._program.names)
         return BailoutSplit(

@@ -23,7 +23,7 @@ from tierup.dialect.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.compile_regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region
-from tierup.runtime.compile_version import GUARDED, place_of_failure, refine_arguments
+from tierup.runtime.compile_version import FORCED, GUARDED, place_of_failure, refine_arguments
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -47,12 +47,13 @@ class Bet:
 @dataclass(frozen=True)
 class Guarded:
     """A program with bailouts and without their continuations, for arguments of some types. `bets[i]` belongs to the bailout of index i.
-    `implied`: the slots of guards that were left out because the others imply them."""
+    `profiled`: what the bets were made of. `implied`: the slots of guards that were left out because the others imply them."""
 
     text: str
     entry: str
     bets: tuple[Bet, ...]
     implied: frozenset[int]
+    profiled: str
 
 
 def instrument(graph: str, entry: str) -> Instrumented:
@@ -60,8 +61,9 @@ def instrument(graph: str, entry: str) -> Instrumented:
     return instrument_with(_PROFILE, graph, entry)
 
 
-def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact]) -> Guarded:
+def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact], *, force: bool) -> Guarded:
     """Bet on `facts`, by slot, for arguments of these guards. Facts of arguments are left out: the guards on them say what is bet.
+    `force`: the bets can be lost at will.
 
     Raises NotCompiled for a program that raises whenever its arguments are such.
     """
@@ -77,6 +79,7 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
             if slot in facts and value not in given:
                 op.attributes["profiled"] = profiled_attr(facts[slot], module.context)
                 watched.setdefault(root(value), set()).add(slot)
+    recorded = _text(module)
     try:
         _BAILOUTS.run(module)
     except PassFailure as e:
@@ -86,9 +89,10 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
         if op.name == "tierup.bailout":
             slots = frozenset(watched[root(op.operands[0])])
             found[ir.IntegerAttr(op.attributes["index"]).value] = Bet(slots, facts_of(op.attributes["expected"]), _what(op), _place(op))
-    func.attributes[GUARDED] = ir.UnitAttr.get(module.context)
+    for attribute in (GUARDED, FORCED) if force else (GUARDED,):
+        func.attributes[attribute] = ir.UnitAttr.get(module.context)
     implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for bet in found.values() for s in bet.slots)
-    return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied)
+    return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
 
 
 def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], Tier0]:
@@ -109,7 +113,7 @@ def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], 
     return _text(alone), name, tuple(argument_names(made)), translate(alone, name)
 
 
-def split(profiled: str, code: Guarded, excluded: Collection[str]) -> SplitCode:
+def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
     """Cut a guarded program into native regions, whose types its bailouts prove, and what tier 0 runs. `excluded`: what no region may hold.
     Raises NotCompiled when no region is worth it."""
     module = parse_module(code.text)
@@ -124,11 +128,12 @@ def split(profiled: str, code: Guarded, excluded: Collection[str]) -> SplitCode:
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
     names = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     regions = tuple(outlined_region(by_name[name], name) for name in names)
-    return SplitCode(profiled, code.text, _text(module), regions, left_in_tier0(main))
+    return SplitCode(code.profiled, code.text, _text(module), regions, left_in_tier0(main))
 
 
-def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object]) -> Tier0:
-    """Tier 0 of a cut program. `sites[name]` is called for a region, `resume[index]` where a bet is lost: it gives what the call gives."""
+def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object], *, fail: bool) -> Tier0:
+    """Tier 0 of a cut program. `sites[name]` is called for a region, `resume[index]` where a bet is lost: it gives what the call gives.
+    `fail`: its bets can be lost at will."""
     module = parse_module(code.graph)
     called = dict(sites)
     for op in walk(function_names(module)[entry]):
@@ -137,7 +142,7 @@ def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object]
             name = f"{entry}_continuation_{index}"
             op.attributes["continuation"] = ir.FlatSymbolRefAttr.get(name, module.context)
             called[name] = resume[index]
-    return translate(module, entry, sites=called)
+    return translate(module, entry, sites=called, fail=fail)
 
 
 def _what(bailout: ir.Operation) -> str:

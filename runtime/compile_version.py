@@ -37,6 +37,7 @@ VALUES = registry.parse(
 TYPES = registry.parse(
     "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types))"
 )
+FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/forced.py`)
 GUARDED = "tierup.guarded"  # the unit attribute of a function with bets in mid-program: its graph is in values, its arguments are refined
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
@@ -149,7 +150,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         specialised = specialise_refined(parse_module(graph))
     else:
         specialised = specialise(_values(graph), entry, arguments)
-    request = request_for(specialised, entry, arguments, options)
+    request = replace(request_for(specialised, entry, arguments, options), force=FORCED in graph)
     kept = dump.current()
     if kept is not None:
         note(kept, request)

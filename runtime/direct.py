@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 from tierup.dialect.records import dataclass
 from tierup.lowering.entry_records import (
@@ -126,12 +127,14 @@ class DirectTable:
     ) -> None:
         self.convention = made_for
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
-        self._owners: dict[int, Owner] = {}  # id of our record -> the executor whose version it is
+        # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
+        self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
         self._output, self._finish = output, finish
         self.table: DispatchTable = make_table(made_for.inputs, slow, self._failed)
 
-    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: object = None) -> Any:
-        return self._finish(self._output, self._owners[id(record)].failed_directly(record, status, flat, live))
+    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None) -> Any:
+        owner, theirs = self._owners[record]
+        return self._finish(self._output, owner.failed_directly(theirs, status, flat, live))
 
     def add(self, owner: Owner, version: Version) -> None:
         r = version.record
@@ -147,13 +150,11 @@ class DirectTable:
             exits=r.exits,
         )
         self._records[id(r)] = mine
-        self._owners[id(mine)] = owner
+        self._owners[mine] = owner, r
         self.table.add(mine, first=True)
 
     def remove(self, record: VersionRecord) -> None:
-        mine = self._records.pop(id(record))
-        del self._owners[id(mine)]
-        self.table.remove(mine)
+        self.table.remove(self._records.pop(id(record)))
 
     def hits(self, record: VersionRecord) -> int:
         return self.table.hits(self._records[id(record)])

@@ -26,6 +26,7 @@ from tierup.runtime.stats import Stats
 from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
+    from tierup.runtime.resuming import Resuming
     from tierup.runtime.specializing import SpecializingExecutor
 
 Kind: TypeAlias = "ProfilingExecutor | SpecializingExecutor"
@@ -175,6 +176,11 @@ class Executor:
         """How many calls a version answered."""
         return next(kind.hits(version) for kind in self._kinds.values() if version in kind.versions)
 
+    def resuming(self, version: Version | Split) -> Resuming | None:
+        """The bets in mid-program of a version, and what goes on where they are lost; None when it has none."""
+        bets = (kind.bailing for kind in self._kinds.values() if isinstance(kind, ProfilingExecutor) and kind.bailing is not None)
+        return next((found for bailing in bets if (found := bailing.resuming(version)) is not None), None)
+
     def stats(self) -> Stats:
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
 
@@ -202,6 +208,9 @@ class Executor:
         if stage in ("profiled", "guarded") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
         if stage in ("profiled", "guarded"):
+            resuming = self.resuming(newest)
+            if resuming is not None:
+                return resuming.code.profiled if stage == "profiled" else resuming.code.text
             return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         request = newest.compiled.request
         return request.ir if stage == "specialized" else compile_version.stages(request, (stage,))[stage]

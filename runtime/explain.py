@@ -10,6 +10,8 @@ from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
+    from tierup.runtime.regions import Split
+    from tierup.runtime.version_table import Version
 
 _EVENTS_SHOWN = 12
 
@@ -32,6 +34,7 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
                 f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
+            lines += _bets(executor, version, executor.hits(version))
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
@@ -66,6 +69,24 @@ def _splits(executor: Executor) -> list[str]:
             lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
             lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
         lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]
+        lines += _bets(executor, split, split.hits)
+    return lines
+
+
+def _bets(executor: Executor, version: Version | Split, calls: int) -> list[str]:
+    """The bets in mid-program of a version that answered so many calls, and what goes on where they were lost."""
+    resuming = executor.resuming(version)
+    if resuming is None:
+        return []
+    lines, kept = [], calls - sum(resuming.lost.values())
+    for index, bet in enumerate(resuming.code.bets):
+        lost = resuming.lost.get(index, 0)
+        lines.append(f"    bet: {bet.what} is {bet.fact}{_at(bet.place)}: kept in {_count(kept, 'call')}, lost in {lost}")
+        rest = resuming.executors.get(index)
+        if rest is not None:
+            stats = rest.stats()
+            answers = f"{_count(stats.versions, 'version')}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
+            lines.append(f"      goes on: {answers}")
     return lines
 
 

@@ -212,7 +212,8 @@ class ProfilingExecutor:
     def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
         if self._is_region and not self._log.bets:
             options = replace(options, num_profiled_runs=0)  # its program's profile was its own
-        if not self.table.versions and self.history.counts["profiled_runs"] < options.num_profiled_runs:
+        profiled = self.history.counts["profiled_runs"] if self.bailing is None else self.bailing.runs  # those under other options saw less
+        if not self.table.versions and profiled < options.num_profiled_runs:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
         if isinstance(proposal, Bet):

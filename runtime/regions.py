@@ -29,6 +29,7 @@ from tierup.runtime.stats import Stats
 if TYPE_CHECKING:
     from tierup.runtime.compile_regions import Facts, Instrumented, RegionCode, SplitCode
     from tierup.runtime.executor import Executor
+    from tierup.runtime.resuming import Resuming
 
 Classes = tuple[ArgumentClass, ...]
 MAX_CUTS = 4  # a region whose code is refused after all names the op that was at fault, and the program is cut again without it
@@ -48,13 +49,18 @@ class Split:
     milliseconds: float
     hits: int = 0
     function: str = ""  # the program's name
+    resuming: Resuming | None = None  # where bets in mid-program go on when they are lost
     reviewed: bool = False  # whether what its regions' compiles have shown was looked at
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""
-        results = self.publish.results(flat, self.tier0.call(*flat))
+        results = self.publish.results(flat, self.values(flat))
         last_plan.note(self)
         return results
+
+    def values(self, flat: tuple[Any, ...]) -> Any:
+        """What the graph of values gives."""
+        return self.tier0.call(*flat)
 
     def release(self) -> None:
         """Let go of what only compiling needs. Stages that show it are gone."""

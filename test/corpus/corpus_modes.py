@@ -201,7 +201,7 @@ def _run(program: Program, mode: Mode, function: Function) -> None:
     for number, step in enumerate(mode.steps(program), 1):
         where = f"{program.name}, {mode.name}, call {number} ({step.what}, n={step.n})"
         before, splits_before = function.stats(), split_hits(function)
-        _one_call(program, function, step, number, where)
+        one_call(program, function, step, number, where)
         _check_answer(function, before, splits_before, step, where)
     expected = mode.versions(program)
     if expected is not None:
@@ -216,7 +216,7 @@ def _run(program: Program, mode: Mode, function: Function) -> None:
         assert program.reason.sentence in function.explain(), function.explain()
 
 
-def _one_call(program: Program, function: Function, step: Step, seed: int, where: str) -> None:
+def one_call(program: Program, function: Function, step: Step, seed: int, where: str) -> None:
     want, want_error, want_inputs, want_state = _attempt(program, program.function, step, seed)
     got, got_error, got_inputs, got_state = _attempt(program, function, step, seed)
     if step.raises is not None:
@@ -291,6 +291,6 @@ MODES = (
     Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=4),
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
     Mode("python_entry", growing, _declared, {"entry": "python"}),
-    Mode("bailout", cut, _any, {"speculate": "bailout"}),
+    Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that bet are all in test_forced_bailouts.py
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tierup
+from tierup.dialect.kernels import numpy_movement
 from tierup.dialect.reasons import Reason
+from tierup.runtime import forced
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import Function
+from tierup.runtime.version_table import Version
 
 
 def bailing(function: Callable[..., Any], **options: Any) -> Function:
@@ -31,11 +36,15 @@ def bailouts(events: list[Event]) -> list[Event]:
 
 
 def assert_close(got: Any, want: Any) -> None:
+    if isinstance(want, tuple):
+        for g, w in zip(got, want, strict=True):
+            assert_close(g, w)
+        return
     np.testing.assert_allclose(got, want, rtol=1e-5)
     assert np.asarray(got).dtype == np.asarray(want).dtype
 
 
-# --- programs: sort has no native code, so these run in tier 0 between native regions ------------------------------------
+# --- programs. Those with sort run in tier 0 between native regions, the others are native as a whole. ---------------------
 
 
 def straight(x):
@@ -69,12 +78,73 @@ def nested(x, n, m):
     return total
 
 
+def native_straight(x):
+    a = x * 2
+    n = int(a.sum())
+    y = np.zeros(n, np.float32) + x[0]
+    return np.tanh(y) * 2 + n, a + 1
+
+
+def native_arm(x):
+    y = x * 3 - 1
+    if y[0] > 0:
+        z = np.exp(y) - 1
+        w = z * y
+    else:
+        w = y - 1
+        z = np.tanh(w) * 3
+    return z + w * x
+
+
+def native_nested(x, n, m):
+    total = x * 0
+    for i in range(n):
+        y = x + i
+        for j in range(m):
+            y = y * 0.5 + j
+            if y[0] > -3:
+                total = total + np.tanh(y) * j
+            else:
+                total = total - y * 2
+        total = total * 1.5 + i
+    return total
+
+
+def native_while(x, n):
+    steps = 0
+    while x.sum() < n:
+        if x[0] < 50:
+            x = x * 2 + 1
+        else:
+            x = x + 100
+        steps = steps + 1
+    return x * steps
+
+
 def f32(*values: float) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-KEPT = {straight: [f32(1, 3, 2)], arm: [f32(3, 1, 2)], nested: [f32(2, 1, 3), 2, 3]}
-LOST = {straight: [f32(1, 5, 2)], arm: [f32(-3, 1, 2)], nested: [f32(2, -6, 3), 2, 3]}
+KEPT = {
+    straight: [f32(1, 3, 2)],
+    arm: [f32(3, 1, 2)],
+    nested: [f32(2, 1, 3), 2, 3],
+    native_straight: [f32(1, 3, 2)],
+    native_arm: [f32(3, 1, 2)],
+    native_nested: [f32(2, 1, 3), 2, 3],
+    native_while: [f32(2, 1), 40],
+}
+# How often a run with these arguments evaluates the bet of each program: each has one.
+EVALUATIONS = {straight: 1, arm: 1, nested: 2 * 3, native_straight: 1, native_arm: 1, native_nested: 2 * 3, native_while: 4}
+LOST = {
+    straight: [f32(1, 5, 2)],
+    arm: [f32(-3, 1, 2)],
+    nested: [f32(2, -6, 3), 2, 3],
+    native_straight: [f32(1, 5, 2)],
+    native_arm: [f32(-3, 1, 2)],
+    native_nested: [f32(-9, 1, 3), 2, 3],
+    native_while: [f32(2, 1), 400],
+}
 
 
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
@@ -85,6 +155,7 @@ def test_a_bet_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None
         assert_close(result, function(*KEPT[function]))
         assert not bailouts(events)
     assert (f.stats().profiled_runs, f.stats().hits) == (1, 2)
+    assert isinstance(f.versions[0], Version) == function.__name__.startswith("native")
     for _ in range(2):
         result, events = events_of(f, *LOST[function])
         assert_close(result, function(*LOST[function]))
@@ -95,6 +166,37 @@ def test_a_bet_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None
     assert not bailouts(events)
     assert f.stats().hits == before.hits + 1
     assert f.stats().bailouts == before.bailouts >= 2
+
+
+@pytest.mark.parametrize("entry", ["native", "python"])
+@pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
+def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: str) -> None:
+    """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program bets in its turn."""
+    arguments = KEPT[function]
+    want = function(*arguments)
+    with forced.compiled():
+        f = bailing(function, entry=entry)
+        for _ in range(2):
+            f(*arguments)
+        (executor,) = f._executors
+        resuming = executor.resuming(f.versions[0])
+        lost: dict[int, int] = {}
+        for index in range(len(resuming.code.bets)):
+            for evaluation in count():
+                before = f.stats()
+                with forced.losing(resuming.code.entry, index, evaluation):
+                    got, events = events_of(f, *arguments)
+                assert_close(got, want)
+                if not bailouts(events):
+                    break
+                assert f.stats().bailouts == before.bailouts + 1
+                assert f.stats().hits == before.hits + 1
+                lost[index] = evaluation + 1
+    assert lost == {0: EVALUATIONS[function]}
+    assert f.stats().profiled_runs == 1
+    got, events = events_of(f, *arguments)
+    assert_close(got, want)
+    assert not bailouts(events), "a bet that is lost by force is not dropped"
 
 
 def test_a_lost_bet_is_told_with_what_was_expected_and_the_line() -> None:
@@ -183,3 +285,138 @@ def test_arguments_are_written_once_and_after_all_else() -> None:
         assert_close(f(got, y), write(want, y))
         assert_close(got, want)
     assert f.stats().bailouts >= 2
+
+
+def test_live_values_are_handed_over_as_they_are() -> None:
+    """In tier 0 the very arrays; from native code arrays of the kernel's own memory, an argument as itself. Nobody copies."""
+    for function in (arm, native_arm):
+        f = bailing(function)
+        for _ in range(2):
+            f(*KEPT[function])
+        (executor,) = f._executors
+        resuming = executor.resuming(f.versions[0])
+        seen: list[tuple[Any, ...]] = []
+        rest = resuming._executor(0)
+        call = rest.call
+        rest.call = lambda live, call=call, seen=seen: seen.append(live) or call(live)
+        (x,) = LOST[function]
+        assert_close(f(x), function(x))
+        (live,) = seen
+        assert any(value is x for value in live), "the argument"
+        arrays = [v for v in live if isinstance(v, np.ndarray) and v is not x]
+        assert arrays and not any(np.shares_memory(v, x) for v in arrays)
+        if function is native_arm:
+            assert all(type(v.base).__name__ == "_Allocated" for v in arrays), "memory that the kernel allocated"
+
+
+def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting is done in tier 0, where its kernel is counted: as often as in the program, wherever a bet is lost."""
+    sorts: list[int] = []
+    plain = numpy_movement.sort
+    monkeypatch.setattr(numpy_movement, "sort", lambda *operands: sorts.append(1) or plain(*operands))
+    arguments = KEPT[nested]
+    with forced.compiled():
+        f = bailing(nested, bailout_depth=1)
+        for _ in range(2):
+            f(*arguments)
+        (executor,) = f._executors
+        entry = executor.resuming(f.versions[0]).code.entry
+        for evaluation in range(EVALUATIONS[nested]):
+            sorts.clear()
+            with forced.losing(entry, 0, evaluation):
+                _, events = events_of(f, *arguments)
+            assert bailouts(events)
+            assert len(sorts) == arguments[1], f"lost at evaluation {evaluation}"
+
+
+def test_calls_of_many_threads_lose_and_keep_bets_at_once() -> None:
+    for function in (arm, native_arm):
+        f = bailing(function)
+        for _ in range(3):
+            f(*KEPT[function])
+        wrong: list[str] = []
+
+        def work(seed: int, f: Function = f, function: Callable[..., Any] = function, wrong: list[str] = wrong) -> None:
+            for i in range(40):
+                (x,) = (LOST if (i + seed) % 3 == 0 else KEPT)[function]
+                if not np.allclose(f(x), function(x), rtol=1e-5):
+                    wrong.append(f"thread {seed}, call {i}")
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        stats = f.stats()
+        assert stats.calls == 3 + 4 * 40, f.explain()
+        assert stats.bailouts > 0
+
+
+def test_what_goes_on_has_one_level_less_of_bets() -> None:
+    """With `bailout_depth=1` a continuation makes no version; with more it is compiled, and may bet in its turn."""
+
+    def two(x):
+        y = x * 2
+        z = np.exp(y) if y[0] > 0 else y - 1
+        w = z + x
+        return w * 2 if w[1] > 0 else w - 3
+
+    kept, lost = f32(1, 2, 3), f32(-1, 2, 3)
+    for depth in (1, 20):
+        f = bailing(two, bailout_depth=depth)
+        for _ in range(2):
+            f(kept)
+        for _ in range(2):
+            assert_close(f(lost), two(lost))
+        (executor,) = f._executors
+        (rest,) = executor.resuming(f.versions[0]).executors.values()
+        assert len(rest.versions) == (depth > 1), rest.history.events
+        if depth > 1:
+            assert rest.resuming(rest.versions[0]) is not None, "the second branch is bet on in there"
+            both = f32(-1, -2, 3)
+            got, events = events_of(f, both)
+            assert_close(got, two(both))
+            assert [e.function for e in bailouts(events)] == ["two", rest.program.name], "a continuation that bails out itself"
+
+
+def test_plan_and_explain_show_the_bets() -> None:
+    f = bailing(native_arm)
+    for arguments in (KEPT, KEPT, KEPT, LOST):
+        f(*arguments[native_arm])
+    assert "tierup.bailout" in f.plan("guarded")
+    assert "profiled = #tierup.profiled<bool=true>" in f.plan("profiled")
+    assert "tierup.bailout" in f.plan("specialized")
+    assert "bet: the condition (aten.Bool.Tensor) is bool=true at " in f.explain()
+    assert "kept in 2 calls, lost in 1" in f.explain()
+
+
+def test_a_size_that_varies_is_left_open_and_not_bet_on_again() -> None:
+    def masked(x):
+        y = x[x > 0]
+        return np.tanh(y) * 2 + y.sum()
+
+    f = bailing(masked)
+    for x in (f32(1, 2, -1),) * 3 + (f32(1, -2, -1), f32(1, 2, 3), f32(1, -2, -1)):
+        assert_close(f(x), masked(x))
+    assert f.stats().bailouts == 3
+    for x in (f32(1, 2, -1), f32(-1, -2, -1), f32(1, 2, 3)):
+        got, events = events_of(f, x)
+        assert_close(got, masked(x))
+        assert not events, "native, and no bailout"
+    assert f.stats().bailouts == 3
+
+
+def test_options_take_effect_at_the_next_call() -> None:
+    f = tierup.jit(native_arm)
+    for _ in range(3):
+        f(*KEPT[native_arm])
+    assert f.stats().hits == 2
+    with tierup.options(speculate="bailout"):
+        for _ in range(2):
+            f(*KEPT[native_arm])
+        assert_close(f(*LOST[native_arm]), native_arm(*LOST[native_arm]))
+        assert f.stats().bailouts == 1
+    before = f.stats()
+    assert_close(f(*LOST[native_arm]), native_arm(*LOST[native_arm]))
+    assert (f.stats().hits, f.stats().bailouts) == (before.hits + 1, before.bailouts)

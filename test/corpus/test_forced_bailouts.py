@@ -1,0 +1,92 @@
+"""Programs of the corpus that lose each of their bets in mid-program at each evaluation, against the undecorated function.
+
+`make test` takes the first evaluations of each, with the rest of the program in tier 0; `make exhaustive` all, and there the rest is
+profiled, compiled and bets in its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from corpus import HERE, PROGRAMS, Program
+from corpus_modes import Step, one_call
+from test_corpus import IS_EXHAUSTIVE, MODULES
+
+import tierup
+from tierup.frontend.jit import jit, load
+from tierup.runtime import forced
+from tierup.runtime.events import Event, EventKind
+from tierup.runtime.function import Function
+from tierup.runtime.resuming import Resuming
+
+assert MODULES  # importing them has added their rows to PROGRAMS
+
+# How many bets are lost at the least. In all others types follow from the arguments' and branches are few: `make exhaustive` looks.
+BETTING = {
+    "branch_on_sum": 1,
+    "nested_ifs": 2,
+    "early_return": 2,
+    "break_and_continue": 3,
+    "conditional_expression": 1,
+    "mlir_branches": 1,
+    "compress_by_mask": 2,
+    "write_in_branch": 1,
+}
+
+
+def compiled(program: Program) -> Function:
+    """The program after calls that record and compile."""
+    function = load(HERE / program.mlir) if program.mlir else jit(program.function)
+    for number in range(3):
+        one_call(program, function, Step(program.inputs, program.sizes[0]), number, f"{program.name}, call {number}")
+    return function
+
+
+def guarded(function: Function) -> Iterator[Resuming]:
+    """The guarded programs behind its versions."""
+    for executor in function._executors:
+        found = (executor.resuming(version) for version in executor.all_versions)
+        yield from (resuming for resuming in found if resuming is not None)
+
+
+def losses(program: Program, function: Function, resuming: Resuming, most: int) -> int:
+    """Lose every bet at every evaluation, at most at the first `most`; how many were lost."""
+    lost = 0
+    entry = resuming.code.entry
+    for index in range(len(resuming.code.bets)):
+        for evaluation in count():
+            seen: list[Event] = []
+            where = f"{program.name}, bet {index} of @{entry} lost at evaluation {evaluation}"
+            before = function.stats()
+            with forced.losing(entry, index, evaluation), tierup.events.subscribe(seen.append):
+                one_call(program, function, Step(program.inputs, program.sizes[0], raises=None), 0, where)
+            bailouts = [event for event in seen if event.kind is EventKind.BAILOUT]
+            if not bailouts:
+                break
+            lost += 1
+            assert bailouts[0].line == resuming.code.bets[index].place, where
+            assert function.stats().hits == before.hits + 1, where
+            assert function.stats().bailouts == before.bailouts + 1, f"{where}: {function.stats()}\n{function.explain()}"
+            if evaluation + 1 >= most:
+                break
+    return lost
+
+
+def lose_all(program: Program) -> int:
+    """How many bets were lost, at all evaluations; each time the results, writes and views were those of the undecorated function."""
+    depth, most = (20, 1000) if IS_EXHAUSTIVE else (1, 4)
+    with tierup.options(speculate="bailout", bailout_depth=depth), forced.compiled():
+        function = compiled(program)
+        return sum(losses(program, function, resuming, most) for resuming in list(guarded(function)))
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in BETTING], ids=lambda p: p.name)
+def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
+    assert lose_all(program) >= BETTING[program.name]
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if IS_EXHAUSTIVE and p.name not in BETTING], ids=lambda p: p.name)
+def test_the_other_programs_do_not_bet(program: Program) -> None:
+    assert lose_all(program) == 0, f"{program.name} bets: it belongs into BETTING"
