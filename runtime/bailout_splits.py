@@ -19,7 +19,7 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
-from tierup.runtime.regions import MAX_CUTS, Site, Split, culprits
+from tierup.runtime.regions import MAX_CUTS, Classes, Recording, Site, Split, culprits
 from tierup.runtime.resuming import Resume, Resuming
 from tierup.runtime.signature import Signature, describe_specs
 from tierup.runtime.splitting import SPLITTABLE
@@ -71,6 +71,10 @@ class BailoutSplits:
         """Hits, fallbacks, bailouts and compiles of all splits, and how many there are."""
         now = sum((split.stats() for split in self.splits), self._retired)
         return replace(now, versions=len(self._splits), bailouts=now.bailouts + self._failures)
+
+    def recordings(self) -> list[tuple[Classes, Recording]]:
+        """None: the executor's own runs record, whatever becomes of a call."""
+        return []
 
     def release(self) -> None:
         """Let go of what only compiling needs: no split is made from now on."""

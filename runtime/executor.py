@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tierup.dialect.reasons import Reason
@@ -129,6 +130,14 @@ class Executor:
         from tierup.runtime.resuming import Deeper  # here: only where there are such bets
 
         return Executor(program, Deeper(self._overrides), is_part=True)
+
+    def locked(self, until: ExitStack) -> list[tuple[tuple[object, ...], Kind]]:
+        """The executors of this program, by the options that code depends on; none changes until `until` is closed."""
+        until.enter_context(self._lock)
+        for kind in self._kinds.values():
+            for lock in kind.locks():  # a plan that is made meanwhile waits for the first
+                until.enter_context(lock)
+        return list(self._kinds.items())
 
     # --- what there is, and what happened ------------------------------------------------------------------------------
 

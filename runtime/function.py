@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tierup.runtime import options as options_module
 from tierup.runtime.counters import Counters, total_of
@@ -27,6 +27,9 @@ from tierup.runtime.regions import Split
 from tierup.runtime.stats import Stats
 from tierup.runtime.trees import CallShape, OutputTree, unflatten
 from tierup.runtime.version_table import Version
+
+if TYPE_CHECKING:
+    from tierup.runtime.debug_state import DebugState
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,13 @@ class Function:
         wait for. False when the seconds are over first."""
         until = None if timeout is None else time.monotonic() + timeout
         return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._executors)
+
+    def debug_state(self) -> DebugState:
+        """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
+        what was bet. Print it, or read it. Cheap: texts are made when they are asked for."""
+        from tierup.runtime.debug_state import debug_state  # here: few programs look
+
+        return debug_state(self.__name__, self._executors, self._overrides.current(), self.counters(), lambda: self.graph)
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 Strategy = tuple[tuple[str, int], ...]
 
@@ -32,6 +32,8 @@ def _flag(default: bool, meaning: str) -> Any:
 @dataclass(frozen=True)
 class Options:
     """All options with their defaults. `table()` lists them with their meaning."""
+
+    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads")
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
@@ -76,7 +78,7 @@ class Options:
     @cached_property
     def code(self) -> tuple[object, ...]:
         """What compiled code depends on: calls under options that differ in it have versions of their own."""
-        return (self.executor, self.speculate, self.backend, self.level, self.threads)
+        return tuple(getattr(self, name) for name in self.CODE)
 
     @cached_property
     def depth(self) -> int:

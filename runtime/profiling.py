@@ -34,6 +34,8 @@ from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
 from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager as Lock
+
     from tierup.runtime.bailing import Bailing
     from tierup.runtime.bailout_splits import BailoutSplits
     from tierup.runtime.direct import DirectTable
@@ -83,6 +85,14 @@ class ProfilingExecutor:
             self.splitting = BailoutSplits(self, self.bailing)
         self.simple = SimplePlan(program, history)
         self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
+
+    @property
+    def log(self) -> SpeculationLog:
+        return self._log
+
+    def locks(self) -> list[Lock]:
+        """What is held while no version and no record may change."""
+        return [self._lock]
 
     def calls(self) -> int:
         """How many calls the program has answered, under any options."""

@@ -177,6 +177,10 @@ class Regions:
     def recording(self, classes: Classes) -> Recording | None:
         return self._recordings.get(classes)
 
+    def recordings(self) -> list[tuple[Classes, Recording]]:
+        """The programs on their way to a split, or cut; by the classes of arguments that came."""
+        return list(self._recordings.items())
+
     def stop(self, classes: Classes) -> None:
         """No split for arguments of these classes, ever."""
         self._given_up.add(classes)

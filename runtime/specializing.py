@@ -27,6 +27,8 @@ from tierup.runtime.stats import Stats
 from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager as Lock
+
     from tierup.runtime.executor import Executor
 
 Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
@@ -49,7 +51,7 @@ class SpecializingExecutor:
     ) -> None:
         self.program, self.history, self.make_region, self.is_region = program, history, make_region, is_region
         self._overrides = overrides
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
         self._hits = self._misses = 0
         self._retired = Stats()
@@ -141,6 +143,10 @@ class SpecializingExecutor:
         """(spec, whether it is optimised, plan), least recently used first."""
         with self._lock:
             return tuple((spec, optimize, plan) for (spec, optimize), plan in self._plans.items())
+
+    def locks(self) -> list[Lock]:
+        """What is held while no plan and no version may change."""
+        return [self._lock, *(plan.table.lock for plan in self._specialized)]
 
     @property
     def _specialized(self) -> list[SpecializedPlan]:

@@ -11,7 +11,7 @@ from tierup.runtime.history import History
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
-from tierup.runtime.regions import Regions, Split
+from tierup.runtime.regions import Classes, Recording, Regions, Split
 from tierup.runtime.signature import Signature
 from tierup.runtime.stats import Stats
 
@@ -105,6 +105,10 @@ class Splitting:
         if split in self.splits:
             self._owner.on_version(options)
         return results
+
+    def recordings(self) -> list[tuple[Classes, Recording]]:
+        """What instrumented runs have seen, by the classes of their arguments."""
+        return self.regions.recordings()
 
     def release(self) -> None:
         """Let go of what only compiling needs, of the regions too."""

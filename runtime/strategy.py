@@ -94,6 +94,14 @@ class SpeculationLog:
             varied = self._varied.setdefault((argument, klass.rank), set())
             varied.update(d for d, (a, b) in enumerate(zip(first, sizes, strict=True)) if a != b)
 
+    def seen(self) -> list[tuple[tuple[Classes, tuple[tuple[int, ...], ...]], int]]:
+        """The classes and sizes of calls that tier 0 answered, and how often they came."""
+        return list(self._seen.items())
+
+    def made_bets(self) -> list[tuple[ArgumentSpec, ...]]:
+        """The guards of all bets that were made, in no order."""
+        return list(self._made)
+
     def times_seen(self, signature: Signature) -> int:
         return self._seen.get(signature.shapes, 0)
 
