@@ -133,7 +133,7 @@ class Bailing:
 
         def with_bets(graph: str, entry: str, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
             code = self.guarded(specs)
-            if code is None or not code.bets or self._may_view():
+            if code is None or not code.bets:
                 return produce(graph, entry, specs, options)
             try:
                 produced = produce(code.text, entry, specs, options)
@@ -197,10 +197,6 @@ class Bailing:
             self._tallies.append(made.tally)
         return made
 
-    def _may_view(self) -> bool:
-        """Whether a result may be a view of an argument: live values that native code hands over are arrays of their own."""
-        return self.publish is None or any(alias.startswith(("view", "may_view")) for alias in self.publish.aliases)
-
     # --- lost bets ----------------------------------------------------------------------------------------------------
 
     def left(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -212,7 +208,7 @@ class Bailing:
             results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             return self._owner.failed(None, 0, flat)
-        if resuming.is_due:
+        if resuming.is_due and self._owner.options().profile:
             self._make_again(record, resuming)
         return results
 
@@ -221,13 +217,17 @@ class Bailing:
         owner, options = self._owner, self._owner.options()
         with self._lock:
             version = next((v for v in owner.table.versions if v.record is record), None)
-            if version is None or record.arguments in self._making:
+            if version is None or record.arguments in self._making or owner.closed:
                 return
             self._making.add(record.arguments)
         start = time.perf_counter()
         dropped = self.drop(resuming)
         try:
             self.leave_implied_open(resuming.code, record.arguments)
+            if options.compile == "background" and not options.strict:
+                owner.table.remove(version)
+                owner.compile_in_background(version.bet, record.arguments, options)
+                return
             made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
         except NotCompiled as e:
             owner.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")

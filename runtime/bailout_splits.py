@@ -90,7 +90,7 @@ class BailoutSplits:
         for specs, split in list(self._splits.items()):
             if guards.first_mismatch(specs, flat) is None:
                 return self._run(split, flat)
-        again = next((specs for specs in list(self._again) if guards.first_mismatch(specs, flat) is None), None)
+        again = next((specs for specs in list(self._again) if options.profile and guards.first_mismatch(specs, flat) is None), None)
         return None if again is None else self._cut(again, flat, Reason.SITE_GIVEN_UP)
 
     def may_start(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
@@ -189,15 +189,17 @@ class BailoutSplits:
             return self._owner.history.interpret(flat, Reason.OVERLAP)
         with self._lock:
             split.hits += 1
+        assert split.resuming is not None  # all splits here have bailouts, be they none
+        split.resuming.was_left = False
         try:
             results = split.run(flat)
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             with self._lock:
-                self._failures += 1
+                self._failures += not split.resuming.was_left
             return self._owner.failed(None, 0, flat)
         if split.hits == 1:
             self._review(split)
-        if split.resuming is not None and split.resuming.is_due:
+        if split.resuming.is_due and self._owner.options().profile:
             self._drop_bets(split, split.resuming)
         return results
 

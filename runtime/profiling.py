@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
+from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
 from tierup.runtime import guards, placement
 from tierup.runtime.background import queue
@@ -26,7 +27,7 @@ from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
-from tierup.runtime.signature import Signature, Unsupported, signature_of
+from tierup.runtime.signature import Signature, Unsupported, classes_of, signature_of
 from tierup.runtime.simple import SimplePlan
 from tierup.runtime.splitting import Splitting
 from tierup.runtime.stats import Stats
@@ -292,7 +293,7 @@ class ProfilingExecutor:
         try:
             outcome = from_disk(self.program, bet, valued, options, self.calls() + 1) if self.bailing is None else None
             if outcome is None and options.compile == "background" and not options.strict:
-                queue.submit(CompileJob(self, bet, signature.classes, valued, options))
+                self.compile_in_background(bet, valued, options)
                 return None
             if outcome is None:
                 make = make_version if self.bailing is None else self.bailing.make
@@ -331,6 +332,10 @@ class ProfilingExecutor:
         )
         self.on_version(options)
         return True
+
+    def compile_in_background(self, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+        """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""
+        queue.submit(CompileJob(self, bet, classes_of(valued), valued, options))
 
     # --- from the thread that has compiles done in the background ----------------------------------------------------------
 

@@ -55,6 +55,7 @@ class Resuming:
         self.code = code
         self._name, self._log, self._history, self._make = name, log, history, make
         self._lock = threading.Lock()
+        self._here = threading.local()
         self._executors: dict[int, Executor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost
         self.tally = Tally()
@@ -63,6 +64,7 @@ class Resuming:
     def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the program gives, as values, when the bet of this index is lost. `live`: the bailout's operands. Raises what the rest
         of the program raises; no argument of the call has been written."""
+        self.was_left = True
         bet, actual = self.code.bets[index], profiled.observe(live[0])
         due = not forced.is_active() and self._log.lost(bet.slots, actual)
         with self._lock:
@@ -82,6 +84,15 @@ class Resuming:
             return executor.call(live)
         finally:
             self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
+
+    @property
+    def was_left(self) -> bool:
+        """Whether the last call in this thread lost a bet; to be set to False before a call."""
+        return getattr(self._here, "left", False)
+
+    @was_left.setter
+    def was_left(self, value: bool) -> None:
+        self._here.left = value
 
     def _executor(self, index: int) -> Executor:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR

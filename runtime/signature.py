@@ -86,6 +86,11 @@ def static_specs(signature: Signature) -> tuple[ArgumentSpec, ...]:
     return tuple(ArgumentSpec(c.kind, c.dtype, s, c.layout) for c, s in zip(signature.classes, signature.sizes, strict=True))
 
 
+def classes_of(specs: tuple[ArgumentSpec, ...]) -> tuple[ArgumentClass, ...]:
+    """What arguments that keep these guards are, but for sizes and values."""
+    return tuple(ArgumentClass(spec.kind, spec.dtype, len(spec.sizes), spec.layout) for spec in specs)
+
+
 def describe_specs(specs: tuple[ArgumentSpec, ...], names: tuple[str, ...]) -> str:
     """`x: f32[s0, 4], n: int = 3`: how events and explain() spell a version."""
     parts = []

@@ -232,13 +232,14 @@ def test_a_bet_that_is_lost_too_often_is_dropped_and_never_made_again() -> None:
     assert f.stats().bailouts == 3
 
 
-def test_bets_that_always_fail_cost_a_bounded_number_of_compiles() -> None:
-    f = bailing(straight)
+@pytest.mark.parametrize("function", [straight, native_straight], ids=lambda f: f.__name__)
+def test_bets_that_always_fail_cost_a_bounded_number_of_compiles(function: Callable[..., Any]) -> None:
+    f = bailing(function)
     rng = np.random.default_rng(0)
     compiles = []
     for _ in range(60):
         x = f32(1, *rng.integers(2, 40, size=2))
-        assert_close(f(x), straight(x))
+        assert_close(f(x), function(x))
         compiles.append(f.stats().compiles)
     assert compiles[-1] == compiles[29], compiles
     assert f.stats().bailouts <= 6
@@ -420,3 +421,39 @@ def test_options_take_effect_at_the_next_call() -> None:
     before = f.stats()
     assert_close(f(*LOST[native_arm]), native_arm(*LOST[native_arm]))
     assert (f.stats().hits, f.stats().bailouts) == (before.hits + 1, before.bailouts)
+
+
+def test_results_that_are_views_stay_views_when_a_bet_is_lost() -> None:
+    def views(x, i):
+        y = x[1:]
+        z = y * 2 if x[0] > 0 else y - 1
+        w = x.reshape(-1)[: z.shape[0]]
+        return y, z, w, x
+
+    for entry in ("native", "python"):
+        f = bailing(views, entry=entry)
+        for first in (1, 1, 1, -1, -1, 1):
+            x = f32(first, 2, 3)
+            got, want = f(x, 1), views(x, 1)
+            assert_close(got, want)
+            assert [np.shares_memory(g, x) for g in got] == [np.shares_memory(w, x) for w in want]
+            assert got[3] is x
+        assert isinstance(f.versions[0], Version)
+        assert f.stats().bailouts == 2
+
+
+@pytest.mark.parametrize("function", [native_straight, straight], ids=lambda f: f.__name__)
+def test_versions_are_made_again_in_the_background_too(function: Callable[..., Any]) -> None:
+    f = bailing(function, compile="background")
+    for _ in range(2):
+        f(*KEPT[function])
+    tierup.wait_for_compiles(60)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        x = f32(1, *rng.integers(2, 40, size=2))
+        assert_close(f(x), function(x))
+    tierup.wait_for_compiles(60)
+    before = f.stats()
+    assert before.bailouts >= 3
+    assert_close(f(*KEPT[function]), function(*KEPT[function]))
+    assert f.stats().hits == before.hits + 1, f.explain()
