@@ -153,7 +153,7 @@ def _what(bailout: ir.Operation) -> str:
     name = value.owner.operation.name.removeprefix("torch.")
     if str(value.type) == "!torch.bool":
         return f"the condition ({name})"
-    return f"the {'number' if str(value.type) == '!torch.int' else 'result'} of {name}"
+    return f"the {'int' if str(value.type) == '!torch.int' else 'result'} of {name}"
 
 
 def _place(op: ir.Operation) -> str:
