@@ -146,3 +146,13 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
     assert len(call(doubled).versions) == 1
     assert "cannot make a folder" in caplog.text
     assert dump.write("f", "text") == ""
+
+
+def test_what_is_written_in_a_compile_is_part_of_it(folder: Path) -> None:
+    with dump.compiling("outer", "x: f32[2]") as outer:
+        assert outer is not None
+        path = dump.write("inner", "text")
+        with dump.compiling("another") as inner:
+            assert inner is outer
+    assert [p.name for p in folder.iterdir()] == ["000-outer-x_f32_2"] and Path(path).parent == outer.folder
+    assert Path(dump.write("alone", "text")).parent.name == "001-alone"

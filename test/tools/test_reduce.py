@@ -17,6 +17,7 @@ from tierup.dialect.reproducer import Reproducer, read
 from tierup.tools import opt, reduce
 from tierup.tools.opt_options import load_passes
 from tierup.tools.reduce_judge import Said, run
+from tierup.tools.reduce_search import EDITS, _edited
 
 T = "!torch.vtensor<[8,16],f32>"
 
@@ -138,7 +139,7 @@ def test_a_reproducer_keeps_its_error_and_only_the_passes_that_it_needs(
     how: str, says: str, tmp_path: Path, passes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipeline = f"builtin.module(tierup-infer-types,no-cosine{{how={how}}},func.func(canonicalize,cse))"
-    small = reduced(str(Reproducer(program(60), pipeline)), tmp_path, "--reproducer", f"--load-passes={passes}")
+    small = reduced(str(Reproducer(program(60 if how == "failure" else 12), pipeline)), tmp_path, "--reproducer", f"--load-passes={passes}")
     err = capsys.readouterr().err
     assert "the fault is no-cosine: " in err and says in err and "-> 2 ops" in err
     found = read(small)
@@ -157,6 +158,35 @@ def test_a_pass_that_hangs_is_a_fault_too(passes: str) -> None:
 def test_the_same_input_gives_the_same_output(tmp_path: Path) -> None:
     first, second = (reduced(program(12, seed=3), tmp_path, "--test", asks_for("aten.exp")) for _ in range(2))
     assert first == second
+
+
+SIZED = """
+func.func @main(%a: !torch.vtensor<[8,16],f32> {tierup.name = "a"}, %b: tensor<8x3xf32>) -> !torch.int attributes {tierup.source = "jit"} {
+  %n = torch.constant.int 16
+  return %n : !torch.int
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "sites", "there", "gone"),
+    [
+        (NESTED, "loops", 1, ["return %arg0"], ["prim.Loop", "tanh"]),
+        (NESTED, "bodies", 2, ["tanh", "constant.int 0"], ["prim.Loop", "prim.If", "cos"]),
+        (NESTED, "other bodies", 1, ["prim.Loop", "cos"], ["prim.If", "tanh"]),
+        (SIZED, "sizes", 3, ["[4,4]", "tensor<4x1xf32>", "constant.int 16"], ["[8,16]"]),  # 16 and then both 8
+        (SIZED, "sizes and constants", 3, ["[4,4]", "tensor<4x1xf32>", "constant.int 4"], ["[8,16]"]),
+        (SIZED, "attributes", 2, ["[8,16]", "constant.int 16"], ["tierup.name", "tierup.source"]),
+        (SIZED, "results", 1, ["[8,16]", "constant.int 16", "return\n"], ["return %"]),
+        (SIZED, "arguments", 2, ["@main()", "constant.int 16"], []),
+        (SIZED, "functions", 1, ["module {"], ["func.func"]),
+    ],
+)
+def test_all_sites_of_an_edit_at_once(text: str, edit: str, sites: int, there: list[str], gone: list[str]) -> None:
+    module = parse_module(text, new_context())
+    assert len(EDITS[edit](module)) == sites
+    made, _ = _edited(text, edit, range(sites))
+    assert all(word in made for word in there) and not any(word in made for word in gone), made
 
 
 @pytest.mark.parametrize(
