@@ -25,6 +25,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from tierup.lowering import faults
 from tierup.lowering.abi import Artifact, Request
 
 _log = logging.getLogger("tierup.cache")
@@ -36,7 +37,7 @@ _ABANDONED_SECONDS = 3600
 
 
 def enabled() -> bool:
-    return os.environ.get("TIERUP_CACHE", "1") != "0"
+    return os.environ.get("TIERUP_CACHE", "1") != "0" and not faults.compiles_anew()
 
 
 def folder() -> Path:

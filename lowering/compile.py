@@ -16,7 +16,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
 from tierup.dialect.transforms.expand_to_torch import expand
-from tierup.lowering import bailouts, literals, live_values, llvm, origins, request_json, signature
+from tierup.lowering import bailouts, faults, literals, live_values, llvm, origins, request_json, signature
 from tierup.lowering import builders as b
 from tierup.lowering.abi import Artifact, ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.adapter import FORCED, adapter
@@ -31,6 +31,7 @@ Ties = tuple[tuple[Dim, Dim], ...]
 Keep = Callable[[str, str], None]
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 
+_STAGES = {"tensors": "linalg", "buffers": "bufferise", "optimise+emit": "emit"}  # those of lowering/faults.py, where they have other names
 _TEXTS = {"linalg": TENSORS, "buffers": BUFFERS, "loops": LOOPS}  # the stage whose outcome is shown under a name
 
 
@@ -67,6 +68,7 @@ class _Log:
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
+        faults.begins(_STAGES.get(stage, stage))
         yield
         self.milliseconds[stage] = (time.perf_counter() - start) * 1e3
 

@@ -9,7 +9,7 @@ import weakref
 
 from llvmlite import binding as llvm
 
-from tierup.lowering import blas, elf, perf_map
+from tierup.lowering import blas, elf, faults, perf_map
 from tierup.lowering.abi import Artifact
 from tierup.lowering.llvm import initialise
 
@@ -37,6 +37,11 @@ class NativeCode:
         self._forced = (ctypes.c_int64 * 2).from_address(tracker[artifact.forced]) if artifact.forced else None
         _loaded.add(self)
 
+    @property
+    def forcible(self) -> bool:
+        """Whether it was compiled for `force`."""
+        return self._forced is not None
+
     def force(self, index: int = -1, evaluation: int = 0) -> None:
         """For tests: from now on every call loses the bet of bailout `index` at its `evaluation`-th evaluation (from 0) in the call; -1:
         none. Raises ValueError unless it was compiled for this (`Request.force`), with the bailout in it."""
@@ -63,6 +68,7 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     Every object calls its kernel `kernel`; LLVM tells gdb of what it links, so that name is put into what is linked.
     Raises RuntimeError when a symbol that it calls does not exist here, ValueError for an object without its kernel.
     """
+    faults.begins("load")
     initialise()
     external = blas.addresses(artifact.externals)
     shown = f"tierup:{name or artifact.symbol}"

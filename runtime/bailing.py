@@ -22,7 +22,7 @@ from tierup.dialect import profiled
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import forced, placement
+from tierup.runtime import faults, placement
 from tierup.runtime.compiling import Produce, make_version
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
@@ -151,8 +151,6 @@ class Bailing:
         if version.record.arguments in codes:
             with self._lock:
                 self._resuming[version.record] = self.resume_of(codes[version.record.arguments])
-            if version.compiled.artifact.forced:
-                forced.register(program.entry, version.compiled.code)
         return version
 
     def _without_bets(self, refusal: NotCompiled, produce: Produce, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
@@ -188,7 +186,7 @@ class Bailing:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
 
         facts = self.log.allowed(self._recorded(specs))
-        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=forced.is_asked_for())
+        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=self._owner.options().forcible)
 
     def resume_of(self, code: Guarded) -> Resuming:
         owner = self._owner
@@ -204,6 +202,8 @@ class Bailing:
         with self._lock:
             resuming = self._resuming[record]
         assert self.publish is not None  # there is a guarded version
+        if faults.active:
+            faults.left(self._owner.program.name, status - EXIT_BASE)
         try:
             results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
-from tierup.runtime import forced, guards
+from tierup.runtime import faults, guards
 from tierup.runtime.bailing import Bailing
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 Specs = tuple[ArgumentSpec, ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BailoutSplit(Split):
     """A guarded program cut into regions, for arguments that `specs` fits."""
 
     specs: Specs = ()
 
     def values(self, flat: tuple[Any, ...]) -> Any:
-        return self.tier0.call(*flat, fail=forced.is_lost) if self.tier0.fails else self.tier0.call(*flat)
+        return self.tier0.call(*flat, fail=faults.fail_of(self.function)) if self.tier0.fails else self.tier0.call(*flat)
 
     def stats(self) -> Stats:
         if self.resuming is None:
@@ -173,7 +173,7 @@ class BailoutSplits:
         sites = {region.name: Site(e) for region, e in zip(cut.regions, regions, strict=True)}
         resuming = bailing.resume_of(code)
         resume = {i: Resume(resuming, i) for i in range(len(code.bets))}
-        tier0 = compiler.tier0_with_bailouts(cut, entry, sites, resume, fail=forced.is_asked_for())
+        tier0 = compiler.tier0_with_bailouts(cut, entry, sites, resume, fail=self._owner.options().forcible)
         milliseconds = (time.perf_counter() - start) * 1e3
         described = describe_specs(specs, self._program.names)
         return BailoutSplit(

@@ -14,7 +14,7 @@ from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.lowering.forking import no_fork
-from tierup.runtime import placement
+from tierup.runtime import faults, placement
 from tierup.runtime.compiling import make_version
 from tierup.runtime.history import History
 from tierup.runtime.options import Options
@@ -49,6 +49,7 @@ class CompileJob:
         self._program = owner.program
         self.bet, self.classes, self.options = bet, classes, options
         self._valued = valued
+        self._faults = faults.captured()
         self.call = owner.calls() + 1
         self._since = time.perf_counter()
         self.where = ""
@@ -67,7 +68,7 @@ class CompileJob:
         return None if owner is None or owner.closed else owner.calls()
 
     def run(self) -> None:
-        with no_fork:
+        with no_fork, faults.carried(self._faults):
             self._run()
 
     def _run(self) -> None:

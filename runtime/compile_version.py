@@ -21,7 +21,7 @@ from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
 from tierup.lowering import builders as b
-from tierup.lowering import cache, request_json
+from tierup.lowering import cache, faults, request_json
 from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.errors import CompileError, Unsupported
@@ -37,7 +37,7 @@ VALUES = registry.parse(
 TYPES = registry.parse(
     "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types))"
 )
-FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/forced.py`)
+FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/faults.py`)
 GUARDED = "tierup.guarded"  # the unit attribute of a function with bets in mid-program: its graph is in values, its arguments are refined
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
 
@@ -66,6 +66,7 @@ def specialise_refined(module: ir.Module) -> str:
     """As `specialise`, for a graph of values whose arguments have the types that the guards promise. Raises NotCompiled."""
     try:
         with step(module, TYPES):
+            faults.begins("specialize")
             TYPES.run(module)
         _refuse_numpys(module)
         _custom("pre-fusion", module)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 
+from tierup.dialect.reproducer import Reproducer
+from tierup.lowering import request_json
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import Form, VersionRecord
 from tierup.lowering.load import load
@@ -51,10 +54,15 @@ def make_version(
 
 
 def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options, produce: Produce) -> Compiled:
-    with _dump(program, bet, specs, options):
+    with _dump(program, bet, specs, options), plans.failures_are_refusals("the compiler"):
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
-        code = load(produced.artifact, plans.kernel_name(program.entry, specs))
+        try:
+            code = load(produced.artifact, plans.kernel_name(program.entry, specs))
+        except Exception as e:
+            request = json.dumps(request_json.to_dict(produced.request))
+            dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))
+            raise
         return Compiled(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
 
 

@@ -44,7 +44,7 @@ from tierup.lowering.entry_records import (
     work_of,
 )
 from tierup.lowering.live import free, live_values, view
-from tierup.runtime import last_plan
+from tierup.runtime import faults, last_plan
 from tierup.runtime.guards import Mismatch, fit
 
 
@@ -215,9 +215,14 @@ class PythonTable:
                 return self._answer_slowly(SlowCause.CONSTANT, args, kwargs)
         for entry in self._chain:
             symbols = fit(entry.record, flat)
-            if not isinstance(symbols, Mismatch):
+            if not isinstance(symbols, Mismatch) and not (faults.active and self._is_lost(entry.record)):
                 return self._run(entry, flat, symbols, args)
         return self._answer_slowly(SlowCause.MISS, args, kwargs)
+
+    @staticmethod
+    def _is_lost(record: VersionRecord) -> bool:
+        """Whether a test wants a guard to fail that holds."""
+        return faults.loses_guard(last_plan.function_of(record.serial), len(record.arguments)) is not None
 
     def _run(self, entry: _Entry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
         entry.hits += 1

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from tierup.runtime import faults
 from tierup.runtime import options as options_module
 from tierup.runtime.counters import Counters, total_of
 from tierup.runtime.direct import Convention, DirectTable, convention
@@ -104,6 +105,8 @@ class Function:
         _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if faults.active:
+            return faults.run(self._slow, args, kwargs)
         return self._slow(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

@@ -66,6 +66,12 @@ def register(serial: int, version: Version) -> None:
     _versions[serial] = version
 
 
+def function_of(serial: int) -> str:
+    """The program of the version with this number, by name; "" when it is gone, or was never registered."""
+    version = _versions.get(serial)
+    return "" if version is None else version.function
+
+
 def note(plan: Version | Split | Program) -> None:
     """This thread ran `plan`, and it has returned."""
     _thread.plan = weakref.ref(plan)
@@ -94,7 +100,6 @@ def last_executed_plan() -> ExecutedPlan | None:
 
 class _NoNumber:
     value = 0
-
 
 
 def _number() -> Any:

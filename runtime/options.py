@@ -33,7 +33,7 @@ def _flag(default: bool, meaning: str) -> Any:
 class Options:
     """All options with their defaults. `table()` lists them with their meaning."""
 
-    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads")
+    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible")
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
@@ -68,6 +68,9 @@ class Options:
         "True: a program that cannot be compiled whole is an error, not a split; with num_profiled_runs=0 every call that native code "
         "does not answer is one",
     )
+    testing: bool = _flag(
+        False, "True: bets in mid-program can be made to be lost on purpose (tierup.testing); code with such bets is slower"
+    )
     release_graphs: bool = _flag(False, "True: records and graphs, which only compiling needs, are let go once a function has versions")
     release_delay: float = _count(60.0, 0, "seconds from a function's last compile until release_graphs lets go; 0: at once")
 
@@ -79,6 +82,11 @@ class Options:
     def code(self) -> tuple[object, ...]:
         """What compiled code depends on: calls under options that differ in it have versions of their own."""
         return tuple(getattr(self, name) for name in self.CODE)
+
+    @property
+    def forcible(self) -> bool:
+        """Whether code is made so that its bets in mid-program can be lost on purpose."""
+        return self.testing and self.speculate == "bailout"
 
     @cached_property
     def depth(self) -> int:
@@ -189,14 +197,14 @@ def options(**changes: Any) -> Iterator[Options]:
     check_names(changes)
     token = _current.set(replace(_current.get(), **changes))
     bypasses = bool(_BYPASSED & changes.keys())
-    for hook in _bypass_hooks if bypasses else ():
-        hook(True)
+    if bypasses:
+        bypass(True)
     try:
         yield _current.get()
     finally:
         _current.reset(token)
-        for hook in _bypass_hooks if bypasses else ():
-            hook(False)
+        if bypasses:
+            bypass(False)
 
 
 @contextmanager
@@ -211,13 +219,19 @@ def assert_optimized() -> Iterator[None]:
 
 
 # What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
-_BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads"})
+_BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads", "testing"})
 _bypass_hooks: list[Callable[[bool], object]] = []
 
 
 def on_bypass(hook: Callable[[bool], object]) -> None:
     """Call `hook(True)` when a `with options(...)` block begins that calls must see though a version fits, `hook(False)` at its end."""
     _bypass_hooks.append(hook)
+
+
+def bypass(start: bool) -> None:
+    """Let all calls go through Python, or no longer. Every start has its end."""
+    for hook in _bypass_hooks:
+        hook(start)
 
 
 def table() -> list[tuple[str, object, str]]:

@@ -16,7 +16,7 @@ from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.forking import no_fork
-from tierup.runtime import dump, plans
+from tierup.runtime import dump, faults, plans
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, Produced
 
@@ -60,7 +60,7 @@ def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: O
 
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile for a call that waits. Raises NotCompiled."""
-    if why_here() or next(_here) <= COMPILES_HERE:
+    if (why_here() or next(_here) <= COMPILES_HERE) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
     try:
         return elsewhere(waited_for(), graph, entry, arguments, options)
@@ -76,8 +76,9 @@ def why_here() -> str:
 def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
     kept = dump.current()
+    asked: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
     try:
-        produced: Produced = service.call(*COMPILER, graph, entry, arguments, options, None if kept is None else kept.where)
+        produced: Produced = service.call(*(faults.compiler_of(COMPILER, asked) if faults.active else (*COMPILER, *asked)))
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,19 @@ class NotCompiled(Exception):
 
     def __reduce__(self) -> tuple[type[NotCompiled], tuple[Reason, str, str, str]]:
         return NotCompiled, (self.reason, self.detail, self.line, self.op)
+
+
+@contextmanager
+def failures_are_refusals(what: str) -> Iterator[None]:
+    """Whatever the compiler raises while it makes `what` leaves as NotCompiled: the program runs in a lower tier. Ctrl-C does not."""
+    try:
+        yield
+    except NotCompiled:
+        raise
+    except Exception as e:  # noqa: BLE001 - the defect, or the lack of memory, is the compiler's and not the program's
+        kept = dump.current()
+        said = f"{what}: {type(e).__name__}: {e}"
+        raise NotCompiled(Reason.COMPILE_FAILED, f"{said}; reproducer: {kept.reproducer}" if kept and kept.reproducer else said) from e
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import guards, placement
+from tierup.runtime import faults, guards, placement
 from tierup.runtime.background import queue
 from tierup.runtime.compile_job import CompileJob
 from tierup.runtime.compiling import from_disk, make_version
@@ -152,7 +152,15 @@ class ProfilingExecutor:
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         if not self.table.versions:
             return self._miss(*flat)
-        results: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
+        return self._call_versions(flat, options)
+
+    def _call_versions(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        results: tuple[Any, ...]
+        if faults.active:
+            with faults.forcing(self.table.versions):
+                results = self.table.callable(faults.entry(options.entry))(*flat)
+        else:
+            results = self.table.callable(options.entry)(*flat)
         return results
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
@@ -204,7 +212,7 @@ class ProfilingExecutor:
         """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
-            result: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
+            result = self._call_versions(flat, options)
         finally:
             self._local.retrying = False
         return result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect import profiled
 from tierup.dialect.reasons import Reason
-from tierup.runtime import forced
+from tierup.runtime import faults
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
@@ -53,7 +53,7 @@ class Resuming:
 
     def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
         self.code = code
-        self._name, self._log, self._history, self._make = name, log, history, make
+        self.name, self._log, self._history, self._make = name, log, history, make
         self._lock = threading.Lock()
         self._here = threading.local()
         self._executors: dict[int, Executor] = {}
@@ -66,7 +66,7 @@ class Resuming:
         of the program raises; no argument of the call has been written."""
         self.was_left = True
         bet, actual = self.code.bets[index], profiled.observe(live[0])
-        due = not forced.is_active() and self._log.lost(bet.slots, actual)
+        due = not faults.lose_bets() and self._log.lost(bet.slots, actual)
         with self._lock:
             self.lost[index] = self.lost.get(index, 0) + 1
             self.is_due |= due
@@ -99,7 +99,7 @@ class Resuming:
 
         graph, entry, names, tier0 = compiler.continuation(self.code, index)
         place = self.code.bets[index].place
-        made = self._make(Program(f"{self._name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
+        made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
         with self._lock:
             return self._executors.setdefault(index, made)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 
 from tierup.runtime.history import History
-from tierup.runtime.plans import NotCompiled
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 
 
@@ -38,7 +38,8 @@ class SimplePlan:
 
         program = self._program
         try:
-            text, tier0 = compiler.insensitive(program.graph, program.entry)
+            with failures_are_refusals("the simple plan"):
+                text, tier0 = compiler.insensitive(program.graph, program.entry)
         except NotCompiled as e:
             self._history.gave_up(e, "the simple plan", "the pristine graph runs")
             return program

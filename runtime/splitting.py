@@ -9,7 +9,7 @@ from tierup.dialect.reasons import Reason
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Classes, Recording, Regions, Split
 from tierup.runtime.signature import Signature
@@ -57,8 +57,9 @@ class Splitting:
     def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """Answer a call whose bet was refused, and record from now on."""
         try:
-            self.regions.start(self._program.graph, self._program.entry, signature.classes, refusal)
-        except type(refusal) as e:
+            with failures_are_refusals("recording values in mid-program"):
+                self.regions.start(self._program.graph, self._program.entry, signature.classes, refusal)
+        except NotCompiled as e:
             self.regions.stop(signature.classes)
             self._history.gave_up(e, "the program", "stays in tier 0")
             return self._history.interpret(flat, e.reason)
@@ -84,7 +85,8 @@ class Splitting:
         with self._lock:
             self._cutting.add(classes)
         try:
-            split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
+            with failures_are_refusals("cutting the program"):
+                split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
             split.function = self._program.name
         except NotCompiled as e:
             self.regions.stop(classes)

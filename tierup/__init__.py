@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import jit as jit
     from tierup.frontend.jit import load as load
     from tierup.runtime import events as events
+    from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.counters import counters as counters
     from tierup.runtime.errors import NotOptimized as NotOptimized
@@ -51,6 +52,7 @@ _EXPORTS = {
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
     "register_pass": "tierup.dialect.custom:register_pass",
+    "testing": "tierup.runtime.faults",
     "unregister_pass": "tierup.dialect.custom:unregister_pass",
     "wait_for_compiles": "tierup.runtime.background:wait_for_compiles",
 }
@@ -74,6 +76,7 @@ __all__ = [
     "ops",
     "options",
     "register_pass",
+    "testing",
     "unregister_pass",
     "wait_for_compiles",
 ]

@@ -16,7 +16,6 @@ from test_corpus import IS_EXHAUSTIVE, MODULES
 
 import tierup
 from tierup.frontend.jit import jit, load
-from tierup.runtime import forced
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import Function
 from tierup.runtime.resuming import Resuming
@@ -60,7 +59,8 @@ def losses(program: Program, function: Function, resuming: Resuming, most: int) 
             seen: list[Event] = []
             where = f"{program.name}, bet {index} of @{entry} lost at evaluation {evaluation}"
             before = function.stats()
-            with forced.losing(entry, index, evaluation), tierup.events.subscribe(seen.append):
+            site = f"{resuming.name}:bailout{index}"
+            with tierup.testing.faults(guard=site, evaluation=evaluation), tierup.events.subscribe(seen.append):
                 one_call(program, function, Step(program.inputs, program.sizes[0], raises=None), 0, where)
             bailouts = [event for event in seen if event.kind is EventKind.BAILOUT]
             if not bailouts:
@@ -77,7 +77,7 @@ def losses(program: Program, function: Function, resuming: Resuming, most: int) 
 def lose_all(program: Program) -> int:
     """How many bets were lost, at all evaluations; each time the results, writes and views were those of the undecorated function."""
     depth, most = (20, 1000) if IS_EXHAUSTIVE else (1, 4)
-    with tierup.options(speculate="bailout", bailout_depth=depth), forced.compiled():
+    with tierup.options(speculate="bailout", bailout_depth=depth, testing=True):
         function = compiled(program)
         return sum(losses(program, function, resuming, most) for resuming in list(guarded(function)))
 

@@ -13,7 +13,6 @@ import pytest
 import tierup
 from tierup.dialect.kernels import numpy_movement
 from tierup.dialect.reasons import Reason
-from tierup.runtime import forced
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import Function
 from tierup.runtime.version_table import Version
@@ -174,7 +173,7 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
     """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program bets in its turn."""
     arguments = KEPT[function]
     want = function(*arguments)
-    with forced.compiled():
+    with tierup.options(testing=True):
         f = bailing(function, entry=entry)
         for _ in range(2):
             f(*arguments)
@@ -184,7 +183,7 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
         for index in range(len(resuming.code.bets)):
             for evaluation in count():
                 before = f.stats()
-                with forced.losing(resuming.code.entry, index, evaluation):
+                with tierup.testing.faults(guard=f"{function.__name__}:bailout{index}", evaluation=evaluation):
                     got, events = events_of(f, *arguments)
                 assert_close(got, want)
                 if not bailouts(events):
@@ -316,15 +315,13 @@ def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.Monk
     plain = numpy_movement.sort
     monkeypatch.setattr(numpy_movement, "sort", lambda *operands: sorts.append(1) or plain(*operands))
     arguments = KEPT[nested]
-    with forced.compiled():
+    with tierup.options(testing=True):
         f = bailing(nested, bailout_depth=1)
         for _ in range(2):
             f(*arguments)
-        (executor,) = f._executors
-        entry = executor.resuming(f.versions[0]).code.entry
         for evaluation in range(EVALUATIONS[nested]):
             sorts.clear()
-            with forced.losing(entry, 0, evaluation):
+            with tierup.testing.faults(guard="nested:bailout0", evaluation=evaluation):
                 _, events = events_of(f, *arguments)
             assert bailouts(events)
             assert len(sorts) == arguments[1], f"lost at evaluation {evaluation}"

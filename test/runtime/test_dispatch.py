@@ -136,4 +136,4 @@ def test_the_table_is_the_twin() -> None:
     public = {n for n in dir(PythonTable) if not n.startswith("_")}
     from tierup.lowering.entry import NativeTable
 
-    assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel"}
+    assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel", "release"}  # what only memory of native versions needs

@@ -1,0 +1,304 @@
+"""Faults on purpose: `tierup.testing`, for tests of programs that run under tierup, and for tierup's own.
+
+    with tierup.testing.faults(guard="f:argument0") as injected:
+        f(x)                              # the version's guard on x is lost once: tier 0 answers
+    assert injected.fired == ["f:argument0, evaluation 0"]
+
+A **site** is where a bet can be lost: `PROGRAM:argument0` is the entry guard on flat argument 0 of a version of the program, and
+`PROGRAM:bailout2` a bet in mid-program, in native code or in tier 0. A program is a function by its name, a region of one ("f, region 0",
+whose entry guards are the region's check), or what goes on where a bet was lost ("f, from model.py:12").
+
+While a block is in force anywhere, all functions are called through Python, and calls that a fault may meet check their guards in
+Python (`runtime/dispatch.py`). When none is, what is left is a look at `active` on paths that are slow anyway.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from tierup.lowering import faults as stages
+from tierup.runtime import options as options_module
+from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
+
+if TYPE_CHECKING:
+    from tierup.runtime.version_table import Version
+
+__all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
+
+active = 0  # how many blocks are in force in this process
+
+
+class Faults:
+    """The faults of one block, and what became of them. `fired`: each fault that came to pass, in order, as "SITE, evaluation N",
+    "compiler: STAGE", "delay" or "allocation N". `sites`: the sites that calls came by, with how often one call did at most (for
+    bailouts in native code, which does not count, 0)."""
+
+    def __init__(
+        self, guard: str, evaluation: int | None, compiler: CompilerFault | None, allocation: int | None, always: bool
+    ) -> None:
+        self.guard, self._evaluation, self._always = guard, evaluation, always
+        self.compiler, self.allocation = compiler, allocation
+        self.fired: list[str] = []
+        self.sites: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def wants_python(self) -> bool:
+        """Whether entry guards are to be checked where they can be lost, or noted."""
+        if self.compiler is not None or self.allocation is not None:
+            return False
+        return not self.guard or ":bailout" not in self.guard
+
+    def is_due(self) -> bool:
+        return self._always or not self.fired
+
+    def fire(self, what: str) -> bool:
+        """Note a fault that comes to pass; False when it has already, and does so once."""
+        with self._lock:
+            if not self.is_due():
+                return False
+            self.fired.append(what)
+            return True
+
+    def wants(self, site: str) -> bool:
+        """Whether a site is to be lost at some evaluation."""
+        return bool(self.guard) and self.is_due() and (site == self.guard or fnmatchcase(site, self.guard))
+
+    def loses(self, site: str, evaluation: int) -> bool:
+        """Whether a site is lost, at which a call is for the `evaluation`-th time (from 0)."""
+        with self._lock:
+            self.sites[site] = max(self.sites.get(site, 0), evaluation + 1)
+        if not self.wants(site) or self._evaluation not in (None, evaluation):
+            return False
+        return self.fire(f"{site}, evaluation {evaluation}")
+
+    def forced(self, site: str) -> int | None:
+        """At which evaluation native code is to lose a site; None for none."""
+        with self._lock:
+            self.sites.setdefault(site, 0)
+        return (self._evaluation or 0) if self.wants(site) else None
+
+
+_here: ContextVar[tuple[Faults, ...]] = ContextVar("tierup_faults", default=())
+_everywhere: tuple[Faults, ...] = ()
+_lock = threading.Lock()
+
+
+class _Thread(threading.local):
+    evaluations: Counter[str] | None = None  # of the call that runs
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def faults(
+    *,
+    guard: int | str = "",
+    evaluation: int | None = 0,
+    compiler: str = "",
+    delay: float = 0.0,
+    allocation: int | None = None,
+    always: bool = False,
+    everywhere: bool = False,
+) -> Iterator[Faults]:
+    """Let something fail while the block runs: once, or `always`; in this thread (and the compiles it asks for), or `everywhere`.
+
+    `guard`: the site that is lost, as a pattern ("f:argument*", "*, region 0:*", "*:bailout2"); a number is an argument's. It is lost
+    the `evaluation`-th time (from 0) that a call comes by, each call counted on its own; None: every time.
+    `compiler`: the stage that raises InjectedFault (`tierup.lowering.faults.STAGES`), or "crash": compiles are done by a worker process
+    then, which dies over it. `delay`: seconds by which a compile takes longer. While one of the two is given, compiles leave the cache on
+    disk alone. `allocation`: which memory for an array that NumPy is asked for in a call (from 0), in whatever tier, it does not get:
+    MemoryError.
+
+    Without any of these nothing fails, and `sites` says what could. Bets in mid-program can be lost by code alone that was made under
+    `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises ValueError.
+    """
+    if compiler and compiler != CRASH and compiler not in stages.STAGES:
+        raise ValueError(f"no stage {compiler!r} of compiling: choose from {', '.join(stages.STAGES)}, {CRASH}")
+    if delay < 0 or (evaluation or 0) < 0 or (allocation or 0) < 0:
+        raise ValueError("evaluation, allocation and delay count from 0")
+    pattern = f"*:argument{guard}" if isinstance(guard, int) else guard
+    made = Faults(pattern, evaluation, CompilerFault(compiler, delay) if compiler or delay else None, allocation, always)
+    token = _here.set(_here.get() if everywhere else (*_here.get(), made))
+    _begin(made, everywhere)
+    try:
+        with options_module.options(testing=True):
+            yield made
+    finally:
+        _end(made, everywhere)
+        _here.reset(token)
+
+
+def _begin(made: Faults, everywhere: bool) -> None:
+    global active, _everywhere
+    with _lock:
+        active += 1
+        if everywhere:
+            _everywhere = (*_everywhere, made)
+        stages.hook = _stages
+    options_module.bypass(True)
+
+
+def _end(made: Faults, everywhere: bool) -> None:
+    global active, _everywhere
+    with _lock:
+        active -= 1
+        if everywhere:
+            _everywhere = tuple(f for f in _everywhere if f is not made)
+        if not active:
+            stages.hook = None
+    options_module.bypass(False)
+
+
+def _current() -> tuple[Faults, ...]:
+    return (*_here.get(), *_everywhere)
+
+
+# --- from calls: all of these only while `active` -------------------------------------------------------------------------
+
+
+def run(answer: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """One call of a function, within which evaluations and allocations are counted; a call in it has counts of its own."""
+    found = _current()
+    if not found:
+        return answer(*args, **kwargs)
+    outer, _thread.evaluations = _thread.evaluations, Counter()
+    starving = [f for f in found if f.allocation is not None and f.is_due()]
+    try:
+        with _allocations(starving) if starving else nullcontext():
+            return answer(*args, **kwargs)
+    finally:
+        _thread.evaluations = outer
+
+
+def _allocations(starving: list[Faults]) -> Any:
+    from tierup.runtime.fault_memory import counted  # here: reads NumPy's C interface, which only this needs
+
+    def fails(number: int) -> bool:
+        return any(f.allocation == number and f.fire(f"allocation {number}") for f in starving)
+
+    return counted(fails)
+
+
+def entry(wanted: str) -> str:
+    """Who is to check the guards of a call: what Python checks can be lost. Faults of other kinds leave the choice alone."""
+    return "python" if any(f.wants_python for f in _current()) else wanted
+
+
+def loses(site: str, evaluation: int | None = None) -> bool:
+    """Whether a bet that would hold is to be lost. `evaluation`: how often the call came by before, where the caller counts."""
+    found = _current()
+    if not found:
+        return False
+    if evaluation is None:
+        counts = _thread.evaluations = _thread.evaluations if _thread.evaluations is not None else Counter()
+        evaluation = counts[site]
+        counts[site] += 1
+    answers = [f.loses(site, evaluation) for f in found]  # each is asked
+    return any(answers)
+
+
+def loses_guard(program: str, arguments: int) -> int | None:
+    """The argument whose entry guard is to be lost though it holds, of a version of `program`; None for none."""
+    lost = [k for k in range(arguments) if loses(f"{program}:argument{k}")]
+    return lost[0] if lost else None
+
+
+def fail_of(program: str) -> Callable[[str, int], bool]:
+    """The hook of a tier 0 that asks (`Tier0.fails`)."""
+
+    def fail(site: str, evaluation: int) -> bool:
+        name = site.rpartition(":")[2]
+        return loses(f"{program}:{name if name.startswith('guard') else 'bailout' + name}", evaluation)
+
+    return fail
+
+
+def lose_bets() -> bool:
+    """Whether this call may lose bets on purpose: then none counts as lost too often."""
+    return active > 0 and any(f.guard for f in _current())
+
+
+@contextmanager
+def forcing(versions: Sequence[Version]) -> Iterator[None]:
+    """Around a call of native code: versions lose the bets that are to be lost. The code has one place for it: threads that force one
+    version to different ends at once get in each other's way."""
+    codes = []
+    found = _current()
+    for version in versions if found else ():
+        code: Any = version.record.keepalive
+        for exit_ in version.record.exits if getattr(code, "forcible", False) else ():
+            at = [e for f in found if (e := f.forced(f"{version.function}:bailout{exit_.index}")) is not None]
+            if at and code not in codes:
+                code.force(exit_.index, at[0])
+                codes.append(code)
+    try:
+        yield
+    finally:
+        for code in codes:
+            code.force()
+
+
+def left(program: str, index: int) -> None:
+    """Native code of a program left at a bailout."""
+    for f in _current():
+        site = f"{program}:bailout{index}"
+        if (evaluation := f.forced(site)) is not None:
+            f.fire(f"{site}, evaluation {evaluation}")
+
+
+# --- from compiles --------------------------------------------------------------------------------------------------------
+
+
+class _Stages:
+    """See `lowering/faults.py`."""
+
+    def begins(self, stage: str) -> None:
+        for f in _current():
+            if f.compiler is not None:
+                if stage == stages.STAGES[0] and f.compiler.delay and (f.compiler.stage or f.fire(f.compiler.text)):
+                    time.sleep(f.compiler.delay)
+                if stage == f.compiler.stage and f.fire(f.compiler.text):
+                    raise InjectedFault(f"a fault was injected into the compiler: {stage}")
+
+    def compiles_anew(self) -> bool:
+        return any(f.compiler is not None for f in _current())
+
+
+_stages = _Stages()
+
+
+def captured() -> tuple[Faults, ...]:
+    """The faults of this thread, for a thread that works for it."""
+    return _here.get()
+
+
+@contextmanager
+def carried(found: tuple[Faults, ...]) -> Iterator[None]:
+    """In another thread: the faults that were `captured`."""
+    token = _here.set(found)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def wants_worker() -> bool:
+    """Whether a compile is to be a worker's: it is to die over it."""
+    return any(f.compiler is not None and f.compiler.stage == CRASH and f.is_due() for f in _current())
+
+
+def compiler_of(function: tuple[str, str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """What a worker is asked for in place of `function(*arguments)`: module, name and arguments. Faults that it is to meet have fired."""
+    due = [f.compiler for f in _current() if f.compiler is not None and f.fire(f.compiler.text)]
+    if not due:
+        return (*function, *arguments)
+    return (failing_compile.__module__, failing_compile.__name__, due, function, arguments)
