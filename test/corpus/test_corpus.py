@@ -26,7 +26,9 @@ from tierup.dialect.reasons import Reason
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.profiling import ProfilingExecutor
+from tierup.runtime.signature import Signature
 from tierup.runtime.strategy import Bet
+from tierup.runtime.version_table import Version
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (
@@ -64,10 +66,12 @@ def test_program_does_what_the_undecorated_function_does(program: Program, mode:
 def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Program, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     original = ProfilingExecutor._compile
 
-    def refusing(self: ProfilingExecutor, bet: Bet, flat: tuple[Any, ...], options: Options) -> NotCompiled | None:
+    def refusing(
+        self: ProfilingExecutor, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
+    ) -> Version | NotCompiled | None:
         if self._is_region:
-            return original(self, bet, flat, options)
-        self._compiling.discard(bet.specs)
+            return original(self, bet, signature, flat, options)
+        self._log.settled(bet)
         ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 
