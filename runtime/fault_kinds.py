@@ -13,6 +13,7 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import faults as stages
 
 CRASH = "crash"
+_CRASHES_AT = "linalg"  # in the middle
 
 
 class InjectedFault(RuntimeError):
@@ -39,6 +40,8 @@ class _Meeting:
 
     def begins(self, stage: str) -> None:
         for fault in self._met:
+            if fault.stage == CRASH and stage == _CRASHES_AT:
+                os.kill(os.getpid(), signal.SIGKILL)
             if fault.stage == stage:
                 raise InjectedFault(f"a fault was injected into the compiler: {stage}")
 
@@ -49,8 +52,6 @@ class _Meeting:
 def failing_compile(met: Sequence[CompilerFault], function: tuple[str, str], arguments: tuple[object, ...]) -> Any:
     """In a worker: what `function`, a module and a name, gives for these arguments while its compiler meets these faults."""
     time.sleep(sum(fault.delay for fault in met))
-    if any(fault.stage == CRASH for fault in met):
-        os.kill(os.getpid(), signal.SIGKILL)
     stages.hook = _Meeting(met)
     try:
         module, name = function

@@ -138,24 +138,28 @@ def faults(
 
 
 def _begin(made: Faults, everywhere: bool) -> None:
-    global active, _everywhere
-    with _lock:
-        active += 1
-        if everywhere:
+    global _everywhere
+    if everywhere:
+        with _lock:
             _everywhere = (*_everywhere, made)
-        stages.hook = _stages
+    _count(1)
     options_module.bypass(True)
 
 
 def _end(made: Faults, everywhere: bool) -> None:
-    global active, _everywhere
-    with _lock:
-        active -= 1
-        if everywhere:
+    global _everywhere
+    if everywhere:
+        with _lock:
             _everywhere = tuple(f for f in _everywhere if f is not made)
-        if not active:
-            stages.hook = None
+    _count(-1)
     options_module.bypass(False)
+
+
+def _count(blocks: int) -> None:
+    global active
+    with _lock:
+        active += blocks
+        stages.hook = _stages if active else None
 
 
 def _current() -> tuple[Faults, ...]:
@@ -284,10 +288,15 @@ def captured() -> tuple[Faults, ...]:
 @contextmanager
 def carried(found: tuple[Faults, ...]) -> Iterator[None]:
     """In another thread: the faults that were `captured`."""
+    if not found:
+        yield
+        return
     token = _here.set(found)
+    _count(1)  # the block may be over
     try:
         yield
     finally:
+        _count(-1)
         _here.reset(token)
 
 
