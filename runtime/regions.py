@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.reasons import Reason
-from tierup.runtime import faults, last_plan
+from tierup.runtime import last_plan
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.last_plan import ExecutedPlan
 from tierup.runtime.plans import NotCompiled
