@@ -45,9 +45,10 @@ class NativeCode:
     def force(self, index: int = -1, evaluation: int = 0) -> None:
         """For tests: from now on every call loses the bet of bailout `index` at its `evaluation`-th evaluation (from 0) in the call; -1:
         none. Raises ValueError unless it was compiled for this (`Request.force`), with the bailout in it."""
-        if self._forced is None or (index >= 0 and all(site.index != index for site in self.artifact.exits)):
+        if index >= 0 and (self._forced is None or all(site.index != index for site in self.artifact.exits)):
             raise ValueError(f"this code was not compiled to lose bailout {index} at will")
-        self._forced[:] = index, evaluation
+        if self._forced is not None:
+            self._forced[:] = index, evaluation
 
     def close(self) -> None:
         """Free the code, which is also what happens when this object goes. The caller sees to it that no thread is in it. Idempotent."""
