@@ -141,7 +141,9 @@ def words_of(live: Live) -> int:
     """How many of the live words one live value takes."""
     if isinstance(live, tuple):
         return sum(map(words_of, live))
-    return {ResultKind.SCALAR: 1, ResultKind.ALLOCATED: 1 + len(live.sizes)}.get(live.kind, 0)
+    if live.kind is ResultKind.ALLOCATED:
+        return 1 + len(live.sizes)
+    return 1 if live.kind is ResultKind.SCALAR else 0
 
 
 def live_words(exits: tuple[ExitSite, ...]) -> int:

@@ -46,7 +46,7 @@ def live_values(
     site = next((site for site in exits if site.index == status - EXIT_BASE), None)
     if site is None:
         return None
-    symbols = symbols_of(arguments, flat)
+    symbols: dict[str, int] = {}
     words = iter(_owned([leaf for live in site.live for leaf in _leaves(live)], address))
 
     def value(live: Live) -> Any:
@@ -54,7 +54,10 @@ def live_values(
             return [value(item) for item in live]
         if live.kind is ResultKind.ALIAS:
             return flat[live.argument]
-        return view(live, flat[live.argument], symbols) if live.kind is ResultKind.VIEW else next(words)
+        if live.kind is not ResultKind.VIEW:
+            return next(words)
+        symbols.update(symbols or symbols_of(arguments, flat))
+        return view(live, flat[live.argument], symbols)
 
     return tuple(value(live) for live in site.live)
 

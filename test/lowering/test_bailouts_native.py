@@ -115,7 +115,6 @@ PROGRAMS = [
     (arm, [np.abs(f32(4)), f32(4)], 14, 0),
     (arm, [-np.abs(f32(4)), f32(4)], 12, 0),
     (nested, [f32(4), 2, 1], 42, 0),
-    (nested, [f32(2, 3), 3, -1], 25, 0),
     (while_in_for_in_while, [f32(4), 3], 29, 0),
     (breaks, [np.abs(f32(4)), 9], 33, 1),  # in the first iteration what it carries is the argument, which may be returned
     (written, [f32(4), 3], 45, 0),
