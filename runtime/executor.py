@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -176,10 +177,22 @@ class Executor:
         return any(kind.compiling for kind in self._kinds.values())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the compiles in the background of this program, and of its regions, are done. False when the seconds are over
-        first."""
-        histories = [self.history, *(region.history for split in self.splits for region in split.regions)]
+        """Wait until the compiles in the background of this program, of its regions and continuations, are done. False when the seconds
+        are over first."""
+        histories = [executor.history for executor in self._with_parts()]
         return queue.wait(timeout, lambda job: any(map(job.is_for, histories)))
+
+    def _with_parts(self) -> Iterator[Executor]:
+        """This one, those of its regions, and those of what goes on where its bets are lost."""
+        yield self
+        for version in self.all_versions:
+            if isinstance(version, Split):
+                for region in version.regions:
+                    yield from region._with_parts()
+            resuming = self.resuming(version)
+            if resuming is not None:
+                for rest in resuming.executors.values():
+                    yield from rest._with_parts()
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""

@@ -24,6 +24,8 @@ COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts")
 class History:
     """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered."""
 
+    compiles = 0  # of all programs, roughly: who sums up those of some programs does so again when it has grown
+
     def __init__(self, program: Program, calls: Callable[[], int]) -> None:
         self._program, self.calls = program, calls
         self._lock = threading.Lock()
@@ -39,6 +41,8 @@ class History:
     def count(self, counter: str) -> None:
         with self._lock:
             self.counts[counter] += 1
+        if counter == "compiles":
+            History.compiles += 1
 
     def interpret(self, flat: tuple[Any, ...], reason: Reason, program: Program | None = None) -> tuple[Any, ...]:
         """Answer a call in tier 0, for a reason that is no miss. `program`: what runs, when it is not the pristine graph."""

@@ -59,6 +59,7 @@ class Resuming:
         self._executors: dict[int, Executor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost
         self.tally = Tally()
+        self._summed_up_at = -1
         self.is_due = False  # whether some bet was lost too often
 
     def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -83,7 +84,9 @@ class Resuming:
         try:
             return executor.call(live)
         finally:
-            self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
+            if self._summed_up_at != History.compiles:
+                self._summed_up_at = History.compiles
+                self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
 
     @property
     def was_left(self) -> bool:
