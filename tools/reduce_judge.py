@@ -7,6 +7,7 @@ the same as at first", which is run here without starting a program.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import re
@@ -162,6 +163,7 @@ def isolated(work: Callable[[Send], Any], seconds: float) -> Answer:
 
 def _child(work: Callable[[Send], Any], reading: int, writing: int) -> None:
     """Never returns."""
+    gc.disable()  # it would touch, and so copy, all that the parent has
     os.close(reading)
     faulthandler.disable()  # its copy of stderr is not ours to redirect
     null = os.open(os.devnull, os.O_WRONLY)

@@ -54,10 +54,14 @@ class Search:
     seconds: float = 60.0
     tried: int = 0
     n_ops: int = 0  # without functions and the ends of blocks
+    _sites: dict[str, int] = field(default_factory=dict)  # of each edit
+    _exhausted: dict[str, str] = field(default_factory=dict)  # edits, and the text at which they last helped nothing
     _known: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.n_ops = isolated(lambda send: _n_ops(parse_module(self.text, new_context())), self.seconds).result or 0
+        found = isolated(lambda send: _measured(parse_module(self.text, new_context())), self.seconds).result
+        if found is not None:
+            self.n_ops, self._sites = found
 
     def run(self) -> str:
         """The smallest program found. `text` always shows the fault, also when this is interrupted."""
@@ -65,25 +69,29 @@ class Search:
             before = self.text
             self._locations()
             for name in EDITS:
-                self._shrink(name)
+                if self._exhausted.get(name) != self.text:
+                    self._shrink(name)
             if self.text == before:
                 return self.text
 
     def _shrink(self, name: str) -> None:
-        size = self._count(name)
+        before = self.text
+        size = self._sites.get(name, 0)
         while size:
-            end = self._count(name)
+            end = self._sites[name]
             while end > 0:
                 start = max(0, end - size)
                 self.progress(self.tried, self.n_ops, name)
                 self._try(name, range(start, end))
                 end = start  # what stands before was not touched by an edit further down
             size //= 2
+        if self.text == before:
+            self._exhausted[name] = before
 
     def _try(self, name: str, chosen: range) -> None:
         made = isolated(lambda send: _edited(self.text, name, chosen), self.seconds).result
         if made is not None and made[0] != self.text and self._shows(made[0]):
-            self.text, self.n_ops = made
+            self.text, (self.n_ops, self._sites) = made
 
     def _locations(self) -> None:
         if "loc(" in self.text:
@@ -95,13 +103,9 @@ class Search:
             self._known[text] = self.judge.shows(text)
         return self._known[text]
 
-    def _count(self, name: str) -> int:
-        found = isolated(lambda send: len(EDITS[name](parse_module(self.text, new_context()))), self.seconds).result
-        return found if isinstance(found, int) else 0
 
-
-def _edited(text: str, name: str, chosen: range) -> tuple[str, int]:
-    """The program after an edit at some sites, and its number of ops. Raises what the edit or the verifier raises."""
+def _edited(text: str, name: str, chosen: range) -> tuple[str, tuple[int, dict[str, int]]]:
+    """The program after an edit at some sites, and its measures. Raises what the edit or the verifier raises."""
     module = parse_module(text, new_context())
     located = "loc(" in text and name != _LOCATIONS
     if name in EDITS:
@@ -110,8 +114,9 @@ def _edited(text: str, name: str, chosen: range) -> tuple[str, int]:
             for i in reversed(chosen):
                 sites[i]()
     verify_module(module)
-    return module.operation.get_asm(enable_debug_info=located), _n_ops(module)
+    return module.operation.get_asm(enable_debug_info=located), _measured(module)
 
 
-def _n_ops(module: ir.Module) -> int:
-    return sum(1 for _ in of_values.candidates(module))
+def _measured(module: ir.Module) -> tuple[int, dict[str, int]]:
+    """How many ops a program has, and how many sites there are for each edit."""
+    return sum(1 for _ in of_values.candidates(module)), {name: len(edit(module)) for name, edit in EDITS.items()}

@@ -108,7 +108,7 @@ def reduced(text: str, tmp_path: Path, *arguments: str) -> str:
 
 
 def asks_for(word: str) -> str:
-    return f'"{sys.executable}" -c "import sys; sys.exit(\'{word}\' not in open(sys.argv[1]).read())" {{}}'
+    return f"grep -q '{word}' {{}}"
 
 
 def test_a_command_that_looks_for_an_op_leaves_that_op_alone(tmp_path: Path) -> None:
@@ -120,8 +120,7 @@ def test_a_command_that_looks_for_an_op_leaves_that_op_alone(tmp_path: Path) -> 
 
 
 def test_with_fails_the_fault_is_that_the_command_fails(tmp_path: Path) -> None:
-    missing = f'"{sys.executable}" -c "import sys; sys.exit(\'aten.cos\' in open(sys.argv[1]).read())" {{}}'
-    assert ops(reduced(program(4), tmp_path, "--fails", "--test", missing)) == ["func.func", "torch.aten.cos"]
+    assert ops(reduced(program(4), tmp_path, "--fails", "--test", f"! {asks_for('aten.cos')}")) == ["func.func", "torch.aten.cos"]
 
 
 def test_branches_and_loops_are_opened(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_a_pass_that_hangs_is_a_fault_too(passes: str) -> None:
 
 
 def test_the_same_input_gives_the_same_output(tmp_path: Path) -> None:
-    first, second = (reduced(program(12, seed=3), tmp_path, "--test", asks_for("aten.exp")) for _ in range(2))
+    first, second = (reduced(program(6, seed=3), tmp_path, "--test", asks_for("aten.exp")) for _ in range(2))
     assert first == second
 
 
