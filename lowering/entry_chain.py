@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from tierup.lowering import entry_layout as layout
 from tierup.lowering.abi import ArgumentKind
-from tierup.lowering.entry_plan import NativeVersion, is_static, signature_key
-
-# Trying one version costs some 5 ns, a hash over the arguments' sizes about as much as two or three tries.
-LINEAR = 8
+from tierup.lowering.entry_plan import NativeVersion, signature_key
+from tierup.lowering.entry_records import LINEAR, is_static
 
 
 class NativeChain:

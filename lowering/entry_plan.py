@@ -190,10 +190,6 @@ class NativeVersion:
         return at + 16 * n_dims
 
 
-def is_static(record: VersionRecord) -> bool:
-    return all(isinstance(size, int) for spec in record.arguments for size in spec.sizes)
-
-
 def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:
     """The hash key of calls that a static version fits: what generated code computes from the arguments."""
     key = layout.HASH_SEED

@@ -20,6 +20,10 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind
 # a switch interval (5 ms) when other threads are busy: not worth it for work of a few microseconds.
 RELEASE_WORK = 1 << 17
 
+# So many versions are tried in order before static ones are found by hash. Trying one costs some 5 ns, a hash over the arguments' sizes
+# about as much as two or three tries.
+LINEAR = 8
+
 
 class SlowCause(IntEnum):
     """Why a table called `slow` instead of a kernel. Which guard failed is `guards.first_mismatch`'s to say."""
@@ -161,6 +165,11 @@ class VersionRecord:
     @property
     def n_user_results(self) -> int:
         return len(self.results) - len(self.written)
+
+
+def is_static(record: VersionRecord) -> bool:
+    """Whether all sizes are bet on."""
+    return all(isinstance(size, int) for spec in record.arguments for size in spec.sizes)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ gets them. The executors of a function whose calls are of that kind add their ve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -126,6 +127,7 @@ class DirectTable:
         self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]
     ) -> None:
         self.convention = made_for
+        self._lock = threading.RLock()  # executors that share the table change it
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
@@ -149,12 +151,24 @@ class DirectTable:
             serial=r.serial,
             exits=r.exits,
         )
-        self._records[id(r)] = mine
-        self._owners[mine] = owner, r
-        self.table.add(mine, first=True)
+        with self._lock:
+            self._records[id(r)] = mine
+            self._owners[mine] = owner, r
+            self.table.add(mine, first=True)
 
     def remove(self, record: VersionRecord) -> None:
-        self.table.remove(self._records.pop(id(record)))
+        with self._lock:
+            self.table.remove(self._records.pop(id(record)))
+
+    def reorder(self, records: Sequence[VersionRecord]) -> None:
+        """Try these versions of one owner in this order, in the places that they have; other owners' stay where they are."""
+        with self._lock:
+            ordered = [self._records[id(r)] for r in records]
+            mine, wanted = iter(ordered), set(map(id, ordered))
+            now = self.table.versions
+            then = [next(mine) if id(r) in wanted else r for r in now]
+            if list(now) != then:
+                self.table.reorder(then)
 
     def hits(self, record: VersionRecord) -> int:
         return self.table.hits(self._records[id(record)])

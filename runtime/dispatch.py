@@ -45,6 +45,7 @@ from tierup.lowering.entry_records import (
 )
 from tierup.lowering.live import free, live_values, view
 from tierup.runtime import faults, last_plan
+from tierup.runtime.dispatch_chain import HashedOrder
 from tierup.runtime.guards import Mismatch, fit
 
 
@@ -132,7 +133,7 @@ class PythonTable:
     def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
         self.inputs = inputs
         self._slow, self._failed = slow, failed
-        self._chain: tuple[_Entry, ...] = ()
+        self._set(())
         self._lock = threading.Lock()
         self._retired_hits = self._retired_failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
@@ -148,12 +149,12 @@ class PythonTable:
             raise ValueError("a version with exits for a table without `failed`")
         made = _Entry(record)
         with self._lock:
-            self._chain = (made, *self._chain) if first else (*self._chain, made)
+            self._set((made, *self._chain) if first else (*self._chain, made))
 
     def remove(self, record: VersionRecord) -> None:
         with self._lock:
             gone = self._find(record)
-            self._chain = tuple(e for e in self._chain if e is not gone)
+            self._set(tuple(e for e in self._chain if e is not gone))
             self._retired_hits += gone.hits
             self._retired_failures += gone.failures
 
@@ -161,7 +162,7 @@ class PythonTable:
         with self._lock:
             if len(records) != len(self._chain) or len(set(map(id, records))) != len(records):
                 raise ValueError("not a permutation of the table's versions")
-            self._chain = tuple(self._find(r) for r in records)
+            self._set(tuple(self._find(r) for r in records))
 
     def promote(self) -> None:
         self.reorder(sorted(self.versions, key=self.hits, reverse=True))
@@ -185,6 +186,10 @@ class PythonTable:
 
     def callable(self) -> TableCallable:
         return TableCallable(self)
+
+    def _set(self, chain: tuple[_Entry, ...]) -> None:
+        self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
+        self._chain = chain
 
     def _find(self, record: VersionRecord) -> _Entry:
         for entry in self._chain:
@@ -213,7 +218,9 @@ class PythonTable:
                 return self._answer_slowly(SlowCause.HIDDEN, args, kwargs)
             if any(now is not then for now, then in constants):
                 return self._answer_slowly(SlowCause.CONSTANT, args, kwargs)
-        for entry in self._chain:
+        order, chain = self._order
+        for i in order.candidates(flat):
+            entry = chain[i]
             symbols = fit(entry.record, flat)
             if not isinstance(symbols, Mismatch) and not (faults.active and self._is_lost(entry.record)):
                 return self._run(entry, flat, symbols, args)

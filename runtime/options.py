@@ -93,6 +93,11 @@ class Options:
         """How many versions a program may ever get."""
         return min(self.bailout_depth, sum(count for _, count in self.fusion_strategy))
 
+    @cached_property
+    def is_dynamic(self) -> bool:
+        """Whether versions with symbolic sizes are wanted at all."""
+        return any(self.kind_of_version(i) == "dynamic" for i in range(self.depth))
+
     @property
     def is_assertion(self) -> bool:
         """Whether a call that native code does not answer is an error."""

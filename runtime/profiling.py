@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
     from tierup.runtime.regions import Split
 
-_WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED)
+_WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
+_FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.RELEASED)  # no version will be made for such calls
+_MISSES_PER_TICK = 16
 
 
 class ProfilingExecutor:
@@ -236,18 +238,20 @@ class ProfilingExecutor:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
         if isinstance(proposal, Bet):
-            self._log.made(proposal)
+            self._log.made(proposal, signature.classes)
         return proposal
 
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
         if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.history.refusals):
             raise self._not_optimized()
-        if reason in (Reason.DEPTH_EXHAUSTED, Reason.RELEASED):
+        if reason in _FOR_GOOD:
             self.history.refuse_tier0(reason, options)
-        if reason is Reason.DEPTH_EXHAUSTED and self._log.bets:
+        if reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and self._log.bets:
             self._warn_of_limit(signature, options)
         if self.table.versions:
             self.history.count("misses")
+            if self.history.counts["misses"] % _MISSES_PER_TICK == 0:
+                self.table.tick()
             self._note_miss(flat, signature, reason)
             return self._run(flat, signature)
         if reason is Reason.PROFILING:
@@ -325,13 +329,15 @@ class ProfilingExecutor:
                 if outcome.record.arguments != bet.specs:
                     self._log.needs_values(bet.specs, outcome.record.arguments)
                 evicted = self.table.add(outcome, options.max_versions)
+                for old in evicted:
+                    self._log.evicted(old.bet.specs)
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True
         self.history.count("compiles")
         for old in evicted:
             self.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
-        dynamic, origin = bet.kind == "dynamic", "loaded from disk" if outcome.compiled.from_disk else "compiled"
+        dynamic, origin = bet.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(
             EventKind.GENERALISED if dynamic else EventKind.COMPILED,
             Reason.GENERALISED if dynamic else None,
@@ -369,9 +375,11 @@ class ProfilingExecutor:
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
         calls = ", ".join(f"{name}: {klass}" for name, klass in zip(self.program.names, signature.classes, strict=True))
         warnings.warn(
-            f"{self.program.name} (at {self.program.place}) has used up its {self._log.bets} versions (fusion_strategy: {strategy}; "
-            f"bailout_depth: {options.bailout_depth}); calls with ({calls}) that fit none run in the interpreter. "
-            f"Raise fusion_strategy, call it with fewer kinds of arguments, or see explain().",
+            f"{self.program.name} (at {self.program.place}) has used up its {self._log.bets + self._log.symbolic_bets} versions "
+            f"(fusion_strategy: {strategy}; bailout_depth: {options.bailout_depth}; max_versions: {options.max_versions}); "
+            f"calls with ({calls}) that fit none run in the interpreter. "
+            f"Raise fusion_strategy{' and max_versions' if options.is_dynamic else ''}, call it with fewer kinds of arguments, "
+            f"or see explain().",
             RecompileLimitWarning,
             stacklevel=_stack_level(),
         )

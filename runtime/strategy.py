@@ -1,12 +1,15 @@
-"""Which bet to make next: static sizes first, then, dim by dim, symbols for the sizes that varied.
+"""Which bet to make next: static sizes first, then, dim by dim, symbols for the sizes that varied, then symbols for all.
 
 The log keeps what calls looked like and which bets were made, both bounded. `propose` answers a miss:
 
 * a signature that came back gets a static version, while the fusion strategy has static ones left;
-* once sizes have varied and static versions are used up, or two calls in a row brought sizes never seen, the sizes
-  that varied become symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
+* once sizes have varied and static versions are used up, or two new shapes of a kind came, the sizes that varied become
+  symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
+* beyond the strategy, or for kinds of arguments (dtypes, ranks, layouts) that come after too many others, a call gets a fully
+  symbolic version, in which no size of 2 or more is bet on: one for each kind, and no more than `max_versions` of them;
 * a bet that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
-* a bet that was made before is never made again (the speculation log).
+* a bet that was made before is never made again (the speculation log), not even when its version was evicted: the next more general
+  bet is made instead.
 """
 
 from __future__ import annotations
@@ -24,8 +27,10 @@ from tierup.runtime.signature import ArgumentClass, Signature, describe_specs, s
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
 _NOVEL_SHAPES_BEFORE_DYNAMIC = 2
+_CLASSES_BEFORE_SYMBOLIC = 8  # a function with so many kinds of arguments will see more: the next kinds get one version each
 
 Classes = tuple[ArgumentClass, ...]
+Shapes = tuple[Classes, tuple[tuple[int, ...], ...]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Bet:
     """A version to compile: its guards, and whether sizes are symbolic."""
 
     specs: tuple[ArgumentSpec, ...]
-    kind: str  # "static" or "dynamic"
+    kind: str  # "static", "dynamic" (sizes that varied are symbols) or "symbolic" (all are)
     generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
 
     def describe(self, names: tuple[str, ...]) -> str:
@@ -51,7 +56,7 @@ def with_values(specs: tuple[ArgumentSpec, ...], values: Sequence[object]) -> tu
     )
 
 
-def _count(seen: OrderedDict[tuple[Any, ...], int], key: tuple[Any, ...]) -> None:
+def _count(seen: OrderedDict[Any, int], key: Any) -> None:
     seen[key] = seen.get(key, 0) + 1
     seen.move_to_end(key)
     if len(seen) > _SIGNATURES_KEPT:
@@ -62,32 +67,33 @@ class SpeculationLog:
     """What one program's calls looked like, and the bets made on it."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple, int] = OrderedDict()
+        self._seen: OrderedDict[Shapes, int] = OrderedDict()
         self._varied: dict[tuple[int, int], set[int]] = {}  # (argument, rank) -> dims that had more than one size
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._novel: dict[Classes, int] = {}
+        self._novel: OrderedDict[Classes, int] = OrderedDict()  # kinds of arguments -> shapes beyond the first
+        self._classes_bet_on: set[Classes] = set()
         self._made: set[tuple[ArgumentSpec, ...]] = set()
         self._pending: set[tuple[ArgumentSpec, ...]] = set()
+        self._evicted: set[tuple[ArgumentSpec, ...]] = set()
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # bets that need values
         self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
-        self.bets = 0
+        self.bets = 0  # within the strategy
+        self.symbolic_bets = 0  # beyond it
 
     def record(self, signature: Signature) -> None:
         """Count a call that ran in tier 0."""
         if any(klass.kind in BETTABLE for klass in signature.classes):
             _count(self._seen_values, (signature.shapes, signature.values))
-        key = signature.shapes
-        if key in self._seen:
-            self._seen[key] += 1
-            self._seen.move_to_end(key)
+        key, classes = signature.shapes, signature.classes
+        is_new = key not in self._seen
+        _count(self._seen, key)
+        if not is_new:
             return
-        known_class = any(classes == signature.classes for classes, _ in self._seen)
-        self._seen[key] = 1
-        if len(self._seen) > _SIGNATURES_KEPT:
-            self._seen.popitem(last=False)
-        if known_class:
-            self._novel[signature.classes] = self._novel.get(signature.classes, 0) + 1
-        for argument, (klass, sizes) in enumerate(zip(signature.classes, signature.sizes, strict=True)):
+        self._novel[classes] = self._novel.get(classes, -1) + 1
+        self._novel.move_to_end(classes)
+        if len(self._novel) > _SIGNATURES_KEPT:
+            self._novel.popitem(last=False)
+        for argument, (klass, sizes) in enumerate(zip(classes, signature.sizes, strict=True)):
             if klass.kind is not ArgumentKind.ARRAY:
                 continue
             first = self._first_sizes.setdefault((argument, klass.rank), sizes)
@@ -108,37 +114,66 @@ class SpeculationLog:
     def propose(self, signature: Signature, options: Options) -> Bet | Reason:
         """The bet for a call that fitted no version and is being made now, or why none is made. Does not record the call."""
         kind = options.kind_of_version(self.bets)
-        if kind is None:
+        is_open = options.is_dynamic  # a strategy of static versions alone wants no other kind
+        if is_open and (kind is None or self._is_megamorphic(signature)):
+            kind = "symbolic"
+        if kind is None or kind == "symbolic" and self.symbolic_bets >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
         seen = self.times_seen(signature)
-        novel = self._novel.get(signature.classes, 0) + (seen == 0 and any(c == signature.classes for c, _ in self._seen))
+        known = signature.classes in self._novel
+        novel = self._novel.get(signature.classes, 0) + (known and not seen)
         dynamic = self._dynamic(signature)
         if kind == "static" and novel >= _NOVEL_SHAPES_BEFORE_DYNAMIC and dynamic.generalised and self._has_dynamic_left(options):
             kind = "dynamic"
-        if kind == "dynamic" and dynamic.generalised and (seen or novel):
-            bet = dynamic
-        elif seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0:
-            bet = Bet(static_specs(signature), "static")
+        if kind == "symbolic" and (known or options.num_profiled_runs == 0):
+            bets = [self._symbolic(signature)]
+        elif kind == "dynamic" and dynamic.generalised and (seen or novel):
+            bets = [dynamic, self._symbolic(signature)]
+        elif kind != "symbolic" and (seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0):
+            bets = [Bet(static_specs(signature), "static"), *([dynamic] if dynamic.generalised else []), self._symbolic(signature)]
         else:
             return Reason.NOT_SEEN_BEFORE
+        for bet in bets if is_open else bets[:1]:
+            proposal = self._unless_made(bet, signature, options)
+            if proposal is not Reason.EVICTED:
+                return proposal
+        return Reason.EVICTED
+
+    def _unless_made(self, bet: Bet, signature: Signature, options: Options) -> Bet | Reason:
         if bet.specs in self._valued:
             bet = replace(bet, specs=with_values(bet.specs, signature.values))
             if self._seen_values.get((signature.shapes, signature.values), 0) < options.num_profiled_runs:
                 return Reason.NOT_SEEN_BEFORE
+        if bet.specs in self._evicted:
+            return Reason.EVICTED
         if bet.specs in self._made:
             return Reason.COMPILING if bet.specs in self._pending else Reason.SITE_GIVEN_UP
+        if bet.kind == "symbolic" and self.symbolic_bets >= options.max_versions:
+            return Reason.DEPTH_EXHAUSTED
         return bet
+
+    def _is_megamorphic(self, signature: Signature) -> bool:
+        return len(self._classes_bet_on) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_bet_on
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
         """Note that a bet on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
         self._valued.add(specs)
         self._made.add(valued)
 
-    def made(self, bet: Bet) -> None:
-        """Note a bet, so that it is counted and never made twice. It is being compiled until it is `settled`."""
+    def made(self, bet: Bet, classes: Classes) -> None:
+        """Note a bet for a call with such arguments, so that it is counted and never made twice. It is being compiled until it is
+        `settled`."""
         self._made.add(bet.specs)
         self._pending.add(bet.specs)
-        self.bets += 1
+        if bet.kind == "symbolic":
+            self.symbolic_bets += 1
+        else:
+            self.bets += 1
+            self._classes_bet_on.add(classes)
+
+    def evicted(self, specs: tuple[ArgumentSpec, ...]) -> None:
+        """Note that the version of a bet had to go for others."""
+        self._evicted.add(specs)
 
     @property
     def pending(self) -> bool:
@@ -155,16 +190,27 @@ class SpeculationLog:
         )
 
     def _dynamic(self, signature: Signature) -> Bet:
-        specs, generalised = [], []
-        for argument, spec in enumerate(static_specs(signature)):
-            klass = signature.classes[argument]
-            varied = set(self._varied.get((argument, klass.rank), ()))
-            first = self._first_sizes.get((argument, klass.rank), spec.sizes)
-            varied |= {d for d, (a, b) in enumerate(zip(first, spec.sizes, strict=True)) if a != b}  # this call counts too
-            sizes: list[int | str] = list(spec.sizes)
-            for d in sorted(varied):
-                if signature.sizes[argument][d] >= 2:
-                    sizes[d] = f"s{len(generalised)}"
-                    generalised.append((argument, d))
-            specs.append(replace(spec, sizes=tuple(sizes)))
-        return Bet(tuple(specs), "dynamic", tuple(generalised))
+        """The sizes that varied are symbols."""
+        dims: list[set[int]] = []
+        for argument, (klass, sizes) in enumerate(zip(signature.classes, signature.sizes, strict=True)):
+            first = self._first_sizes.get((argument, klass.rank), sizes)
+            now = {d for d, (a, b) in enumerate(zip(first, sizes, strict=True)) if a != b}  # this call counts too
+            dims.append(now | self._varied.get((argument, klass.rank), set()))
+        return _generalised(signature, dims, "dynamic")
+
+    def _symbolic(self, signature: Signature) -> Bet:
+        """All sizes are symbols."""
+        return _generalised(signature, [set(range(len(sizes))) for sizes in signature.sizes], "symbolic")
+
+
+def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Bet:
+    """A bet with a symbol for each of these dims, per argument, whose size is not 0 or 1."""
+    specs, generalised = [], []
+    for argument, spec in enumerate(static_specs(signature)):
+        sizes: list[int | str] = list(spec.sizes)
+        for d in sorted(dims[argument]):
+            if signature.sizes[argument][d] >= 2:
+                sizes[d] = f"s{len(generalised)}"
+                generalised.append((argument, d))
+        specs.append(replace(spec, sizes=tuple(sizes)))
+    return Bet(tuple(specs), kind, tuple(generalised))

@@ -15,17 +15,22 @@ def sig(*shapes, dtype=np.float32):
 
 
 def play(calls, options=None):
-    """The proposal at each call, made bets noted, refused calls recorded; calls that a bet fits are left out."""
-    log, out, bets = SpeculationLog(), [], []
+    """The proposal at each call, made bets noted, refused calls recorded; what a call hits. And the bets made. Beyond `max_versions` the
+    oldest version goes."""
+    log, out, bets, standing = SpeculationLog(), [], [], []
     options = options or Options()
     for call in calls:
-        if any(fits(b, call) for b in bets):
+        if any(fits(b, call) for b in standing):
             out.append("hit")
             continue
         proposal = log.propose(call, options) if out else Reason.PROFILING
         if isinstance(proposal, Bet):
-            log.made(proposal)
+            log.made(proposal, call.classes)
+            log.settled(proposal)
             bets.append(proposal)
+            standing.append(proposal)
+            if len(standing) > options.max_versions:
+                log.evicted(standing.pop(0).specs)
             out.append(proposal.kind)
         else:
             log.record(call)
@@ -80,7 +85,7 @@ def test_a_lost_bet_is_not_made_twice():
     call = sig((4,))
     log.record(call)
     first = log.propose(call, options)
-    log.made(first)
+    log.made(first, call.classes)
     assert log.propose(call, options) is Reason.COMPILING
     log.settled(first)
     assert log.propose(call, options) is Reason.SITE_GIVEN_UP
@@ -90,6 +95,42 @@ def test_the_strategy_ends():
     options = Options(fusion_strategy=[("static", 1)])
     out, _ = play([sig((4,))] * 2 + [sig((5,))] * 3, options)
     assert out[2:] == [Reason.DEPTH_EXHAUSTED] * 3
+
+
+def test_beyond_the_strategy_a_kind_of_arguments_gets_one_version_with_all_sizes_open():
+    options = Options(fusion_strategy=[("static", 1), ("dynamic", 1)])
+    out, bets = play([sig((n, 8)) for n in (3, 3, 4)] + [sig((5, 9)), sig((6, 9)), sig((7, 11))], options)
+    assert out == [Reason.PROFILING, "static", "dynamic", "symbolic", "hit", "hit"]
+    assert bets[-1].specs[0].sizes == ("s0", "s1")
+
+
+def test_a_size_that_is_one_first_becomes_symbolic_alone():
+    _, bets = play([sig((1, 8)), sig((5, 8)), sig((7, 8))])
+    assert [b.specs[0].sizes for b in bets] == [("s0", 8)]
+
+
+def test_another_dim_that_varies_later_becomes_symbolic_then_and_the_rest_stay():
+    _, bets = play([sig((n, 8, 2)) for n in (3, 4, 5)] + [sig((5, 9, 2)), sig((6, 7, 2))])
+    assert [b.specs[0].sizes for b in bets] == [("s0", 8, 2), ("s0", "s1", 2)]
+
+
+def test_ranks_and_dtypes_have_bets_of_their_own():
+    _, bets = play([sig(s, dtype=d) for s, d in (((3,), "f4"), ((3,), "f4"), ((3, 3), "f4"), ((3, 3), "f4"), ((3,), "f8"), ((3,), "f8"))])
+    assert [(b.specs[0].dtype, b.specs[0].sizes) for b in bets] == [("f32", (3,)), ("f32", (3, 3)), ("f64", (3,))]
+
+
+def test_argument_by_argument_only_what_varied_is_open():
+    _, bets = play([sig((n, 8), (8, 4), (4,)) for n in (3, 4, 5)])
+    assert [s.sizes for s in bets[-1].specs] == [("s0", 8), (8, 4), (4,)]
+
+
+def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
+    options = Options(max_versions=1, num_profiled_runs=0)
+    out, bets = play([sig((3, 1), dtype=d) for d in ("f4", "f8") * 4], options)
+    assert [(b.kind, b.specs[0].dtype, b.specs[0].sizes) for b in bets] == [
+        ("static", "f64", (3, 1)), ("static", "f32", (3, 1)), ("symbolic", "f64", ("s0", 1)),
+    ]  # fmt: skip
+    assert out[-2:] == [Reason.DEPTH_EXHAUSTED, "hit"]
 
 
 def test_zero_profiled_runs_bet_on_the_first_call():
@@ -103,14 +144,34 @@ def test_memory_does_not_grow_with_unseen_shapes():
     assert len(log._seen) <= 64
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
-def test_every_bet_fits_the_call_it_was_made_for(shapes):
-    log, options = SpeculationLog(), Options()
-    for shape in shapes:
-        call = sig(shape)
-        proposal = log.propose(call, options)
-        if isinstance(proposal, Bet):
-            assert fits(proposal, call)
-            log.made(proposal)
-        else:
-            log.record(call)
+SHAPES = st.tuples(st.sampled_from(["f4", "f8", "i4"]), st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple))
+OPTIONS = st.builds(
+    Options,
+    num_profiled_runs=st.integers(0, 3),
+    fusion_strategy=st.lists(st.tuples(st.sampled_from(["static", "dynamic"]), st.integers(0, 4)), max_size=3),
+    bailout_depth=st.integers(0, 8),
+    max_versions=st.integers(1, 4),
+)
+
+
+@given(st.lists(SHAPES, max_size=60), OPTIONS)
+def test_whatever_comes_bets_are_bounded_fit_their_calls_and_are_never_repeated(shapes, options):
+    calls = [sig(shape, dtype=dtype) for dtype, shape in shapes]
+    out, bets = play(calls, options)
+    assert len({b.specs for b in bets}) == len(bets), "no bet twice"
+    within = [b for b in bets if b.kind != "symbolic"]
+    assert len(within) <= options.depth and len(bets) - len(within) <= options.max_versions  # the bound that docs/versions.md states
+    assert len(within) == len(bets) or options.is_dynamic
+    made = iter(bets)
+    for call, answer in zip(calls, out, strict=True):
+        if answer in ("static", "dynamic", "symbolic"):
+            assert fits(next(made), call)
+    assert (out, bets) == play(calls, options), "the same calls, the same bets"
+
+
+@given(st.integers(1, 5), st.integers(1, 3), st.booleans())
+def test_shapes_in_turn_that_outnumber_the_versions_end_in_hits(most, rank, profiles):
+    """One more shape than versions, round and round."""
+    options = Options(max_versions=most, num_profiled_runs=int(profiles))
+    out, _ = play([sig((n,) * rank) for n in range(3, 4 + most)] * 12, options)
+    assert set(out[-most - 1 :]) == {"hit"}
