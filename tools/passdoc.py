@@ -1,6 +1,6 @@
-"""Writes docs/passes.md from the registry, and the table of ops in docs/dialect.md from their definitions.
+"""Writes docs/passes.md from the registry, docs/options.md, and the table of ops in docs/dialect.md from their definitions.
 
-    python -m tierup.tools.passdoc            write both
+    python -m tierup.tools.passdoc            write them all
     python -m tierup.tools.passdoc --check    exit code 1 when one of them is not current
 """
 
@@ -14,6 +14,7 @@ from tierup.dialect import ancestors, registry
 from tierup.dialect.ops import DEFINITIONS
 from tierup.dialect.passes import Pass, options_of
 from tierup.tools.opt_help import describe, spell_default
+from tierup.tools.optiondoc import options_page
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +38,11 @@ def pages() -> dict[Path, str]:
     dialect = DOCS / "dialect.md"
     before, _, rest = dialect.read_text().partition(_OPS_BEGIN)
     _, _, after = rest.partition(_OPS_END)
-    return {DOCS / "passes.md": passes_page(), dialect: before + _OPS_BEGIN + ops_table() + _OPS_END + after}
+    return {
+        DOCS / "passes.md": passes_page(),
+        DOCS / "options.md": options_page(),
+        dialect: before + _OPS_BEGIN + ops_table() + _OPS_END + after,
+    }
 
 
 def ops_table() -> str:
