@@ -18,7 +18,7 @@ with tierup.options(optimize=False):            # for this thread, and tasks sta
     f(x)
 ```
 
-A wrong name or value is a TypeError or ValueError that says what is right. `tierup-run --help` has the same options as flags.
+A wrong name or value is a TypeError or ValueError that says what is right. `tierup-run --option NAME=VALUE` sets them too.
 
 **Every option takes effect on the next call**, also when versions exist. Those marked *code* are what compiled code depends on: calls
 under other values of them have versions of their own, side by side, and going back finds the old ones. The others are read at every call
