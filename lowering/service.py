@@ -145,7 +145,7 @@ class Service:
         compiles: int = COMPILES_PER_WORKER,
         largest: int = LARGEST_WORKER,
         limit: float = SECONDS_PER_CALL,
-        niceness: int = 10,
+        niceness: int = 0,
     ) -> None:
         self._most, self._compiles, self._largest, self._limit, self._niceness = most, compiles, largest, limit, niceness
         self._begin()

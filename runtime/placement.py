@@ -39,7 +39,7 @@ def waited_for() -> Service:
 
 def in_background() -> Service:
     """The worker of compiles that nobody waits for: the callers keep the cores."""
-    return _service(10)
+    return _service(5)
 
 
 def _service(niceness: int) -> Service:
