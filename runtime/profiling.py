@@ -19,6 +19,7 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
 from tierup.runtime import faults, guards, placement
 from tierup.runtime.background import queue
+from tierup.runtime.backoff import Backoff
 from tierup.runtime.compile_job import CompileJob
 from tierup.runtime.compiling import from_disk, make_version
 from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
@@ -74,6 +75,7 @@ class ProfilingExecutor:
         self._lock = self.table.lock
         self._local = threading.local()
         self._log = SpeculationLog()
+        self._backoff = Backoff()
         self._refused: dict[Classes, NotCompiled] = {}  # in the background, since the last call of that kind
         self.closed = False
         self._warned = False
@@ -238,6 +240,8 @@ class ProfilingExecutor:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
         if isinstance(proposal, Bet):
+            if not options.strict and not self._backoff.allows(self.calls()):
+                return Reason.BACKING_OFF
             self._log.made(proposal, signature.classes)
         return proposal
 
@@ -328,9 +332,13 @@ class ProfilingExecutor:
             if isinstance(outcome, Version):
                 if outcome.record.arguments != bet.specs:
                     self._log.needs_values(bet.specs, outcome.record.arguments)
+                if any(self.table.hits(version) for version in self.table.versions):
+                    self._backoff.won()
                 evicted = self.table.add(outcome, options.max_versions)
                 for old in evicted:
                     self._log.evicted(old.bet.specs)
+            else:
+                self._backoff.lost(self.calls())
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True

@@ -41,6 +41,7 @@ class Mode:
     versions: Callable[[Program], tuple[str, ...] | None]
     options: dict[str, Any] = field(default_factory=dict)
     one_of: int = 1
+    waits: bool = False  # after each call, for what it asked to be compiled in the background
 
 
 def interpreted(program: Program) -> Iterator[Step]:
@@ -68,6 +69,21 @@ def growing(program: Program) -> Iterator[Step]:
     for step in _others(program):
         yield step
         yield Step(program.inputs, a, static, what=f"after {step.what}")
+
+
+def behind(program: Program) -> Iterator[Step]:
+    """As `growing`; but the call that asks for a version is answered by tier 0, and the next of its kind by the version."""
+    a, b, c = program.sizes
+    static = "native" if "static" in program.native else "tier 0"
+    dynamic = "native" if "dynamic" in program.native or (static == "native" and a == b == c) else "tier 0"
+    yield Step(program.inputs, a, "tier 0")
+    yield Step(program.inputs, a, "tier 0")
+    yield Step(program.inputs, a, static)
+    yield Step(program.inputs, b, static if a == b else "tier 0")
+    yield Step(program.inputs, c, static if a == b == c else "tier 0")
+    yield Step(program.inputs, b, None if program.by_value else dynamic)
+    yield Step(program.inputs, a, static)
+    yield from _others(program)
 
 
 def spoiled(program: Program) -> Iterator[Step]:
@@ -202,6 +218,7 @@ def _run(program: Program, mode: Mode, function: Function) -> None:
         where = f"{program.name}, {mode.name}, call {number} ({step.what}, n={step.n})"
         before, splits_before = function.stats(), split_hits(function)
         one_call(program, function, step, number, where)
+        assert not mode.waits or function.wait(60), f"{where}: the compile does not end"
         _check_answer(function, before, splits_before, step, where)
     expected = mode.versions(program)
     if expected is not None:
@@ -292,5 +309,6 @@ MODES = (
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
     Mode("python_entry", growing, _declared, {"entry": "python"}),
     Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that bet are all in test_forced_bailouts.py
+    Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=3),
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -57,7 +57,11 @@ IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exh
         if IS_EXHAUSTIVE or number % mode.one_of == 0
     ],
 )
-def test_program_does_what_the_undecorated_function_does(program: Program, mode: corpus_modes.Mode) -> None:
+def test_program_does_what_the_undecorated_function_does(
+    program: Program, mode: corpus_modes.Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mode.waits:
+        monkeypatch.setenv("TIERUP_CACHE", "0")  # code that another mode left on disk is not waited for
     corpus_modes.run(program, mode)
 
 
