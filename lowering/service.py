@@ -36,7 +36,7 @@ _LAST_LINES, _LAST_BYTES = 12, 4096
 
 
 class _Worker:
-    """A process, and the pipes to it. Raises WorkerUnavailable when it does not come up."""
+    """A process, and the pipes to it. Raises WorkerUnavailable when it cannot be started."""
 
     def __init__(self, niceness: int) -> None:
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # a file: a pipe that nobody empties would stop it
@@ -51,6 +51,9 @@ class _Worker:
         self.pid = self._process.pid
         self.calls = 0
         self._ended_for = ""
+
+    def greet(self) -> None:
+        """Wait until it is ready. Raises WorkerUnavailable when it does not come up; it is gone then."""
         try:
             with _Deadline(self, _SECONDS_TO_START, "it did not start"):
                 hello = receive(self._answers)
@@ -100,6 +103,11 @@ class _Worker:
         for file in (self._requests, self._answers, self._printed):
             file.close()
         self._process.returncode = 0  # not ours to wait for
+
+
+def _closed() -> CompilerCrashed:
+    """Not WorkerUnavailable: nobody is to compile in this process instead, which is about to end."""
+    return CompilerCrashed("the service was closed", "crash", "")
 
 
 class _Deadline:
@@ -188,7 +196,7 @@ class Service:
     def _take(self) -> _Worker:
         with self._lock:
             if self._closed:
-                raise WorkerUnavailable("the interpreter is ending")
+                raise _closed()
             worker = self._idle.pop() if self._idle else None
             if worker is not None:
                 self._busy.add(worker)
@@ -196,13 +204,28 @@ class Service:
             self._end(worker)
             worker = None
         if worker is None:
-            worker = _Worker(self._niceness)
+            worker = self._start()
+        return worker
+
+    def _start(self) -> _Worker:
+        worker = _Worker(self._niceness)
+        with self._lock:
+            self._busy.add(worker)  # `close` ends it from now on
+            closed = self._closed
+        if closed:
+            self._end(worker)
+            raise _closed()
+        try:
+            worker.greet()
+        except WorkerUnavailable:
             with self._lock:
-                self._busy.add(worker)
-                closed = self._closed
-            if closed:
-                self._end(worker)
-                raise WorkerUnavailable("the interpreter is ending")
+                self._busy.discard(worker)
+            if self._closed:
+                raise _closed() from None
+            raise
+        except BaseException:
+            self._end(worker)
+            raise
         return worker
 
     def _give_back(self, worker: _Worker, size: int) -> None:
@@ -227,7 +250,7 @@ class Service:
             worker.end()
 
     def close(self) -> None:
-        """End all workers. Calls that wait for one raise CompilerCrashed, later ones WorkerUnavailable."""
+        """End all workers. Calls that wait for one, and later ones, raise CompilerCrashed."""
         with self._lock:
             self._closed = True
             busy = list(self._busy)

@@ -18,16 +18,17 @@ from tierup.runtime import placement
 from tierup.runtime.history import History
 
 _SECONDS_IDLE = 30.0
-_SECONDS_TO_END = 2.0
+_SECONDS_TO_END = 30.0
 
 
 class Job(Protocol):
     """A compile. `urgency`: the larger the earlier, None when nobody wants it any more. `is_for`: whether the program with that
-    history asked for it. `run` handles its own failures."""
+    history asked for it. `run` handles its own failures. `drop`, from any thread: what comes of it is not wanted any more."""
 
     def is_for(self, history: History) -> bool: ...
     def urgency(self) -> int | None: ...
     def run(self) -> None: ...
+    def drop(self) -> None: ...
 
 
 Wanted = Callable[[Job], bool]
@@ -107,11 +108,13 @@ class Queue:
             self._closed = True
             self._jobs.clear()
             self._changed.notify_all()
-            thread, working = self._thread, self._running is not None
-        if working:
+            thread, running = self._thread, self._running
+        if running is not None:
+            running.drop()
             placement.in_background().close()
         if thread is not None:
-            thread.join(_SECONDS_TO_END)  # a compile in this process can't be ended, only left
+            # a compile in this process can't be ended, and a thread that is killed in the midst of C++ takes the process along
+            thread.join(_SECONDS_TO_END)
 
     def after_fork(self) -> None:
         if self._running is not None:

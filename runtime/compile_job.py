@@ -53,6 +53,10 @@ class CompileJob:
         self.call = owner.calls() + 1
         self._since = time.perf_counter()
         self.where = ""
+        self._dropped = False
+
+    def drop(self) -> None:
+        self._dropped = True
 
     @property
     def milliseconds(self) -> float:
@@ -84,7 +88,7 @@ class CompileJob:
             trace = "".join(traceback.format_exception(e)).strip()
             outcome = NotCompiled(Reason.COMPILE_FAILED, trace)
         owner = self._owner()
-        if owner is not None and not owner.closed:
+        if owner is not None and not owner.closed and not self._dropped:
             owner.prepare(self.options)
             owner.arrived(self, outcome)
 
