@@ -43,7 +43,7 @@ exhaustive: $(VENV)/installed-test $(VENV)/installed-torch  ## every test, PyTor
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
 	@$(BIN)/python test/mutants/mutation_run.py
 
-soak: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (a quarter of an hour)
+soak: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (half an hour)
 	@$(BIN)/python test/stress/soak.py
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
