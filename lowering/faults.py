@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-# in the order in which a compile comes by; the first and the last are the runtime's
+# in the order in which a compile comes by
 STAGES = ("specialize", "parse", "torch", "linalg", "bufferise", "loops", "llvm", "translate", "emit", "load")
+# what else is asked of the compiler: recording runs, splits, what goes on where a bet was lost, the simple and the specialising executor
+OTHERS = ("instrument", "cut", "continuation", "simplify")
 
 
 class Hook(Protocol):
@@ -20,7 +22,7 @@ hook: Hook | None = None
 
 
 def begins(stage: str) -> None:
-    """A stage of STAGES begins in this thread."""
+    """A stage of STAGES or OTHERS begins in this thread."""
     if hook is not None:
         hook.begins(stage)
 

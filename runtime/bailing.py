@@ -26,7 +26,7 @@ from tierup.runtime import faults, placement
 from tierup.runtime.compiling import Produce, make_version
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled, Produced
+from tierup.runtime.plans import NotCompiled, Produced, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Publication, Split
 from tierup.runtime.resuming import Resuming, Tally
@@ -97,7 +97,8 @@ class Bailing:
 
             program = self._owner.program
             try:
-                made = compiler.instrument(program.graph, program.entry)
+                with failures_are_refusals("recording values in mid-program"):
+                    made = compiler.instrument(program.graph, program.entry)
                 publish = Publication(made.n_results, made.writebacks, made.aliases)
                 if publish.refusal():
                     raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
@@ -223,7 +224,8 @@ class Bailing:
         start = time.perf_counter()
         dropped = self.drop(resuming)
         try:
-            self.leave_implied_open(resuming.code, record.arguments)
+            with failures_are_refusals("the compiler"):
+                self.leave_implied_open(resuming.code, record.arguments)
             if options.compile == "background" and not options.strict:
                 owner.table.remove(version)
                 owner.compile_in_background(version.bet, record.arguments, options)

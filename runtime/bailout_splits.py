@@ -17,7 +17,7 @@ from tierup.runtime import faults, guards
 from tierup.runtime.bailing import Bailing
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import MAX_CUTS, Classes, Recording, Site, Split, culprits
 from tierup.runtime.resuming import Resume, Resuming
@@ -131,7 +131,8 @@ class BailoutSplits:
                 return history.interpret(flat, reason)
             self._cutting.add(specs)
         try:
-            split = self._make(specs)
+            with failures_are_refusals("cutting the program"):
+                split = self._make(specs)
         except NotCompiled as e:
             with self._lock:
                 self._given_up.add(specs)

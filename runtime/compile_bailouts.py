@@ -21,6 +21,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.compile_regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region
 from tierup.runtime.compile_version import FORCED, GUARDED, place_of_failure, refine_arguments
@@ -97,6 +98,7 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
 
 def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], Tier0]:
     """(graph, entry, the names of its arguments, its tier 0) of what goes on where the bailout of this index is lost."""
+    faults.begins("continuation")
     module = parse_module(code.text)
     registry.parse(f"tierup-build-bailout-continuations{{function={code.entry} index={index}}}").run(module)
     by_name = function_names(module)
@@ -116,6 +118,7 @@ def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], 
 def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
     """Cut a guarded program into native regions, whose types its bailouts prove, and what tier 0 runs. `excluded`: what no region may hold.
     Raises NotCompiled when no region is worth it."""
+    faults.begins("cut")
     module = parse_module(code.text)
     option = f"{{excluded={','.join(sorted(excluded))}}}" if excluded else ""
     try:

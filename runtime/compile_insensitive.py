@@ -9,6 +9,7 @@ from tierup.dialect import registry
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
+from tierup.lowering import faults
 from tierup.runtime.compile_version import place_of_failure
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -19,6 +20,7 @@ _INSENSITIVE = registry.pipeline("profiling-insensitive")
 
 def insensitive(graph: str, entry: str) -> tuple[str, Tier0]:
     """The graph after the passes that need no record, as text and as what runs it. Raises NotCompiled where a pass refuses it."""
+    faults.begins("simplify")
     module = parse_module(graph)
     try:
         _INSENSITIVE.run(module)

@@ -20,6 +20,7 @@ from tierup.dialect.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure, Pipeline
 from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime import dump
 from tierup.runtime.compile_version import place_of_failure, step
@@ -75,6 +76,7 @@ def instrument(graph: str, entry: str) -> Instrumented:
 
 def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
     """As `instrument`, by another pipeline that ends with profile ops in a graph of values."""
+    faults.begins("instrument")
     module = parse_module(graph)
     try:
         pipeline.run(module)
@@ -139,6 +141,7 @@ def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> Spli
 
 
 def _split(profiled_text: str, entry: str, refused: Collection[str]) -> SplitCode:
+    faults.begins("cut")
     dump.stage("profiled", profiled_text)
     text = guarded(profiled_text, refused)
     dump.stage("guarded", text)

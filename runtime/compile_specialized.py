@@ -17,6 +17,7 @@ from tierup.dialect.profiled import Profiled
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
+from tierup.lowering import faults
 from tierup.runtime.argument_spec import CallSpec, TensorSpec
 from tierup.runtime.compile_regions import SplitCode, cut, publication_of
 from tierup.runtime.compile_version import place_of_failure, to_values
@@ -45,6 +46,7 @@ class Specialized:
 
 def required(graph: str, entry: str) -> tuple[str, Tier0]:
     """The pristine graph after the passes that a plan needs even with optimisation off. Raises NotCompiled where a pass refuses it."""
+    faults.begins("simplify")
     module = parse_module(graph)
     _run(module, _REQUIRED)
     return _text(module), translate(module, entry)
@@ -52,6 +54,7 @@ def required(graph: str, entry: str) -> tuple[str, Tier0]:
 
 def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
     """The pristine graph for arguments of a spec: what follows from it, cleaned up. Raises NotCompiled where it is not told as values."""
+    faults.begins("simplify")
     module = parse_module(to_values(graph))
     func = function_names(module)[entry]
     _record(func, spec)
@@ -72,6 +75,7 @@ def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
     if excluded:
         (fuse,) = (i for i, step in enumerate(steps) if step.startswith("tierup-fuse-groups"))
         steps[fuse] = f"{steps[fuse][:-1]} excluded={','.join(sorted(excluded))}}}"
+    faults.begins("cut")
     module = parse_module(graph)
     _run(module, registry.parse(f"builtin.module({','.join(steps)})"))
     fused = _text(module)

@@ -113,7 +113,7 @@ def faults(
 
     `guard`: the site that is lost, as a pattern ("f:argument*", "*, region 0:*", "*:bailout2"); a number is an argument's. It is lost
     the `evaluation`-th time (from 0) that a call comes by, each call counted on its own; None: every time.
-    `compiler`: the stage that raises InjectedFault (`tierup.lowering.faults.STAGES`), or "crash": compiles are done by a worker process
+    `compiler`: the stage that raises InjectedFault (of `tierup.lowering.faults`), or "crash": compiles are done by a worker process
     then, which dies over it. `delay`: seconds by which a compile takes longer. While one of the two is given, compiles leave the cache on
     disk alone. `allocation`: which memory for an array that NumPy is asked for in a call (from 0), in whatever tier, it does not get:
     MemoryError.
@@ -121,8 +121,9 @@ def faults(
     Without any of these nothing fails, and `sites` says what could. Bets in mid-program can be lost by code alone that was made under
     `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises ValueError.
     """
-    if compiler and compiler != CRASH and compiler not in stages.STAGES:
-        raise ValueError(f"no stage {compiler!r} of compiling: choose from {', '.join(stages.STAGES)}, {CRASH}")
+    known = (*stages.STAGES, *stages.OTHERS, CRASH)
+    if compiler and compiler not in known:
+        raise ValueError(f"no stage {compiler!r} of compiling: choose from {', '.join(known)}")
     if delay < 0 or (evaluation or 0) < 0 or (allocation or 0) < 0:
         raise ValueError("evaluation, allocation and delay count from 0")
     pattern = f"*:argument{guard}" if isinstance(guard, int) else guard

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import faults, guards, placement
+from tierup.runtime import guards, placement
 from tierup.runtime.background import queue
 from tierup.runtime.backoff import Backoff
 from tierup.runtime.compile_job import CompileJob
@@ -156,16 +156,7 @@ class ProfilingExecutor:
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         if not self.table.versions:
             return self._miss(*flat)
-        return self._call_versions(flat, options)
-
-    def _call_versions(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
-        results: tuple[Any, ...]
-        if faults.active:
-            with faults.forcing(self.table.versions):
-                results = self.table.callable(faults.entry(options.entry))(*flat)
-        else:
-            results = self.table.callable(options.entry)(*flat)
-        return results
+        return self.table.run(flat, options.entry)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
         """No version fits: record, and maybe compile one."""
@@ -216,10 +207,9 @@ class ProfilingExecutor:
         """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
-            result = self._call_versions(flat, options)
+            return self.table.run(flat, options.entry)
         finally:
             self._local.retrying = False
-        return result
 
     def _answer_after_compile(self, flat: tuple[Any, ...], signature: Signature, options: Options) -> tuple[Any, ...]:
         """Answer a call that only native code may answer, which is on its way: a call that was not strict had asked for it."""

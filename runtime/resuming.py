@@ -13,6 +13,7 @@ from tierup.runtime import faults
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.site_log import SiteLog
 
@@ -100,8 +101,14 @@ class Resuming:
     def _executor(self, index: int) -> Executor:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
 
-        graph, entry, names, tier0 = compiler.continuation(self.code, index)
-        place = self.code.bets[index].place
+        bet = self.code.bets[index]
+        try:
+            with failures_are_refusals("what goes on where a bet is lost"):
+                graph, entry, names, tier0 = compiler.continuation(self.code, index)
+        except NotCompiled as e:
+            self._history.gave_up(e, bet.what, f"the program runs again in tier 0: {e.detail}")
+            raise
+        place = bet.place
         made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
         with self._lock:
             return self._executors.setdefault(index, made)

@@ -26,7 +26,7 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import MAX_CUTS, Publication, Site, Split, culprits
 from tierup.runtime.signature import Signature, Unsupported, signature_of, static_specs
@@ -133,8 +133,7 @@ class SpecializedPlan:
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         if not self.versions:
             return self._no_version(*flat)
-        results: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
-        return results
+        return self.table.run(flat, options.entry)
 
     def _no_version(self, *flat: Any) -> tuple[Any, ...]:
         """No version fits the call: make one, or do without."""
@@ -152,10 +151,9 @@ class SpecializedPlan:
             return self._without_version(flat, outcome, options)
         self._local.retrying = True
         try:
-            results: tuple[Any, ...] = self.table.callable(options.entry)(*flat)
+            return self.table.run(flat, options.entry)
         finally:
             self._local.retrying = False
-        return results
 
     def _without_version(self, flat: tuple[Any, ...], reason: Reason, options: Options) -> tuple[Any, ...]:
         refusal = self._refusal
@@ -264,7 +262,8 @@ class SpecializedPlan:
         program, start = self.program, time.perf_counter()
         self._excluded = self._excluded or culprits(program.graph, [(refusal.op, refusal.line)])
         try:
-            code = compile_specialized.regions(program.graph, program.entry, self._excluded)
+            with failures_are_refusals("cutting the program"):
+                code = compile_specialized.regions(program.graph, program.entry, self._excluded)
         except NotCompiled as e:
             self._is_uncut = True
             self.history.gave_up(e, self.guards, "stays in tier 0")

@@ -18,7 +18,7 @@ from tierup.runtime.argument_spec import CallSpec, spec_of
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.options import Options, Overrides
-from tierup.runtime.plans import NotCompiled
+from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Publication, Split
 from tierup.runtime.signature import Unsupported, signature_of
@@ -96,10 +96,11 @@ class SpecializingExecutor:
 
         program = self.program
         try:
-            if not options.optimize:
-                graph, tier0 = compiler.required(program.graph, program.entry)
-                return Program(program.name, graph, program.entry, program.names, tier0, program.place)
-            made = compiler.specialize(program.graph, program.entry, spec)
+            with failures_are_refusals("a plan"):
+                if not options.optimize:
+                    graph, tier0 = compiler.required(program.graph, program.entry)
+                    return Program(program.name, graph, program.entry, program.names, tier0, program.place)
+                made = compiler.specialize(program.graph, program.entry, spec)
         except NotCompiled as e:
             self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
             return program

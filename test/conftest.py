@@ -41,3 +41,8 @@ def _helpers() -> dict[str, Path]:
 
 
 sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())
+
+
+def pytest_report_header() -> str:
+    """What the samples hang on."""
+    return f"tierup: seed of samples {os.environ.get('TIERUP_SEED', '0')} (TIERUP_SEED)"
