@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
 from tierup.runtime.counters import Counters, total_of
 from tierup.runtime.direct import Convention, DirectTable, convention
+from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
@@ -98,10 +101,14 @@ class Function:
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
         self._positional = _positional(signature)
-        self._variants: dict[CallShape, list[Variant]] = {}
+        self._variants: dict[CallShape, tuple[Variant, ...]] = {}
         self._tables: dict[object, DirectTable] = {}
         self._direct_class: type[Function] | None = None
-        self._counted_before = Counters()  # by executors that a reset has let go
+        self._counted_before = Counters()  # by executors that were let go
+        self._stats_before = Stats()  # of graphs that were dropped
+        self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
+        self._use: dict[Variant, float] = {}
+        self._changing = threading.Lock()
         _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -142,8 +149,35 @@ class Function:
         built = self._build(shape, arguments)
         direct = self._direct_table(shape, built)
         variant = Variant(built, Executor(built.program, self._overrides, direct))
-        self._variants.setdefault(shape, []).append(variant)
+        with self._changing:
+            # a new dict each time: other threads may be reading the old one
+            self._variants = {**self._variants, shape: (*self._variants.get(shape, ()), variant)}
+            gone = self._make_room(variant)
+        for executor in gone:
+            executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
         return variant
+
+    def _make_room(self, new: Variant) -> list[Executor]:
+        """Drop the graphs beyond `max_graphs` that were used least, calls before the last time counting half; their executors."""
+        gone: list[Executor] = []
+        excess = len(self._executors) - self._overrides.current().max_graphs
+        if excess <= 0:
+            return gone
+        calls = {v: v.executor.stats().calls for found in self._variants.values() for v in found if v is not new}
+        self._use = {v: self._use.get(v, 0.0) / 2 + n - self._calls_before.get(v, 0) for v, n in calls.items()}
+        dropped = set(sorted(self._use, key=self._use.__getitem__)[:excess])
+        kept = {shape: tuple(v for v in found if v not in dropped) for shape, found in self._variants.items()}
+        self._variants = {shape: found for shape, found in kept.items() if found}
+        for variant in dropped:
+            gone.append(variant.executor)
+            self._let_go(variant.executor)
+        self._calls_before = {v: n for v, n in calls.items() if v not in dropped}
+        return gone
+
+    def _let_go(self, executor: Executor) -> None:
+        self._stats_before += replace(executor.stats(), versions=0)
+        executor.reset()
+        self._counted_before += executor.counters()
 
     # --- the direct table -------------------------------------------------------------------------------------------
 
@@ -189,7 +223,7 @@ class Function:
 
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`."""
-        return sum((e.stats() for e in self._executors), Stats())
+        return sum((e.stats() for e in self._executors), self._stats_before)
 
     @property
     def is_optimized(self) -> bool:
@@ -222,7 +256,8 @@ class Function:
         for executor in self._executors:
             executor.reset()
             self._counted_before += executor.counters()
-        self._variants.clear()
+        self._variants = {}
+        self._stats_before, self._calls_before, self._use = Stats(), {}, {}
         self._tables.clear()
         self.__class__, self._direct_class = Function, None
 

@@ -48,7 +48,10 @@ class Options:
         20, 0, "a cap on the sum of fusion_strategy's counts, one less where a lost bet goes on; 0: no version is made, and what fits none "
         "runs, never recorded, in tier 0 after the passes that need no record"
     )  # fmt: skip
-    max_versions: int = _count(16, 1, "versions kept per function; beyond it the least used is dropped")
+    max_versions: int = _count(16, 1, "versions kept for each graph of a function; beyond it the least used is dropped")
+    max_graphs: int = _count(
+        64, 1, "graphs kept per function (one for each call structure: ranks, trees, strings); beyond it the least used is dropped"
+    )
     speculate: str = _choice(
         "versioned",
         ("versioned", "bailout"),

@@ -375,3 +375,22 @@ def test_a_program_of_mlir_takes_numpys_numbers_and_names_the_argument_that_is_w
             with pytest.raises(TypeError, match=message):
                 f(*wrong)
     assert f.stats().hits == 2
+
+
+def test_graphs_beyond_the_bound_go_the_least_used_first_and_nothing_is_lost() -> None:
+    @tierup.jit(max_graphs=3)
+    def total(parts):
+        out = parts[0]
+        for p in parts[1:]:
+            out = out + p
+        return out
+
+    gone = []
+    with tierup.events.subscribe(lambda e: gone.append(e) if e.kind is EventKind.EVICTED else None):
+        for n in (1, 2, 3, 2, 2, 3, 3, 4, 5, 2):
+            parts = [np.full(3, i, np.float32) for i in range(n)]
+            np.testing.assert_array_equal(total(parts), sum(parts))
+    assert len(total._executors) == 3
+    assert [e.reason for e in gone] == [Reason.GRAPH_EVICTED] * 2  # for one part, then for four
+    assert total.stats().calls == 10
+    assert total.stats().hits == 5  # of the graphs for two and three parts, which were never dropped
