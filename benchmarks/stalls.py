@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 
 WAYS = ("nothing", "background", "blocking in a thread")
 REPEATS = 3
-BAR = 0.05  # seconds, in the background: no more than a few switches of the interpreter lock's owner
+BAR = 0.05  # seconds, in the background: some switches of the interpreter lock, and the machine's own noise
 _OPS = 1000
 _LEAST = 3.0  # seconds of looking on when nothing compiles
 

@@ -527,6 +527,51 @@ def test_an_interpreter_that_exits_while_compiling_ends_at_once_without_a_word(t
             os.kill(pid, 0)
 
 
+def test_an_interpreter_that_exits_while_it_compiles_itself_waits_for_that(tmp_path):
+    file = tmp_path / "script.py"
+    file.write_text(
+        """
+import time
+import numpy as np, tierup
+
+@tierup.register_pass(when="pre-fusion")
+class Slow(tierup.Pass):
+    "Take a while."
+
+    name = "slow"
+
+    def run(self, module):
+        print("began", flush=True)
+        time.sleep(0.5)
+
+@tierup.jit(compile="background")
+def f(x):
+    return np.tanh(x) * 2
+
+x = np.ones(8, np.float32)
+f(x), f(x)
+"""
+    )
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=dict(os.environ))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "began\n", "")
+
+
+def test_a_program_whose_compiles_fail_waits_longer_before_each_next_one(compiler):
+    compiler("raising")
+    f, failed_at, reasons = in_background(fusion_strategy=[("static", 20)]), [], set()
+    for call in range(1, 60):
+        f(f32(call // 2 + 2))  # each size twice: what was seen is compiled for
+        reasons.add(f._executors[0].history.last_reason)
+        assert f.wait(SECONDS)
+        if len(gave_up(f)) > len(failed_at):
+            failed_at.append(call)
+    gaps = [b - a for a, b in zip(failed_at, failed_at[1:], strict=False)]
+    assert len(gaps) >= 3
+    assert gaps == sorted(gaps)
+    assert gaps[-1] >= 8
+    assert Reason.BACKING_OFF in reasons
+
+
 def test_this_process_loads_no_lowering_for_a_compile_in_the_background(tmp_path):
     file = tmp_path / "script.py"
     file.write_text(
