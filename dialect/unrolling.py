@@ -62,8 +62,8 @@ def _multiply(loop: ir.Operation, factor: int) -> None:
     if counts(first):
         base = create(last, "torch.aten.mul.int", [counter, number(last, factor)], _int(loop))
         counters = [base, *(create(last, "torch.aten.add.int", [base, number(last, k)], _int(loop)) for k in range(1, factor))]
-    condition, after = last.operands[0], _copies(first, factor, counters, carried, last)
-    for i, value in enumerate([condition, *after]):
+    after = _copies(first, factor, counters, carried, last)
+    for i, value in enumerate([loop.operands[1], *after]):  # as true as the body's own condition, which may go with the old body
         last.operands[i] = value
     first.erase()
     for op in reversed(old[:-1]):

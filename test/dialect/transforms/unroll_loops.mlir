@@ -179,3 +179,22 @@ func.func @profiled(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
   } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// A condition that is made in the body goes with the old body.
+// CHECK-LABEL: func.func @condition_in_the_body
+func.func @condition_in_the_body(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
+  // CHECK: %[[BEFORE:.*]] = torch.constant.bool true
+  // CHECK: torch.prim.Loop %{{.*}}, %[[BEFORE]], init(
+  // CHECK-COUNT-2: torch.aten.tanh
+  // CHECK: torch.prim.Loop.condition %[[BEFORE]], iter(
+  // CHECK: } {tierup.unrolled = 2 : i64}
+  %before = torch.constant.bool true
+  %0 = torch.prim.Loop %n, %before, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %1 = torch.aten.tanh %a : !torch.vtensor -> !torch.vtensor
+    %inside = torch.constant.bool true
+    torch.prim.Loop.condition %inside, iter(%1 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
