@@ -232,10 +232,12 @@ def test_a_child_of_fork_starts_its_own_worker_and_leaves_its_parents_alone(make
 
 def test_a_worker_ends_with_its_parent_though_a_child_of_fork_lives_on():
     code = """
-import os, sys, time
+import os, sys, threading, time
 from tierup.lowering.service import Service
 service = Service()
-service.call("os", "getpid")
+threading.Thread(target=service.call, args=("time", "sleep", 1), daemon=True).start()
+while not service._busy or not next(iter(service._busy)).calls:
+    time.sleep(0.01)
 if os.fork() == 0:
     time.sleep(30)
     os._exit(0)

@@ -531,8 +531,10 @@ def test_an_interpreter_that_exits_while_it_compiles_itself_waits_for_that(tmp_p
     file = tmp_path / "script.py"
     file.write_text(
         """
-import time
+import threading, time
 import numpy as np, tierup
+
+began = threading.Event()
 
 @tierup.register_pass(when="pre-fusion")
 class Slow(tierup.Pass):
@@ -541,8 +543,9 @@ class Slow(tierup.Pass):
     name = "slow"
 
     def run(self, module):
-        print("began", flush=True)
+        began.set()
         time.sleep(0.5)
+        print("through", flush=True)
 
 @tierup.jit(compile="background")
 def f(x):
@@ -550,10 +553,11 @@ def f(x):
 
 x = np.ones(8, np.float32)
 f(x), f(x)
+began.wait(60)
 """
     )
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=dict(os.environ))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "began\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "through\n", "")
 
 
 def test_a_program_whose_compiles_fail_waits_longer_before_each_next_one(compiler):
