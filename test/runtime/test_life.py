@@ -196,6 +196,10 @@ def test_at_depth_0_the_graph_that_needs_no_record_runs():
     assert made.graph != f.graph
     assert made.graph.count("aten.mul") == 1 < f.graph.count("aten.mul")  # common subexpressions are one
     assert made.tier0.source != f.source()
+    ran, call = [], made.tier0.call
+    made.tier0.call = lambda *leaves: ran.append(leaves) or call(*leaves)
+    np.testing.assert_array_equal(f(X), folded(X))
+    assert len(ran) == 1
 
 
 def test_at_depth_0_an_error_is_the_pristine_programs():
