@@ -80,6 +80,7 @@ class SpecializedPlan:
         self._owner, self.spec, self.program = owner, spec, program
         self.history = owner.history
         self.closed = False
+        self.users = 0  # calls in it, counted under the owner's lock
         self.split: Split | None = None
         self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self)
         self._lock = self.table.lock

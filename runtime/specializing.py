@@ -54,6 +54,7 @@ class SpecializingExecutor:
         self._lock = threading.RLock()
         self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
         self._hits = self._misses = 0
+        self._leaving: list[SpecializedPlan] = []  # dropped, with calls in them
         self._retired = Stats()
         self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
 
@@ -68,6 +69,7 @@ class SpecializingExecutor:
             else:
                 self._hits += 1
                 self._plans.move_to_end(key)
+                plan = self._begin(plan)
         if plan is None:
             made = self._make(key, flat, options)
             if isinstance(made, Reason):
@@ -79,7 +81,22 @@ class SpecializingExecutor:
             reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
             self.history.refuse_tier0(reason, options)
             return self.history.interpret(flat, reason, plan)
-        return plan.call(flat, options)
+        try:
+            return plan.call(flat, options)
+        finally:
+            self._end(plan)
+
+    def _begin(self, plan: Plan) -> Plan:
+        """A call is about to run a plan. The caller holds the lock."""
+        if isinstance(plan, SpecializedPlan):
+            plan.users += 1
+        return plan
+
+    def _end(self, plan: SpecializedPlan) -> None:
+        with self._lock:
+            plan.users -= 1
+            if plan.closed and not plan.users:
+                self._retire(plan)
 
     def _make(self, key: tuple[CallSpec, bool], flat: tuple[Any, ...], options: Options) -> Plan | Reason:
         """The plan for a call, or why there is none and the pristine program runs."""
@@ -111,18 +128,24 @@ class SpecializingExecutor:
         """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""
         gone: list[tuple[CallSpec, Plan]] = []
         with self._lock:
-            plan = self._plans.setdefault(key, made)
+            plan = self._begin(self._plans.setdefault(key, made))
             while len(self._plans) > options.max_versions:
                 (spec, _), old = self._plans.popitem(last=False)
                 gone.append((spec, old))
                 if isinstance(old, SpecializedPlan):
                     old.close()
-                    self._retire(old)
+                    self._leaving.append(old)
+                    if not old.users:
+                        self._retire(old)
         for spec, _ in gone:
             self.history.emit(EventKind.EVICTED, Reason.PLAN_EVICTED, guard=spec.describe(self.program.names))
         return plan
 
     def _retire(self, plan: SpecializedPlan) -> None:
+        """Keep the counts of a plan that went, now that no call is in it. The caller holds the lock."""
+        if plan not in self._leaving:
+            return  # it went with all others
+        self._leaving.remove(plan)
         stats = plan.stats()
         self._retired += Stats(hits=stats.hits, bailouts=stats.bailouts, fallbacks=stats.fallbacks, compiles=stats.compiles)
 
@@ -186,7 +209,8 @@ class SpecializingExecutor:
     def stats(self) -> Stats:
         """What plans did; what tier 0 answered is the history's to count."""
         cache = Stats(plan_cache_hits=self._hits, plan_cache_misses=self._misses)
-        return sum((plan.stats() for plan in self._specialized), self._retired) + cache
+        with self._lock:
+            return sum((plan.stats() for plan in (*self._specialized, *self._leaving)), self._retired) + cache
 
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""

@@ -174,6 +174,17 @@ def test_depth_0_runs_the_simple_plan_on_a_live_function_and_keeps_its_versions(
     assert delta(f, y) == MISS  # depth 0 recorded nothing
 
 
+def test_depth_0_keeps_the_splits_of_a_live_function_and_makes_none():
+    a = f32(3, 3)
+    f = hot(ranks, a, a)
+    with tierup.options(bailout_depth=0):
+        assert delta(f, a, a)[0] == 1
+        b = a.astype(np.float64)
+        assert [delta(f, b, b) for _ in range(3)] == [INTERPRETED] * 3
+    assert delta(f, b, b) in (MISS, INTERPRETED)  # not seen before
+    assert len(f.versions) == 1
+
+
 @pytest.mark.parametrize("change", [{"bailout_depth": 0}, {"fusion_strategy": []}, {"fusion_strategy": [("static", 0)]}], ids=str)
 def test_at_depth_0_nothing_is_profiled_ever(change):
     f = tierup.jit(scale, **change)

@@ -43,6 +43,11 @@ def step(w, g):
     w -= 0.5 * g
 
 
+def both(a, b):
+    a += b
+    b += a
+
+
 def twice(x):
     return x * (2 + 3) + x * (2 + 3)
 
@@ -240,12 +245,18 @@ def test_written_arguments_are_written():
 
 
 def test_written_arguments_that_overlap_run_as_the_program_does():
-    f = specializing(step)
+    f = specializing(both)
     memory, expected = f32(6), f32(6)
-    step(expected[:-1], expected[1:])
-    f(memory[:-1], memory[1:])
-    np.testing.assert_array_equal(memory, expected)
-    assert f.stats().interpreted == 1
+    for _ in range(2):
+        both(expected[:-1], expected[1:])
+        f(memory[:-1], memory[1:])
+        np.testing.assert_array_equal(memory, expected)
+    assert f.stats().interpreted == 2
+    a, b, c, d = f32(5), f32(5) + 1, f32(5), f32(5) + 1
+    f(a, b)
+    both(c, d)
+    np.testing.assert_array_equal([a, b], [c, d])
+    assert f.stats().hits == 1
 
 
 def test_an_argument_that_no_code_takes_runs_in_tier_0_and_makes_no_plan():
