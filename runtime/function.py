@@ -146,13 +146,21 @@ class Function:
         return bound.arguments
 
     def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
+        known = self._variants.get(shape, ())
         built = self._build(shape, arguments)
-        direct = self._direct_table(shape, built)
-        variant = Variant(built, Executor(built.program, self._overrides, direct))
-        with self._changing:
-            # a new dict each time: other threads may be reading the old one
-            self._variants = {**self._variants, shape: (*self._variants.get(shape, ()), variant)}
-            gone = self._make_room(variant)
+        while True:
+            there = self._variants.get(shape, ())
+            for variant in there:  # another thread may have been quicker
+                if variant not in known and variant.holds(arguments) and variant.hidden_values(arguments) is not None:
+                    return variant
+            with self._changing:
+                if self._variants.get(shape, ()) is not there:
+                    continue
+                variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built)))
+                # a new dict each time: other threads may be reading the old one
+                self._variants = {**self._variants, shape: (*there, variant)}
+                gone = self._make_room(variant)
+                break
         for executor in gone:
             executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
         return variant

@@ -394,3 +394,19 @@ def test_graphs_beyond_the_bound_go_the_least_used_first_and_nothing_is_lost() -
     assert [e.reason for e in gone] == [Reason.GRAPH_EVICTED] * 2  # for one part, then for four
     assert total.stats().calls == 10
     assert total.stats().hits == 5  # of the graphs for two and three parts, which were never dropped
+
+
+def test_threads_that_call_first_at_once_make_one_graph():
+    f, barrier = tierup.jit(chain), threading.Barrier(8)
+
+    def work():
+        barrier.wait()
+        f(f32(4), f32(4), f32(4))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert f.stats().calls == 8
+    assert f.counters()["graph_executors_constructed"] == 1

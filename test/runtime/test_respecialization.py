@@ -137,12 +137,12 @@ SECTIONS = (
         9x8   dynamic   hit
         10x8  nothing   hit
         10x5  nothing   dynamic
-        1x8   nothing   miss
-        1x8   nothing   miss
-        1x8   nothing   miss
-        1x5   nothing   miss
-        3x1   nothing   miss
-        3x1   nothing   miss
+        1x8   nothing   symbolic
+        1x8   nothing   hit
+        1x8   nothing   hit
+        1x5   nothing   hit
+        3x1   nothing   symbolic
+        3x1   nothing   hit
         7x7   nothing   hit
         """,
         {"fusion_strategy": [("dynamic", 3)]},
@@ -283,7 +283,7 @@ def test_calls_are_profiled_compiled_and_answered_as_the_table_says(section: Sec
 
 
 # Where tierup compiles more often than TorchScript in the same calls, and how often; docs/versions.md says why.
-MORE = {"3 dynamic, equal sizes first": 1, "no profiled runs": 2, "3 profiled runs": 2, "profiling executor off": 1}
+MORE = {"3 dynamic, equal sizes first": 3, "no profiled runs": 2, "3 profiled runs": 2, "profiling executor off": 1}
 
 
 def test_tierup_compiles_no_oftener_than_torchscript_except_where_it_is_said() -> None:
