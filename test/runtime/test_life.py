@@ -238,6 +238,16 @@ def test_fewer_versions_evict_at_the_next_addition():
     assert [v.guards for v in f.versions] == ["x: f32[10]"]
 
 
+def test_fewer_graphs_drop_others_at_the_next_graph():
+    f = hot()
+    f(f32(2, 2))
+    assert len(f._executors) == 2
+    with tierup.options(max_graphs=1):
+        assert delta(f, X) == HIT
+        f(f32(2, 2, 2))
+    assert len(f._executors) == 1
+
+
 def test_another_entry_takes_effect_on_the_next_call():
     f = hot()
     with tierup.options(entry="python"):
@@ -269,7 +279,7 @@ def test_every_option_is_tried_on_a_live_function():
     """The table of options, and where each is shown to take effect at the next call: a new one needs its test."""
     here = {
         "optimize", "profile", "num_profiled_runs", "fusion_strategy", "bailout_depth", "max_versions", "entry", "level", "threads",
-        "strict", "release_graphs", "release_delay",
+        "strict", "release_graphs", "release_delay", "max_graphs",
     }  # fmt: skip
     elsewhere = {"speculate", "compile", "executor", "backend", "testing"}  # have one choice, or test files of their own
     assert {name for name, _, _ in table()} <= here | elsewhere
