@@ -90,6 +90,12 @@ class Bailing:
                 self._facts.popitem(last=False)
         return publish.results(flat, given)
 
+    def interpret(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
+        """As `History.interpret`, recording."""
+        self._owner.history.last_reason = reason
+        self._owner.history.count("interpreted")
+        return self.run(flat, signature)
+
     def _prepare(self) -> tuple[Instrumented | None, Publication | None]:
         """The instrumented graph, made at the first call."""
         if not self._was_tried:

@@ -198,7 +198,7 @@ class BailoutSplits:
             with self._lock:
                 self._failures += not split.resuming.was_left
             return self._owner.failed(None, 0, flat)
-        if split.hits == 1:
+        if not split.reviewed and not any(region.compiling for region in split.regions):
             self._review(split)
         if split.resuming.is_due and self._owner.options().profile:
             self._drop_bets(split, split.resuming)
@@ -217,7 +217,8 @@ class BailoutSplits:
             self._again[split.specs] = dropped or "what was lost too often"
 
     def _review(self, split: BailoutSplit) -> None:
-        """After a split's first run, when its regions have been compiled: cut again without what has no code after all."""
+        """After a run of a split whose regions have been compiled: cut again without what has no code after all."""
+        split.reviewed = True
         refused = [why for region in split.regions for why in region.refused_ops]
         found = culprits(split.code.profiled, refused) - self._excluded
         if not found and any(region.versions for region in split.regions):

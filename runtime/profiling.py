@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
     from tierup.runtime.regions import Split
 
+_RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING)  # calls that a later bet in mid-program is made on
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
 _FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.RELEASED)  # no version will be made for such calls
 _MISSES_PER_TICK = 16
@@ -254,6 +255,8 @@ class ProfilingExecutor:
             result = self._run(flat, signature)
             self.history.emit(EventKind.PROFILED, reason, action="ran in tier 0", milliseconds=(time.perf_counter() - start) * 1e3)
             return result
+        if self.bailing is not None and reason in _RECORDED:
+            return self.bailing.interpret(flat, signature, reason)
         return self.history.interpret(flat, reason)
 
     def _run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:

@@ -389,6 +389,27 @@ def test_plan_and_explain_show_the_bets() -> None:
     assert "kept in 2 calls, lost in 1" in f.explain()
 
 
+def test_a_bet_on_a_branch_leaves_the_arm_that_is_not_taken_out() -> None:
+    f = bailing(native_arm)
+    for _ in range(2):
+        f(*KEPT[native_arm])
+    code = f.plan("specialized")
+    assert "torch.aten.exp" in code
+    assert "torch.prim.If" not in code
+    assert "torch.aten.tanh" not in code
+
+
+def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
+    """What its bailouts prove holds for arguments of the sizes that it was cut for; others are answered elsewhere, and then cut for too."""
+    f = bailing(arm)
+    for x in (f32(3, 1, 2),) * 3 + (f32(3, 1),) * 3 + (f32(3, 1, 2), f32(3, 1), f32(5), f32(), f32(4, 3, 2, 1)):
+        if x.size:
+            assert_close(f(x), arm(x))
+    (executor,) = f._executors
+    bets = {split.guards: len(executor.resuming(split).code.bets) for split in f.versions}
+    assert bets == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
+
+
 def test_a_size_that_varies_is_left_open_and_not_bet_on_again() -> None:
     def masked(x):
         y = x[x > 0]
