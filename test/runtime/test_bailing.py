@@ -13,7 +13,7 @@ import pytest
 import tierup
 from tierup.dialect.kernels import numpy_movement
 from tierup.dialect.reasons import Reason
-from tierup.runtime.events import Event, EventKind
+from tierup.runtime.events import Event, EventKind, log_listener
 from tierup.runtime.function import Function
 from tierup.runtime.version_table import Version
 
@@ -475,3 +475,13 @@ def test_versions_are_made_again_in_the_background_too(function: Callable[..., A
     assert before.bailouts >= 3
     assert_close(f(*KEPT[function]), function(*KEPT[function]))
     assert f.stats().hits == before.hits + 1, f.explain()
+
+
+def test_the_log_shows_bailouts(capsys: pytest.CaptureFixture[str]) -> None:
+    f = bailing(native_arm)
+    with tierup.events.subscribe(log_listener("bailouts")):
+        for arguments in (KEPT, KEPT, LOST):
+            f(*arguments[native_arm])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "native_arm: bailout; the condition (aten.Bool.Tensor) expected bool=true, got bool=false" in line
+    assert "-> went on in tier 0" in line
