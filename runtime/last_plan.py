@@ -95,7 +95,7 @@ def last_executed_plan() -> ExecutedPlan | None:
         version = _versions.get(serial)
         return None if version is None else version.executed()
     plan = None if _thread.plan is None else _thread.plan()
-    return None if plan is None else plan.executed()  # type: ignore[no-any-return]  # all plans have it
+    return None if plan is None else plan.executed()
 
 
 class _NoNumber:

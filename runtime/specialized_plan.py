@@ -36,6 +36,7 @@ from tierup.runtime.strategy import Bet, with_values
 from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
+    from tierup.runtime.bailing import Bailing
     from tierup.runtime.executor import Executor
 
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
@@ -77,8 +78,11 @@ class SpecializedPlan:
     """See the module. Thread-safe: locks cover bookkeeping only."""
 
     def __init__(self, owner: Owner, spec: CallSpec, program: ValuesProgram) -> None:
-        self._owner, self.spec, self.program = owner, spec, program
+        self._owner, self.spec = owner, spec
+        self.program: Program = program
+        self._publish = program.publish
         self.history = owner.history
+        self.bailing: Bailing | None = None  # a plan makes no bets in mid-program
         self.closed = False
         self.users = 0  # calls in it, counted under the owner's lock
         self.split: Split | None = None
@@ -256,7 +260,7 @@ class SpecializedPlan:
 
     def _cut(self, options: Options) -> Split | None:
         refusal = self._refusal
-        if self._is_uncut or refusal is None or self.program.released or self.program.publish.refusal():
+        if self._is_uncut or refusal is None or self.program.released or self._publish.refusal():
             return None
         from tierup.runtime import compile_regions, compile_specialized  # here: loads MLIR
 
@@ -276,7 +280,7 @@ class SpecializedPlan:
         sites = {r.name: Site(executor) for r, executor in zip(code.regions, regions, strict=True)}
         tier0 = compile_regions.main_tier0(code, program.entry, sites)
         milliseconds = (time.perf_counter() - start) * 1e3
-        split = Split((), self.guards, code, program.publish, tier0, regions, self.calls() + 1, milliseconds, function=program.name)
+        split = Split((), self.guards, code, self._publish, tier0, regions, self.calls() + 1, milliseconds, function=program.name)
         self.split = split
         left = ", ".join(f"{op} at {line}" if line else op for op, line in code.left)
         action = f"cut into {len(regions)} native regions; in tier 0: {left or 'views and scalars'}"
@@ -316,7 +320,8 @@ class SpecializedPlan:
 
 def _symbolic(signature: Signature) -> tuple[tuple[ArgumentSpec, ...], tuple[tuple[int, int], ...]]:
     """Guards for all calls of a spec and a layout: every size but 0 and 1 a symbol of its own; and which (argument, dim) are symbols."""
-    specs, generalised = [], []
+    specs: list[ArgumentSpec] = []
+    generalised: list[tuple[int, int]] = []
     for argument, spec in enumerate(static_specs(signature)):
         if spec.kind is ArgumentKind.ARRAY:
             sizes: list[int | str] = list(spec.sizes)

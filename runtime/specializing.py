@@ -196,10 +196,13 @@ class SpecializingExecutor:
         """(spec, how it runs, calls that code answered), least recently used first."""
         found = []
         for spec, optimize, plan in self.plans:
-            how = "optimised" if optimize else "the required passes only"
-            code = isinstance(plan, SpecializedPlan)
-            how += ", native" if code and plan.versions else ", split" if code and plan.splits else ", in tier 0"
-            found.append((spec.describe(self.program.names), how, plan.stats().hits if isinstance(plan, SpecializedPlan) else 0))
+            how, hits = "optimised" if optimize else "the required passes only", 0
+            if isinstance(plan, SpecializedPlan):
+                hits = plan.stats().hits
+                how += ", native" if plan.versions else ", split" if plan.splits else ", in tier 0"
+            else:
+                how += ", in tier 0"
+            found.append((spec.describe(self.program.names), how, hits))
         return tuple(found)
 
     def hits(self, version: Version) -> int:
