@@ -111,7 +111,7 @@ class Queue:
             thread, running = self._thread, self._running
         if running is not None:
             running.drop()
-            placement.in_background().close()
+            placement.close()
         if thread is not None:
             # a compile in this process can't be ended, and a thread that is killed in the midst of C++ takes the process along
             thread.join(_SECONDS_TO_END)

@@ -96,6 +96,8 @@ class CompileJob:
         self.where = placement.why_here()
         if not self.where:
             try:
+                if self._dropped:
+                    raise NotCompiled(Reason.COMPILE_FAILED, "the interpreter is ending")
                 with no_fork.lifted():
                     return placement.elsewhere(placement.in_background(), graph, entry, arguments, options)
             except WorkerUnavailable as e:

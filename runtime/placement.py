@@ -30,6 +30,7 @@ _here = itertools.count(1)
 
 
 _services: dict[int, Service] = {}
+_closed = False
 
 
 def waited_for() -> Service:
@@ -48,7 +49,17 @@ def _service(niceness: int) -> Service:
     with no_fork:  # which is a lock: one thread at a time
         if niceness not in _services:
             _services[niceness] = Service(niceness=niceness)
+            if _closed:  # after it can be seen: `close` missed it, or ends it too
+                _services[niceness].close()
         return _services[niceness]
+
+
+def close() -> None:
+    """End all workers, for good. Takes no lock, and starts nothing."""
+    global _closed
+    _closed = True
+    for service in tuple(_services.values()):
+        service.close()
 
 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:

@@ -544,7 +544,7 @@ class Slow(tierup.Pass):
 
     def run(self, module):
         began.set()
-        time.sleep(0.5)
+        time.sleep(1.5)
         print("through", flush=True)
 
 @tierup.jit(compile="background")
