@@ -62,10 +62,16 @@ def set_argument_states(func: ir.Operation, states: Sequence[State]) -> None:
 
 
 class RequiresGrad:
-    """What is known of the values of one function. `profiles`: recorded facts are taken for true. `functions`: callees by name."""
+    """What is known of the values of one function. `profiles`: recorded facts are taken for true. `functions`: callees by name.
+    `arguments`: what its arguments are, if not what it says of them itself."""
 
     def __init__(
-        self, func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None, *, profiles: bool = False
+        self,
+        func: ir.Operation,
+        functions: Mapping[str, ir.Operation] | None = None,
+        *,
+        profiles: bool = False,
+        arguments: Sequence[State] | None = None,
     ) -> None:
         self._functions = functions or {}
         self._profiles = profiles
@@ -76,9 +82,15 @@ class RequiresGrad:
             self._inference = infer_function(func, symbols.argument_values(func), self._functions)
         except InferenceError:  # raises on all such operands: its types say what they say
             self._inference = Inference()
-        self._function(func, argument_states(func))
+        states = argument_states(func) if arguments is None else arguments
+        self._function(func, states)
         if self._written:  # all that may have been written, seen once more
-            self._function(func, argument_states(func))
+            self._function(func, states)
+
+    @property
+    def inference(self) -> Inference:
+        """The types that it went by."""
+        return self._inference
 
     def __getitem__(self, value: ir.Value) -> State:
         """True, False or None. None for a value in a region that no run of the function executes."""

@@ -1,0 +1,213 @@
+"""The shape of a gradient's rule, and what it may ask for.
+
+    @RULES.vjp("aten.mul.Tensor(self, other)", captures=("self", "other"))
+    def mul(g: Backward) -> Gradients:
+        x, y = g.operands[:2]
+        return g.sum_to(g.mul(g.grad, y), 0), g.sum_to(g.mul(g.grad, x), 1)
+
+A rule gives, for one op, the products of the gradients of its results with its Jacobian: a gradient for each operand, None where there
+is none. It emits ops through the helpers of `Emitter`; operands that want no gradient need no care, since what is emitted for them
+alone is dropped.
+
+* A gradient has the sizes and the dtype of its value. `g.sum_to(gradient, i)` is the one place that undoes what broadcasting and dtype
+  promotion did to operand i.
+* What a rule reads of operands and results is kept from the forward run until the gradient is computed. `captures` names all of it:
+  operands as in the rule's head, `result` (or `result0`, `result1`, ...) for results. Sizes and dtypes, cheap to keep, are not named.
+* An op that rules emit has a rule itself, so that the gradient can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Union, overload
+
+from tierup.dialect import torch_types
+from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting import bool_of, float_of, int_of, ints_of, is_none, items_of, under_casts
+from tierup.dialect.values import Int, List
+
+Gradient = Union[ir.Value, None, Sequence["ir.Value | None"]]
+Gradients = Union[ir.Value, None, tuple[Gradient, ...]]
+"""One per operand, in order; those left out at the end are None, and a value alone is the first operand's. A list's is a list."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The gradient of one op. `operands`: their names, for `captures`."""
+
+    op: str
+    operands: tuple[str, ...]
+    captures: tuple[str, ...]
+    apply: Callable[[Backward], Gradients]
+
+
+class NoGradient(Exception):
+    """Why an op has no gradient here; the message says what to do instead."""
+
+
+Formula = Callable[["Backward"], Gradients]
+
+
+class Rules:
+    """The rules of one family."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+
+    def vjp(self, *heads: str, captures: Iterable[str] = ()) -> Callable[[Formula], Formula]:
+        """Register a rule for ops given as `name(operand, ...)`. Raises ValueError for a capture that no operand or result is named."""
+
+        def register(apply: Formula) -> Formula:
+            for head in heads:
+                name, _, rest = head.rstrip(")").partition("(")
+                operands = tuple(o.strip() for o in rest.split(",") if o.strip())
+                for capture in captures:
+                    if capture not in operands and not capture.startswith("result"):
+                        raise ValueError(f"the gradient of {name} captures '{capture}', which is none of {', '.join(operands)}")
+                self.rules.append(Rule(name, operands, tuple(captures), apply))
+            return apply
+
+        return register
+
+
+class Values(Sequence[ir.Value]):
+    """Operands or results of the forward op. Notes which of them are read."""
+
+    def __init__(self, values: Sequence[ir.Value], names: Sequence[str], read: set[str]) -> None:
+        self._values, self._names, self._read = values, names, read
+
+    @overload
+    def __getitem__(self, i: int) -> ir.Value: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[ir.Value]: ...
+    def __getitem__(self, i: int | slice) -> ir.Value | list[ir.Value]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        self._read.add(self._names[i])
+        return self._values[i]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Backward(Emitter):
+    """What a rule gets: the op, the gradients of its results, and the helpers.
+
+    `grads[k]`: the gradient of result k, None when there is none (of a list: a list of such); `grad`: that of the first, which is there
+    unless the op has several. `read`: the names of what was read.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        op: ir.Operation,
+        rule: Rule,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Value],
+        grads: Sequence[Gradient],
+        wanted: Sequence[bool],
+    ) -> None:
+        self.__dict__.update(emitter.__dict__)  # the same place to emit at, the same knowledge
+        self.op = op
+        self.rule = rule
+        self.grads = grads
+        self.read: set[str] = set()
+        self._operands, self._results, self._wanted = operands, results, wanted
+        names = [*rule.operands, *(f"operand{i}" for i in range(len(rule.operands), len(operands)))]
+        self.operands = Values(operands, names, self.read)
+        self.results = Values(results, ["result"] if len(results) == 1 else [f"result{k}" for k in range(len(results))], self.read)
+
+    def at(self, emitter: Emitter) -> Backward:
+        """The same, emitting where `emitter` now does."""
+        return Backward(emitter, self.op, self.rule, self._operands, self._results, self.grads, self._wanted)
+
+    @property
+    def grad(self) -> ir.Value:
+        found = self.grads[0]
+        assert isinstance(found, ir.Value), "a rule of an op with several results looks at `grads`"
+        return found
+
+    def wants(self, i: int) -> bool:
+        """Whether the gradient of operand i is asked for."""
+        return self._wanted[i]
+
+    # --- undoing promotion and broadcasting ----------------------------------------------------------------------------
+
+    def sum_to(self, gradient: ir.Value, i: int) -> ir.Value:
+        """A gradient that has the sizes and dtype of what operand i was broadcast and promoted to, as that of operand i."""
+        operand = self._operands[i]
+        if not self.same_shape(gradient, operand):
+            gradient = self.call("aten._grad_sum_to_size", gradient, self.size(operand))
+        return self.cast_like(gradient, operand)
+
+    def cast_to(self, gradient: ir.Value, i: int) -> ir.Value:
+        """A gradient that has the sizes of operand i, in its dtype."""
+        return self.cast_like(gradient, self._operands[i])
+
+    def promoted(self, i: int) -> ir.Value:
+        """Operand i in the dtype of the (first) result. Counts as read."""
+        return self.cast_like(self.operands[i], self._results[0])
+
+    # --- sizes and constants of the forward op, which need not be captured ---------------------------------------------
+
+    def like(self, i: int) -> ir.Value:
+        """Operand i, to be asked for its sizes, rank or dtype alone: does not count as read."""
+        return self._operands[i]
+
+    def operand_size(self, i: int) -> ir.Value:
+        """The sizes of operand i."""
+        return self.size(self._operands[i])
+
+    def zeros(self, i: int) -> ir.Value:
+        """Zeros of the sizes and dtype of operand i."""
+        return self.zeros_like(self._operands[i])
+
+    def rank(self, i: int) -> int | None:
+        """The rank of operand i, where it is known."""
+        return self.tensor(self._operands[i]).rank
+
+    def is_none(self, i: int) -> bool:
+        """Whether operand i was left out."""
+        return is_none(self._operands[i])
+
+    def is_tensor(self, i: int) -> bool:
+        return torch_types.is_tensor(self._operands[i].type)
+
+    def number(self, i: int) -> int | float | bool | ir.Value:
+        """A number among the operands: itself where it is a constant, else its value, which then counts as read."""
+        value = under_casts(self._operands[i])
+        for found in (int_of(value), float_of(value), bool_of(value)):
+            if found is not None:
+                return found
+        return self.operands[i]
+
+    def constant(self, i: int) -> int | float | bool:
+        """A number among the operands that must be a constant. Raises NoGradient."""
+        found = self.number(i)
+        if isinstance(found, ir.Value):
+            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a constant: write it as a number")
+        return found
+
+    def ints(self, i: int) -> list[int] | None:
+        """A list of integers among the operands; None where it was left out. Raises NoGradient where it is not constant."""
+        value = under_casts(self._operands[i])
+        if is_none(value):
+            return None
+        found = ints_of(value)
+        known = self.inference.values.get(value)
+        if found is None and isinstance(known, List) and known.items is not None:
+            items = [item.value if isinstance(item, Int) else None for item in known.items]
+            found = [n for n in items if isinstance(n, int)] if all(isinstance(n, int) for n in items) else None
+        if found is None:
+            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a list of constants: write it as numbers")
+        return found
+
+    def items(self, i: int) -> list[ir.Value]:
+        """The tensors of a list among the operands; what is read of them counts as a capture of it. Raises NoGradient."""
+        found = items_of(under_casts(self._operands[i]))
+        if found is None:
+            what = self.rule.operands[i]
+            raise NoGradient(f"the number of tensors in its operand '{what}' is not known: make the list where it is used")
+        return [under_casts(v) for v in found]

@@ -1,0 +1,213 @@
+"""Emitting ops by name, with Python numbers for constants: what gradients are written with.
+
+Tensors are `!torch.vtensor`, without dtype and sizes; what the op table's rules say of them is noted in an Inference all the same, so
+that a gradient can leave out what sizes and dtypes make needless. All ops follow torch's dtype rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Union
+
+from tierup.dialect import optable, torch_types
+from tierup.dialect.infer import Inference
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer
+from tierup.dialect.raising import REFUSALS
+from tierup.dialect.refined_types import constant
+from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor, Value
+
+Operand = Union[ir.Value, bool, int, float, None, Sequence["Operand"]]
+
+_KINDS: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
+
+
+class Emitter:
+    """Where the next op goes. `location`: the user's line that it is for."""
+
+    def __init__(self, ip: ir.InsertionPoint, location: ir.Location, inference: Inference) -> None:
+        self.ip = ip
+        self.location = location
+        self.inference = inference
+        self.context = location.context
+        self.tensor_type = ir.Type.parse("!torch.vtensor", self.context)
+        self._constants: list[dict[str, ir.Value]] = [{}]
+
+    @contextmanager
+    def inside(self, block: ir.Block, *, isolated: bool = False) -> Iterator[None]:
+        """Emit at the end of a block inside what was emitted before. `isolated`: no constant from outside is seen in it."""
+        saved, outer = self.ip, self._constants
+        self.ip, self._constants = ir.InsertionPoint(block), [{}] if isolated else [*outer, {}]
+        try:
+            yield
+        finally:
+            self.ip, self._constants = saved, outer
+
+    # --- ops -----------------------------------------------------------------------------------------------------------
+
+    def call(self, name: str, *operands: Operand, type_: str | None = None) -> ir.Value:
+        """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers and lists of numbers become constants."""
+        return self.several(name, *operands, types=["!torch.vtensor" if type_ is None else type_])[0]
+
+    def several(self, name: str, *operands: Operand, types: Sequence[str]) -> list[ir.Value]:
+        """An op of several results."""
+        values = [self.value(v) for v in operands]
+        results = [self.tensor_type if t == "!torch.vtensor" else ir.Type.parse(t, self.context) for t in types]
+        if self.context.is_registered_operation(f"torch.{name}"):
+            made = self.create(f"torch.{name}", results, values)
+        else:
+            made = self.create("torch.operator", results, values, {"name": ir.StringAttr.get(name, self.context)})
+        found = list(made.results)
+        for result, known in zip(found, self._infer(name, values, found), strict=True):
+            self.inference.values[result] = known
+        return found
+
+    def create(
+        self,
+        name: str,
+        results: Sequence[ir.Type],
+        operands: Sequence[ir.Value],
+        attributes: dict[str, ir.Attribute] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
+        """An op by its full name. What is known of its results is for the caller to note."""
+        return ir.Operation.create(
+            name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
+        ).operation
+
+    def _infer(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> Sequence[Value]:
+        row = optable.lookup(name)
+        if row is not None:
+            try:
+                found = row.infer(Infer(), [self.known(v) for v in operands])
+            except REFUSALS:  # for the run to raise
+                found = ()
+            values = list(found) if isinstance(found, tuple) else [found]
+            if len(values) == len(results):
+                return values
+        return [torch_types.value_of(r.type) for r in results]
+
+    def value(self, operand: Operand) -> ir.Value:
+        """An operand as a value: numbers and None become constants, lists are made of their items."""
+        if isinstance(operand, ir.Value):
+            return operand
+        if isinstance(operand, (list, tuple)):
+            items = [self.value(v) for v in operand]
+            element = str(items[0].type).removeprefix("!torch.") if items else "int"
+            element = "vtensor" if element.startswith("vtensor") else element
+            made = self.create("torch.prim.ListConstruct", [ir.Type.parse(f"!torch.list<{element}>", self.context)], items)
+            self.inference.values[made.results[0]] = List(tuple(self.known(v) for v in items))
+            return made.results[0]
+        assert operand is None or isinstance(operand, (bool, int, float))
+        key = f"{type(operand).__name__} {operand!r}"  # 0.0 and -0.0 are two constants
+        for scope in reversed(self._constants):
+            if key in scope:
+                return scope[key]
+        known = _KINDS[type(operand)](operand)
+        made_constant = constant(known, self.ip)
+        assert made_constant is not None  # of a known number there is one
+        self._constants[-1][key] = made_constant
+        self.inference.values[made_constant] = known
+        return made_constant
+
+    # --- what is known -------------------------------------------------------------------------------------------------
+
+    def known(self, value: ir.Value) -> Value:
+        """What is known of a value: of a tensor dtype and sizes, where they are."""
+        found = self.inference.values.get(value)
+        return torch_types.value_of(value.type) if found is None else found
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        found = self.known(value)
+        return found if isinstance(found, Tensor) else Tensor()
+
+    def same_shape(self, a: ir.Value, b: ir.Value) -> bool:
+        """Whether two tensors are known to have the same sizes."""
+        shape = self.tensor(a).shape
+        return shape is not None and shape == self.tensor(b).shape
+
+    def same_dtype(self, a: ir.Value, b: ir.Value) -> bool:
+        """Whether two tensors are known to have the same dtype."""
+        dtype = self.tensor(a).dtype
+        return dtype is not None and dtype is self.tensor(b).dtype
+
+    # --- arithmetic: tensors with tensors or numbers -------------------------------------------------------------------
+
+    def _binary(self, name: str, a: ir.Value, b: Operand, *rest: Operand) -> ir.Value:
+        other = self.value(b)
+        return self.call(f"aten.{name}.{'Tensor' if torch_types.is_tensor(other.type) else 'Scalar'}", a, other, *rest)
+
+    def add(self, a: ir.Value, b: Operand) -> ir.Value:
+        return self._binary("add", a, b, 1)
+
+    def sub(self, a: ir.Value, b: Operand) -> ir.Value:
+        return self._binary("sub", a, b, 1)
+
+    def mul(self, a: ir.Value, b: Operand) -> ir.Value:
+        return a if _is_one(b) else self._binary("mul", a, b)
+
+    def div(self, a: ir.Value, b: Operand) -> ir.Value:
+        return a if _is_one(b) else self._binary("div", a, b)
+
+    def neg(self, a: ir.Value) -> ir.Value:
+        return self.call("aten.neg", a)
+
+    def rsub(self, number: Operand, a: ir.Value) -> ir.Value:
+        """`number - a`."""
+        return self.call("aten.rsub.Scalar", a, number, 1)
+
+    def compare(self, relation: str, a: ir.Value, b: Operand) -> ir.Value:
+        """`relation`: eq, ne, lt, le, gt or ge."""
+        return self._binary(relation, a, b)
+
+    def where(self, condition: ir.Value, a: Operand, b: Operand) -> ir.Value:
+        """One of a and b at least is a tensor."""
+        x, y = self.value(a), self.value(b)
+        tensors = torch_types.is_tensor(x.type), torch_types.is_tensor(y.type)
+        name = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf"}[tensors]
+        return self.call(f"aten.where.{name}", condition, x, y)
+
+    # --- sizes and dtypes ----------------------------------------------------------------------------------------------
+
+    def size(self, value: ir.Value) -> ir.Value:
+        """All sizes, a `!torch.list<int>`."""
+        return self.call("aten.size", value, type_="!torch.list<int>")
+
+    def size_of(self, value: ir.Value, dim: Operand) -> ir.Value:
+        """One size, a `!torch.int`."""
+        return self.call("aten.size.int", value, dim, type_="!torch.int")
+
+    def dtype(self, value: ir.Value) -> ir.Value:
+        """The dtype's number, a `!torch.int`."""
+        return self.call("prim.dtype", value, type_="!torch.int")
+
+    def cast_like(self, value: ir.Value, like: ir.Value) -> ir.Value:
+        """A tensor in another's dtype; itself where it is known to have it. Of the other only the dtype is read."""
+        if self.same_dtype(value, like):
+            return value
+        return self.call("aten.to.dtype", value, self.dtype(like), False, False, None)
+
+    def zeros_like(self, value: ir.Value) -> ir.Value:
+        """Zeros of a tensor's sizes and dtype. Of the tensor only these are read."""
+        return self.call("aten.zeros", self.size(value), self.dtype(value), None, None, None)
+
+    def expand(self, value: ir.Value, size: ir.Value) -> ir.Value:
+        return self.call("aten.expand", value, size, False)
+
+    # --- branches ------------------------------------------------------------------------------------------------------
+
+    def choose(self, condition: ir.Value | bool, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]) -> ir.Value:
+        """A tensor from one of two arms; `condition` a `!torch.bool`, or known now: then there is no branch."""
+        if isinstance(condition, bool):
+            return then() if condition else otherwise()
+        branch = self.create("torch.prim.If", [self.tensor_type], [condition], regions=2)
+        for region, arm in zip(branch.regions, (then, otherwise), strict=True):
+            with self.inside(region.blocks.append()):
+                self.create("torch.prim.If.yield", [], [arm()])
+        self.inference.values[branch.results[0]] = Tensor()
+        return branch.results[0]
+
+
+def _is_one(operand: Operand) -> bool:
+    return type(operand) in (int, float) and operand == 1

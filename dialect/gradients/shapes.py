@@ -1,0 +1,35 @@
+"""Dims that a reduction dropped, put back: shared by the rules of reductions."""
+
+from __future__ import annotations
+
+from tierup.dialect.gradients.core import Backward
+from tierup.dialect.mlir import ir
+
+
+def keepdims(g: Backward, gradient: ir.Value, dims: list[int] | None, kept: bool, of: int = 0) -> ir.Value:
+    """A gradient of what was reduced over `dims` of operand `of`, with these dims of size 1. `kept`: it has them. None, []: all dims.
+    A tensor whose rank is not known is taken to have these dims: PyTorch lets rank 0 be reduced over one, whose gradient then raises."""
+    if kept or not dims:
+        return gradient  # rank 0 expands to anything
+    rank = g.rank(of)
+    if rank is not None:
+        dims = [d % max(rank, 1) for d in dims]
+        if rank == 0:
+            return gradient
+    if all(d >= 0 for d in dims) or all(d < 0 for d in dims):
+        for d in sorted(dims, key=lambda d: d if d >= 0 else -d):  # from the outer end, so that what is counted from there stands
+            gradient = g.call("aten.unsqueeze", gradient, d)
+        return gradient
+    size = g.operand_size(of)
+    for d in dims:
+        parts: list[ir.Value] = [_slice(g, size, None, d), g.value([1])]
+        if d != -1:
+            parts.append(_slice(g, size, d + 1, None))
+        size = parts[0]
+        for part in parts[1:]:
+            size = g.call("aten.add.t", size, part, type_="!torch.list<int>")
+    return g.call("aten.reshape", gradient, size)
+
+
+def _slice(g: Backward, size: ir.Value, start: int | None, end: int | None) -> ir.Value:
+    return g.call("aten.slice.t", size, start, end, 1, type_="!torch.list<int>")

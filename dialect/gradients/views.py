@@ -1,0 +1,67 @@
+"""Views: the gradient is seen the other way round."""
+
+from __future__ import annotations
+
+from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+
+RULES = Rules()
+
+
+@RULES.vjp(
+    "aten.view(self, size)", "aten.reshape(self, size)", "aten._unsafe_view(self, size)", "aten._reshape_alias(self, size, stride)",
+    "aten.view_copy(self, size)", "aten.flatten.using_ints(self, start_dim, end_dim)", "aten.unflatten.int(self, dim, sizes)",
+    "aten.reshape_as(self, other)", "aten.squeeze(self)", "aten.squeeze.dim(self, dim)", "aten.squeeze_copy(self)",
+    "aten.squeeze_copy.dim(self, dim)", "aten.atleast_1d(self)", "aten.atleast_2d(self)",
+)  # fmt: skip
+def reshape(g: Backward) -> Gradients:
+    return g.call("aten.reshape", g.grad, g.operand_size(0))
+
+
+@RULES.vjp(
+    "aten.expand(self, size, implicit)", "aten.broadcast_to(self, size)", "aten.expand_copy(self, size, implicit)",
+    "aten.expand_as(self, other)",
+)  # fmt: skip
+def expand(g: Backward) -> Gradients:
+    return g.sum_to(g.grad, 0)
+
+
+@RULES.vjp("aten.unsqueeze(self, dim)", "aten.unsqueeze_copy(self, dim)", captures=("dim",))
+def unsqueeze(g: Backward) -> Gradients:
+    return g.call("aten.squeeze.dim", g.grad, g.number(1))
+
+
+@RULES.vjp("aten.t(self)", "aten.t_copy(self)")
+def t(g: Backward) -> Gradients:
+    return g.call("aten.t", g.grad)
+
+
+@RULES.vjp("aten.transpose.int(self, dim0, dim1)", "aten.transpose_copy.int(self, dim0, dim1)", captures=("dim0", "dim1"))
+def transpose(g: Backward) -> Gradients:
+    return g.call("aten.transpose.int", g.grad, g.number(1), g.number(2))
+
+
+@RULES.vjp("aten.numpy_T(self)")
+def reversed_dims(g: Backward) -> Gradients:
+    return g.call("aten.numpy_T", g.grad)
+
+
+@RULES.vjp("aten.permute(self, dims)", "aten.permute_copy(self, dims)")
+def permute(g: Backward) -> Gradients:
+    dims = g.ints(1)
+    if dims is None:
+        raise NoGradient("its dims are not given")
+    order = [d % max(len(dims), 1) for d in dims]
+    return g.call("aten.permute", g.grad, [order.index(i) for i in range(len(order))] if order else g.value([]))
+
+
+@RULES.vjp(
+    "aten.slice.Tensor(self, dim, start, end, step)", "aten.slice_copy.Tensor(self, dim, start, end, step)",
+    captures=("dim", "start", "end", "step"),
+)  # fmt: skip
+def slice_(g: Backward) -> Gradients:
+    return g.call("aten.slice_scatter", g.zeros(0), g.grad, *g.operands[1:5])
+
+
+@RULES.vjp("aten.select.int(self, dim, index)", "aten.select_copy.int(self, dim, index)", captures=("dim", "index"))
+def select(g: Backward) -> Gradients:
+    return g.call("aten.select_scatter", g.zeros(0), g.grad, *g.operands[1:3])

@@ -1,0 +1,40 @@
+"""Every rule of differentiation against central differences in float64, first and second order, in tier 0."""
+
+from __future__ import annotations
+
+import pytest
+from gradient_cases import CASES
+from gradient_harness import Case, array, captures_read, case, check
+
+# numbers, read only where they are no constants
+_DIMS = {"alpha", "beta", "dim", "dim0", "dim1"}
+NUMBERS = {"aten.pow.Scalar": {"self"}, "aten.pow.Tensor_Scalar": {"exponent"}, "aten.mul.Scalar": {"other"}, "aten.div.Scalar": {"other"}}
+
+
+@pytest.mark.parametrize("given", CASES, ids=str)
+def test_gradients_agree_with_central_differences(given: Case) -> None:
+    check(given)
+
+
+@pytest.mark.parametrize("given", CASES[::6], ids=str)
+def test_gradients_of_typed_programs_do_too(given: Case) -> None:
+    """Sizes and dtypes that are known leave ops out."""
+    check(given, typed=True)
+
+
+def test_a_rank_0_that_is_reduced_over_its_dim_has_a_gradient_where_its_rank_is_known() -> None:
+    for op in ("aten.sum.dim_IntList", "aten.mean.dim"):
+        check(case(op, array(), [-1], False, None), typed=True)
+
+
+def test_a_rule_reads_what_it_says_that_it_captures_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: dict[str, set[str]] = {}
+    unread: dict[str, set[str]] = {}
+    for given in CASES:
+        captures, read = captures_read(given, monkeypatch)
+        assert read <= captures, f"{given} reads {read - captures}, which its rule does not name"
+        named[given.op] = captures
+        unread[given.op] = unread.get(given.op, captures) - read
+    assert not {op: names for op, names in unread.items() if names - NUMBERS.get(op, _DIMS)}
+
+
