@@ -59,6 +59,8 @@ class Reason(Enum):
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
     SITE_GIVEN_UP = "this bet was lost before and is not made again"
 
+    __hash__ = object.__hash__  # Enum's is a line of Python, and every miss counts a reason
+
     @property
     def sentence(self) -> str:
         return self.value

@@ -57,6 +57,7 @@ class ArgumentKind(Enum):
     INT = "int"
     FLOAT = "float"
     BOOL = "bool"
+    __hash__ = object.__hash__  # Enum's is a line of Python, and keys of profiles are full of these
 
 
 class Layout(Enum):
@@ -64,6 +65,7 @@ class Layout(Enum):
 
     CONTIGUOUS = "contiguous"  # C order; code may assume it
     STRIDED = "strided"  # any strides; code reads them
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)

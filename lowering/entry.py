@@ -126,6 +126,10 @@ class NativeTable:
         """Calls whose guards this version held. Raises ValueError when it is not in the table."""
         return int(self._find(record).struct.hits)
 
+    def total_hits(self) -> int:
+        """`counts().hits`."""
+        return int(self._retired_hits + sum([v.struct.hits for v in self._chain.versions]) + sum([v.struct.hits for v in self._retired]))
+
     def counts(self) -> TableCounts:
         live = (*self._chain.versions, *self._retired)
         return TableCounts(
@@ -152,16 +156,17 @@ class NativeTable:
     # the rest is private
 
     def _find(self, record: VersionRecord) -> NativeVersion:
-        for version in self._chain.versions:
-            if version.record is record:
-                return version
-        raise ValueError("the version is not in this table")
+        found = self._by_record.get(record)
+        if found is None:
+            raise ValueError("the version is not in this table")
+        return found
 
     def _set_chain(self, chain: NativeChain) -> None:
         # The dispatcher reads the pointer under the GIL and never beyond the point where it has counted itself into a version,
         # so the old chain (not its versions) may go at once.
         self._struct.chain = chain.address
         self._chain = chain
+        self._by_record = {v.record: v for v in chain.versions}
 
     def release(self) -> None:
         """Let go of removed versions that no call uses any more."""

@@ -172,3 +172,6 @@ class DirectTable:
 
     def hits(self, record: VersionRecord) -> int:
         return self.table.hits(self._records[id(record)])
+
+    def total_hits(self, records: Sequence[VersionRecord]) -> int:
+        return sum([self.table.hits(self._records[id(r)]) for r in records])

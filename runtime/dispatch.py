@@ -63,6 +63,7 @@ class DispatchTable(Protocol):
     def promote(self) -> None: ...
     def clear(self) -> None: ...
     def hits(self, record: VersionRecord) -> int: ...
+    def total_hits(self) -> int: ...
     def counts(self) -> TableCounts: ...
     def attach(self, function: Any) -> None: ...
     def callable(self) -> TableCallable: ...
@@ -174,6 +175,9 @@ class PythonTable:
     def hits(self, record: VersionRecord) -> int:
         return self._find(record).hits
 
+    def total_hits(self) -> int:
+        return self._retired_hits + sum(e.hits for e in self._chain)
+
     def counts(self) -> TableCounts:
         return TableCounts(
             hits=self._retired_hits + sum(e.hits for e in self._chain),
@@ -190,12 +194,13 @@ class PythonTable:
     def _set(self, chain: tuple[_Entry, ...]) -> None:
         self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
         self._chain = chain
+        self._by_record = {e.record: e for e in chain}
 
     def _find(self, record: VersionRecord) -> _Entry:
-        for entry in self._chain:
-            if entry.record is record:
-                return entry
-        raise ValueError("the version is not in this table")
+        found = self._by_record.get(record)
+        if found is None:
+            raise ValueError("the version is not in this table")
+        return found
 
     def _answer_slowly(self, cause: SlowCause, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._slow_calls[cause] += 1

@@ -34,6 +34,7 @@ class EventKind(Enum):
     GAVE_UP = "gave up"
     SPLIT = "split"
     RELEASED = "released"
+    __hash__ = object.__hash__  # Enum's is a line of Python
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Event:
     """What happened to which function, and why.
 
     `guard`, `expected`, `actual`: the guard that did not hold. `action`: what tierup did about it. `line`: the user's line.
-    `milliseconds`: how long the action took.
+    `milliseconds`: how long the action took. `times`: of misses that are alike and follow one another a function keeps the first, and how
+    many they are; who listens is told of each.
     """
 
     kind: EventKind
@@ -55,6 +57,7 @@ class Event:
     action: str = ""
     milliseconds: float = 0.0
     time: float = field(default_factory=time.time)
+    times: int = 1
 
     def __str__(self) -> str:
         parts = [f"call {self.call}: {self.function}: {self.kind.value}"]
@@ -66,6 +69,8 @@ class Event:
             parts.append(f"at {self.line}")
         if self.action:
             parts.append(f"-> {self.action}" + (f" in {self.milliseconds:.1f} ms" if self.milliseconds else ""))
+        if self.times > 1:
+            parts.append(f"{self.times} times in a row")
         return "; ".join(parts)
 
 
@@ -86,6 +91,11 @@ def emit(event: Event) -> None:
     """Tell every listener, in order of subscription. A listener's exception reaches the caller: it is the user's code."""
     for listener in _listeners:
         listener(event)
+
+
+def is_heard() -> bool:
+    """Whether anybody listens."""
+    return bool(_listeners)
 
 
 @contextmanager

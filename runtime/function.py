@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tierup.dialect.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
@@ -59,6 +61,12 @@ class Variant:
     def holds(self, arguments: Mapping[str, object]) -> bool:
         return all(c.holds(arguments) for c in self.built.constants)
 
+    def looks_at_arrays_alone(self, args: tuple[object, ...]) -> bool:
+        """Whether all arguments are plain arrays, given by position, and what else the graph hangs on can be asked without them."""
+        names = self.built.program.names
+        is_plain = len(args) == len(names) and all(type(a) is np.ndarray for a in args)
+        return is_plain and not self.built.hidden and all(c.access.root != "argument" for c in self.built.constants)
+
     def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
         """The hidden inputs' values now; None when the graph does not take them."""
         values = []
@@ -73,6 +81,8 @@ class Variant:
         return tuple(values)
 
 
+Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
+_NONE: tuple[Variants, Variant | None] = {}, None
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
 
@@ -101,7 +111,9 @@ class Function:
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
         self._positional = _positional(signature)
-        self._variants: dict[CallShape, tuple[Variant, ...]] = {}
+        self._variants: Variants = {}
+        # by the ranks of calls with arrays alone: a shorter way to a variant, while these are the variants
+        self._plain: dict[tuple[int, ...], tuple[Variants, Variant]] = {}
         self._tables: dict[object, DirectTable] = {}
         self._direct_class: type[Function] | None = None
         self._counted_before = Counters()  # by executors that were let go
@@ -121,13 +133,19 @@ class Function:
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
+        variants, plain = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
+        if plain is not None and variants is self._variants and plain.holds({}):
+            return _finish(plain.built.output, plain.executor.call(args))
+        variants = self._variants
         arguments = self._bind(args, kwargs)
         if self._fitted is not None:
             arguments = self._fitted(arguments)
         shape, leaves = CallShape.of(arguments)
-        for variant in self._variants.get(shape, ()):
+        for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
+                if not kwargs and self._fitted is None and variant.looks_at_arrays_alone(args):
+                    self._plain[_ranks(args)] = variants, variant
                 return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
         variant = self._new_variant(shape, arguments)
         hidden = variant.hidden_values(arguments)
@@ -176,6 +194,7 @@ class Function:
         dropped = set(sorted(self._use, key=self._use.__getitem__)[:excess])
         kept = {shape: tuple(v for v in found if v not in dropped) for shape, found in self._variants.items()}
         self._variants = {shape: found for shape, found in kept.items() if found}
+        self._plain = {}
         for variant in dropped:
             gone.append(variant.executor)
             self._let_go(variant.executor)
@@ -266,6 +285,7 @@ class Function:
             self._counted_before += executor.counters()
         self._variants = {}
         self._stats_before, self._calls_before, self._use = Stats(), {}, {}
+        self._plain = {}
         self._tables.clear()
         self.__class__, self._direct_class = Function, None
 
@@ -318,6 +338,11 @@ def _positional(signature: inspect.Signature) -> tuple[str, ...] | None:
     """The names of all parameters, None when some cannot be given by position."""
     plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values())
     return tuple(signature.parameters) if plain else None
+
+
+def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Of plain arrays; -1 for anything else."""
+    return tuple([a.ndim if type(a) is np.ndarray else -1 for a in args])
 
 
 def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:

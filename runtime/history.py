@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tierup.dialect.reasons import Reason
+from tierup.dialect.records import dataclass
 from tierup.runtime import events
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
@@ -16,9 +18,23 @@ from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 
 _EVENTS_KEPT = 64
+_OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets
 # the others happen before their call is answered
 _AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT)
 COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts")
+
+
+@dataclass(frozen=True, eq=False)
+class Happening:
+    """An event but for when it was. `details`: fields of `Event`."""
+
+    kind: EventKind
+    function: str
+    reason: Reason | None
+    details: Mapping[str, Any]
+
+    def at(self, call: int, when: float, times: int) -> Event:
+        return Event(self.kind, self.function, call, self.reason, time=when, times=times, **self.details)
 
 
 class History:
@@ -29,14 +45,20 @@ class History:
     def __init__(self, program: Program, calls: Callable[[], int]) -> None:
         self._program, self.calls = program, calls
         self._lock = threading.Lock()
-        self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, how often in a row
         self.clear()
 
     def clear(self) -> None:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last_reason: Reason | None = None
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
-        self.events.clear()
+        self.reasons: dict[tuple[EventKind, Reason | None], int] = {}
+        self._ring.clear()
+
+    @property
+    def events(self) -> list[Event]:
+        """The last events. They are made when they are asked for: a miss costs less than its words."""
+        return [happening.at(*when) for happening, *when in tuple(self._ring)]
 
     def count(self, counter: str) -> None:
         with self._lock:
@@ -63,7 +85,27 @@ class History:
 
     def emit(self, kind: EventKind, reason: Reason | None, **details: Any) -> None:
         """Keep an event and tell the listeners. `details`: more fields of `Event`; the line is the program's where none is given."""
+        self.tell(self.happening(kind, reason, **details))
+
+    def happening(self, kind: EventKind, reason: Reason | None, **details: Any) -> Happening:
+        """What `tell` can be told, more than once."""
         details.setdefault("line", self._program.place)
-        event = Event(kind, self._program.name, self.calls() + (kind not in _AFTER_COUNTING), reason, **details)
-        self.events.append(event)
-        events.emit(event)
+        return Happening(kind, self._program.name, reason, details)
+
+    def tell(self, happening: Happening, counter: str = "") -> int:
+        """It happened now. `counter`: what there is one more of; how many that are now."""
+        kind, heard, now = happening.kind, events.is_heard(), 0
+        with self._lock:
+            if counter:
+                self.counts[counter] = now = self.counts[counter] + 1
+            if kind in _OF_CALLS:
+                key = kind, happening.reason
+                self.reasons[key] = self.reasons.get(key, 0) + 1
+            if not heard and self._ring and self._ring[-1][0] is happening:
+                self._ring[-1][-1] += 1
+                return now
+        call, when = self.calls() + (kind not in _AFTER_COUNTING), time.time()
+        self._ring.append([happening, call, when, 1])
+        if heard:
+            events.emit(happening.at(call, when, 1))
+        return now

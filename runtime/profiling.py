@@ -24,10 +24,11 @@ from tierup.runtime.compile_job import CompileJob
 from tierup.runtime.compiling import from_disk, make_version
 from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
 from tierup.runtime.events import EventKind
-from tierup.runtime.history import History
+from tierup.runtime.history import Happening, History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
+from tierup.runtime.settled import FOR_GOOD, SettledMisses
 from tierup.runtime.signature import Signature, Unsupported, classes_of, signature_of
 from tierup.runtime.simple import SimplePlan
 from tierup.runtime.splitting import Splitting
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 _RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING)  # calls that a later bet in mid-program is made on
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
-_FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.RELEASED)  # no version will be made for such calls
 _MISSES_PER_TICK = 16
 
 
@@ -77,6 +77,7 @@ class ProfilingExecutor:
         self._local = threading.local()
         self._log = SpeculationLog()
         self._backoff = Backoff()
+        self._settled = SettledMisses()
         self._refused: dict[Classes, NotCompiled] = {}  # in the background, since the last call of that kind
         self.closed = False
         self._warned = False
@@ -136,6 +137,10 @@ class ProfilingExecutor:
         own = Stats(hits=hits, bailouts=failures + self._direct_failures, versions=len(self.table.versions))
         return own + self.splitting.stats() + (Stats() if self.bailing is None else self.bailing.stats())
 
+    def total_hits(self) -> int:
+        """`stats().hits`, at little cost where there is nothing but versions."""
+        return self.table.total_hits() if self.bailing is None and not self.splitting.splits else self.stats().hits
+
     def options(self) -> Options:
         """Those in force here."""
         return self._overrides.current()
@@ -150,6 +155,7 @@ class ProfilingExecutor:
         """Let go of what only compiling needs. The program's graph must have gone before."""
         with self._lock:
             self._log = SpeculationLog()
+            self._settled.clear()
         self.splitting.release()
 
     # --- answering a call -------------------------------------------------------------------------------------------
@@ -157,6 +163,10 @@ class ProfilingExecutor:
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         if not self.table.versions:
             return self._miss(*flat)
+        happening = self._settled.get(flat, self.table.versions, options)
+        if happening is not None and not faults.active:
+            self._count_miss(happening)
+            return self.program.run(flat)
         return self.table.run(flat, options.entry)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
@@ -239,15 +249,16 @@ class ProfilingExecutor:
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
         if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.history.refusals):
             raise self._not_optimized()
-        if reason in _FOR_GOOD:
+        if reason in FOR_GOOD and reason is not Reason.SITE_GIVEN_UP:
             self.history.refuse_tier0(reason, options)
         if reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and self._log.bets:
             self._warn_of_limit(signature, options)
         if self.table.versions:
-            self.history.count("misses")
-            if self.history.counts["misses"] % _MISSES_PER_TICK == 0:
-                self.table.tick()
-            self._note_miss(flat, signature, reason)
+            versions = self.table.versions
+            happening = self._happening(flat, signature, reason)
+            self._count_miss(happening)
+            if reason in FOR_GOOD and self.bailing is None and not options.strict and not faults.active:
+                self._settled.put(flat, versions, options, happening)
             return self._run(flat, signature)
         if reason is Reason.PROFILING:
             start = time.perf_counter()
@@ -258,6 +269,10 @@ class ProfilingExecutor:
         if self.bailing is not None and reason in _RECORDED:
             return self.bailing.interpret(flat, signature, reason)
         return self.history.interpret(flat, reason)
+
+    def _count_miss(self, happening: Happening) -> None:
+        if self.history.tell(happening, "misses") % _MISSES_PER_TICK == 0:
+            self.table.tick()
 
     def _run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
         """Tier 0, recording in mid-program where that is bet on."""
@@ -385,14 +400,14 @@ class ProfilingExecutor:
             stacklevel=_stack_level(),
         )
 
-    def _note_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> None:
+    def _happening(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> Happening:
+        """What is told of a miss."""
         nearest = self.table.nearest(signature)
-        mismatch = guards.explain(nearest.record, flat)
+        mismatch = None if nearest is None else guards.explain(nearest.record, flat)
         if mismatch is None:
-            self.history.emit(EventKind.MISS, reason, action="ran in tier 0")
-            return
+            return self.history.happening(EventKind.MISS, reason, action="ran in tier 0")
         name = self.program.names[mismatch.argument] if mismatch.argument >= 0 else "arguments"
-        self.history.emit(
+        return self.history.happening(
             EventKind.MISS,
             mismatch.reason,
             guard=f"{name}: {mismatch.what}",

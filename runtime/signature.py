@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from tierup.dialect import dtypes
@@ -25,6 +27,15 @@ class ArgumentClass:
         if self.kind is not ArgumentKind.ARRAY:
             return self.kind.value
         return f"{self.dtype}[rank {self.rank}{', strided' if self.layout is Layout.STRIDED else ''}]"
+
+
+_BOOL, _INT, _FLOAT = map(ArgumentClass, (ArgumentKind.BOOL, ArgumentKind.INT, ArgumentKind.FLOAT))
+
+
+@cache
+def _class_of_arrays(dtype: str, rank: int, layout: Layout) -> ArgumentClass:
+    """One object for each: comparing a thing with itself is quick."""
+    return ArgumentClass(ArgumentKind.ARRAY, dtype, rank, layout)
 
 
 @dataclass(frozen=True)
@@ -57,22 +68,22 @@ def signature_of(leaves: tuple[object, ...]) -> Signature:
         shape: tuple[int, ...] = ()
         value: int | float | bool | None = None
         if type(leaf) is np.ndarray:
-            dtype = dtypes.from_numpy(leaf.dtype) if leaf.dtype.isnative else None
+            dtype, flags = dtypes.from_numpy(leaf.dtype) if leaf.dtype.isnative else None, leaf.flags
             if dtype is None:
                 raise Unsupported(i, Reason.WRONG_DTYPE)
-            if not leaf.flags.aligned:
+            if not flags.aligned:
                 raise Unsupported(i, Reason.MISALIGNED)
-            layout = Layout.CONTIGUOUS if leaf.flags.c_contiguous else Layout.STRIDED
+            layout = Layout.CONTIGUOUS if flags.c_contiguous else Layout.STRIDED
             if layout is Layout.STRIDED and any(s % leaf.itemsize for s in leaf.strides):
                 raise Unsupported(i, Reason.WRONG_LAYOUT)
-            kind_class = ArgumentClass(ArgumentKind.ARRAY, dtype.name, leaf.ndim, layout)
+            kind_class = _class_of_arrays(dtype.name, leaf.ndim, layout)
             shape = leaf.shape
         elif type(leaf) is bool:
-            kind_class, value = ArgumentClass(ArgumentKind.BOOL), leaf
+            kind_class, value = _BOOL, leaf
         elif type(leaf) is int and INT64_MIN <= leaf <= INT64_MAX:
-            kind_class, value = ArgumentClass(ArgumentKind.INT), leaf
+            kind_class, value = _INT, leaf
         elif type(leaf) is float:
-            kind_class, value = ArgumentClass(ArgumentKind.FLOAT), leaf
+            kind_class, value = _FLOAT, leaf
         else:
             raise Unsupported(i, Reason.ARGUMENT_UNSUPPORTED)
         classes.append(kind_class)

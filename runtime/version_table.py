@@ -130,12 +130,15 @@ class VersionTable:
     def tick(self) -> None:
         """Count the hits since the last tick, and put the most likely versions first."""
         with self.lock:
+            any_new = False
             for version in self.versions:
                 serial, hits = version.record.serial, self.hits(version)
                 new = hits - self._hits_before.get(serial, 0)
                 self._scores[serial] = self._score(version) / 2 + math.log2(1 + new)
                 self._hits_before[serial] = hits
-            self._reorder()
+                any_new |= new > 0
+            if any_new:
+                self._reorder()
 
     def order(self) -> tuple[Version, ...]:
         """The versions in the order in which they are tried."""
@@ -179,6 +182,14 @@ class VersionTable:
         total = sum(table.hits(version.record) for table in self._tables.values())
         return total + (self._direct.hits(version.record) if self._direct is not None else 0)
 
+    def total_hits(self) -> int:
+        """The first of `counts`."""
+        with self.lock:
+            hits = sum([table.total_hits() for table in self._tables.values()])
+            if self._direct is not None:
+                hits += self._retired_direct_hits + self._direct.total_hits([v.record for v in self.versions])
+            return hits
+
     def counts(self) -> tuple[int, int]:
         """(hits, those of them that left native code at a site), versions that are gone included. Without what left the direct table."""
         with self.lock:
@@ -188,8 +199,8 @@ class VersionTable:
                 hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
         return hits, sum(c.failures for c in counts)
 
-    def nearest(self, signature: Signature) -> Version:
-        """The version whose guards agree with a call in most arguments."""
+    def nearest(self, signature: Signature) -> Version | None:
+        """The version whose guards agree with a call in most arguments; None when there is none."""
 
         def agreement(version: Version) -> int:
             return sum(
@@ -197,4 +208,4 @@ class VersionTable:
                 for spec, klass, sizes in zip(version.bet.specs, signature.classes, signature.sizes, strict=True)
             )
 
-        return max(self.versions, key=agreement)
+        return max(self.versions, key=agreement, default=None)
