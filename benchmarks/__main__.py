@@ -1,4 +1,4 @@
-"""tierup against NumPy: steady state and start-up, each with the bar it is to reach.
+"""tierup against NumPy: steady state, streams of sizes, and start-up; and what speculation costs, each with the bar it is to reach.
 
 One thread, float32; ratios of neighbouring measurements in one run, medians. A row that fails its bar is marked, and the exit
 code is 0 all the same: this is a measurement, not a test.
@@ -22,10 +22,10 @@ STARTUP = {
 
 
 def main() -> None:
-    from benchmarks import startup, steady  # here: after the environment is set
+    from benchmarks import dispatch, startup, steady, streams  # here: after the environment is set
     from benchmarks.programs import CASES
 
-    names = [case.name for case in CASES] + list(STARTUP)
+    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + list(dispatch.ROWS) + list(STARTUP)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -49,9 +49,24 @@ def main() -> None:
         figures = f"{span(row.numpy):>10} {span(row.ours):>10} {row.speedup:8.2f}x {quartiles:>13}"
         print(f"{case.title:36} {figures} {bar:>8}  {mark}{note}", flush=True)
 
+    stream_cases = [case for case in streams.CASES if case.name in wanted]
+    if stream_cases:
+        print(f"\n{'streams: total time, compiles included':48} {'NumPy':>10} {'tierup':>10} {'speed-up':>9} {'compiles':>9} {'waited':>7} {'bar':>8}")
+    for stream in stream_cases:
+        total = streams.measure(stream)
+        figures = f"{span(total.numpy):>10} {span(total.ours):>10} {total.speedup:8.2f}x {total.compiles:>9} {total.waited / streams.CALLS:7.1%}"
+        print(f"{stream.title:48} {figures} {f'>= {stream.least:g}x':>8}  {'pass' if stream.passes(total) else 'FAIL'}", flush=True)
+
+    costs = tuple(name for name in dispatch.ROWS if name in wanted)
+    if costs:
+        print(f"\n{'what speculation costs':58} {'tierup':>10} {'':22} {'TorchScript':>11}")
+    for cost in dispatch.measure(costs, arguments.repeats):
+        beside = f"{span(cost.bar):>11}  {'pass' if cost.seconds < cost.bar else 'FAIL'}" if cost.bar else ""
+        print(f"{cost.title:58} {span(cost.seconds):>10} {'':22} {beside}", flush=True)
+
     if any(name in wanted for name in STARTUP):
         measured = startup.measure(arguments.processes)
-        print(f"{chr(10) if cases else ''}{'start-up, fresh processes':58} {'tierup':>10} {'':23} {'bar':>8}")
+        print(f"\n{'start-up, fresh processes':58} {'tierup':>10} {'':23} {'bar':>8}")
         for name, (title, field, limit) in STARTUP.items():
             if name in wanted:
                 seconds = getattr(measured, field)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
+from types import FrameType
 
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
@@ -42,7 +43,7 @@ class Event:
     """What happened to which function, and why.
 
     `guard`, `expected`, `actual`: the guard that did not hold. `action`: what tierup did about it. `line`: the user's line.
-    `milliseconds`: how long the action took. `times`: of misses that are alike and follow one another a function keeps the first, and how
+    `caller`: the line of the call, where it is known. `milliseconds`: how long the action took. `times`: of misses that are alike and follow one another a function keeps the first, and how
     many they are; who listens is told of each.
     """
 
@@ -58,6 +59,7 @@ class Event:
     milliseconds: float = 0.0
     time: float = field(default_factory=time.time)
     times: int = 1
+    caller: str = ""
 
     def __str__(self) -> str:
         parts = [f"call {self.call}: {self.function}: {self.kind.value}"]
@@ -67,11 +69,24 @@ class Event:
             parts.append(self.reason.sentence)
         if self.line:
             parts.append(f"at {self.line}")
+        if self.caller:
+            parts.append(f"called at {self.caller}")
         if self.action:
             parts.append(f"-> {self.action}" + (f" in {self.milliseconds:.1f} ms" if self.milliseconds else ""))
         if self.times > 1:
             parts.append(f"{self.times} times in a row")
         return "; ".join(parts)
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+
+
+def caller() -> str:
+    """The line outside of this package from which the call came that is being answered; "" when there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<tierup")):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 LOG = "TIERUP_LOG"

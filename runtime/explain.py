@@ -43,6 +43,8 @@ def explain(name: str, executors: Sequence[Executor]) -> str:
         if not executor.versions and not executor.splits and not executor.refusals:
             why = executor.history.last_reason
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
+        for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):
+            lines.append(f"  {what}: {_count(count, 'call')}" + (f": {why.sentence}" if why else ""))
     regions = [region for executor in executors for split in executor.splits for region in split.regions]
     events = [event for executor in (*executors, *regions) for event in executor.history.events]
     if events:

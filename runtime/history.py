@@ -33,8 +33,8 @@ class Happening:
     reason: Reason | None
     details: Mapping[str, Any]
 
-    def at(self, call: int, when: float, times: int) -> Event:
-        return Event(self.kind, self.function, call, self.reason, time=when, times=times, **self.details)
+    def at(self, call: int, when: float, caller: str, times: int) -> Event:
+        return Event(self.kind, self.function, call, self.reason, time=when, times=times, caller=caller, **self.details)
 
 
 class History:
@@ -45,14 +45,14 @@ class History:
     def __init__(self, program: Program, calls: Callable[[], int]) -> None:
         self._program, self.calls = program, calls
         self._lock = threading.Lock()
-        self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, how often in a row
+        self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, caller, how often in a row
         self.clear()
 
     def clear(self) -> None:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last_reason: Reason | None = None
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
-        self.reasons: dict[tuple[EventKind, Reason | None], int] = {}
+        self.reasons: dict[tuple[str, Reason | None], int] = {}  # how often: ("miss", reason), ("interpreted", reason), ...
         self._ring.clear()
 
     @property
@@ -66,10 +66,15 @@ class History:
         if counter == "compiles":
             History.compiles += 1
 
+    def _count_reason(self, what: str, reason: Reason | None) -> None:
+        self.reasons[what, reason] = self.reasons.get((what, reason), 0) + 1
+
     def interpret(self, flat: tuple[Any, ...], reason: Reason, program: Program | None = None) -> tuple[Any, ...]:
         """Answer a call in tier 0, for a reason that is no miss. `program`: what runs, when it is not the pristine graph."""
         self.last_reason = reason
-        self.count("interpreted")
+        with self._lock:
+            self.counts["interpreted"] += 1
+            self._count_reason("interpreted", reason)
         return (self._program if program is None else program).run(flat)
 
     def refuse_tier0(self, reason: Reason, options: Options) -> None:
@@ -99,13 +104,13 @@ class History:
             if counter:
                 self.counts[counter] = now = self.counts[counter] + 1
             if kind in _OF_CALLS:
-                key = kind, happening.reason
-                self.reasons[key] = self.reasons.get(key, 0) + 1
+                self._count_reason(kind.value, happening.reason)
             if not heard and self._ring and self._ring[-1][0] is happening:
                 self._ring[-1][-1] += 1
                 return now
+        caller = events.caller() if kind in _AFTER_COUNTING else ""
         call, when = self.calls() + (kind not in _AFTER_COUNTING), time.time()
-        self._ring.append([happening, call, when, 1])
+        self._ring.append([happening, call, when, caller, 1])
         if heard:
-            events.emit(happening.at(call, when, 1))
+            events.emit(happening.at(call, when, caller, 1))
         return now

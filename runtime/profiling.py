@@ -199,8 +199,7 @@ class ProfilingExecutor:
             return self._answer_refused(flat, signature, refusal, options)
         with self._lock:
             proposal = self._propose(signature, options)
-            if isinstance(proposal, Reason):
-                self._log.record(signature)
+            self._log.record(signature)
         if proposal is Reason.COMPILING:
             queue.wake()
             if options.strict:

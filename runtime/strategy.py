@@ -81,7 +81,7 @@ class SpeculationLog:
         self.symbolic_bets = 0  # beyond it
 
     def record(self, signature: Signature) -> None:
-        """Count a call that ran in tier 0."""
+        """Count a call that no version fitted, after `propose` has answered it."""
         if any(klass.kind in BETTABLE for klass in signature.classes):
             _count(self._seen_values, (signature.shapes, signature.values))
         key, classes = signature.shapes, signature.classes

@@ -7,6 +7,7 @@ import ast
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, TextIO
 
 import numpy as np
@@ -16,6 +17,7 @@ from tierup.frontend.errors import ProgramError
 from tierup.frontend.jit import from_graph
 from tierup.frontend.mlir_file import load, load_text
 from tierup.runtime.errors import UnsupportedOp
+from tierup.runtime.events import Event, subscribe
 from tierup.runtime.function import STAGES, Function
 from tierup.runtime.options import table
 from tierup.runtime.stats import Stats
@@ -37,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ProgramError, BadArgument, UnsupportedOp, OSError, TypeError, ValueError) as e:
         return _fail(str(e))
     try:
-        result = _run(program, leaves, options.repeat, sys.stderr if options.repeat > 1 else None)
+        with subscribe(_say) if options.explain else nullcontext():
+            result = _run(program, leaves, options.repeat, sys.stderr if options.repeat > 1 else None)
         if options.emit:
             print(program.plan(options.emit))
         else:
@@ -62,6 +65,11 @@ def _run(program: Function, leaves: Sequence[object], times: int, table_to: Text
                 print(f"{'call':>5}  {'tier':<8} {'ms':>9}", file=table_to)
             print(f"{call:>5}  {_tier(before, program.stats()):<8} {elapsed:>9.3f}", file=table_to)
     return result
+
+
+def _say(event: Event) -> None:
+    """Tell of an event as it happens."""
+    print(f"tierup: {event}", file=sys.stderr)
 
 
 def _tier(before: Stats, after: Stats) -> str:
@@ -116,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
     parser.add_argument("--seed", type=int, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
-    parser.add_argument("--explain", action="store_true", help="say at the end what happened and why")
+    parser.add_argument("--explain", action="store_true", help="tell on stderr what happens as it happens, and at the end what it came to and why")
     parser.add_argument(
         "--emit",
         choices=[*_NEVER_RUN, *STAGES],

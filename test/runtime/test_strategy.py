@@ -33,8 +33,8 @@ def play(calls, options=None):
                 log.evicted(standing.pop(0).specs)
             out.append(proposal.kind)
         else:
-            log.record(call)
             out.append(proposal)
+        log.record(call)
     return out, bets
 
 
@@ -135,6 +135,11 @@ def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
 
 def test_zero_profiled_runs_bet_on_the_first_call():
     assert isinstance(SpeculationLog().propose(sig((4,)), Options(num_profiled_runs=0)), Bet)
+
+
+def test_sizes_that_vary_become_symbolic_without_profiled_runs_too():
+    out, bets = play([sig((2, 8))] + [sig((n, 8)) for n in (3, 4, 5, 6)], Options(num_profiled_runs=0))
+    assert out == [Reason.PROFILING, "static", "dynamic", "hit", "hit"] and bets[-1].specs[0].sizes == ("s0", 8)
 
 
 def test_memory_does_not_grow_with_unseen_shapes():

@@ -74,7 +74,11 @@ def test_what_cannot_be_run_is_one_message_and_exit_code_1(
 def test_repeated_calls_are_listed_with_the_tier_that_answered(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([file, "--entry=main", "--arg=f32[2]=iota", "--arg=2", "--repeat=3", "--explain"]) == 0
     captured = capsys.readouterr()
-    assert [line.split()[1:-1] for line in captured.err.splitlines()[1:]] == [["tier", "0"], ["native"], ["native"]]
+    told = [line for line in captured.err.splitlines() if line.startswith("tierup: ")]
+    assert [line.split("; ")[0].split(": ")[-1] for line in told] == ["profiled", "compiled"]
+    lines = [line for line in captured.err.splitlines() if line not in told]
+    assert captured.err.index(told[1]) < captured.err.index(lines[2]), "as it happens, before the call is over"
+    assert [line.split()[1:-1] for line in lines[1:]] == [["tier", "0"], ["native"], ["native"]]
     assert "result 0: f32[2]" in captured.out
     assert "3 calls = 2 hits" in captured.out
 

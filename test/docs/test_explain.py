@@ -1,0 +1,33 @@
+"""The example in docs/explain.md prints what the page says, but for times."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "explain.md").read_text()
+
+
+def told(text: str, folder: Path) -> str:
+    text = re.sub(r"(compiled|loaded from disk) in [\d.]+ ms", "compiled in N ms", text.replace(f"{folder}{os.sep}", ""))
+    return re.sub(r" in [\d.]+ ms", " in N ms", text.replace("-> loaded from disk", "-> compiled"))
+
+
+def test_the_example_prints_what_the_page_says_and_the_log_says_it_as_it_happens(tmp_path: Path) -> None:
+    code, output = re.search(r"```python\n(.*?)```\n\nprints\n\n```\n(.*?)```", PAGE, re.DOTALL).groups()
+    (tmp_path / "example.py").write_text(code)
+    run = subprocess.run(
+        [sys.executable, str(tmp_path / "example.py")], env={**os.environ, "TIERUP_LOG": "all"}, capture_output=True, text=True, check=True
+    )
+    assert told(run.stdout, tmp_path) == told(output, tmp_path)
+    events = [line.strip() for line in output.splitlines() if line.startswith("    call ")]
+    assert told(run.stderr, tmp_path).splitlines() == [f"tierup: {told(e, tmp_path)}" for e in events]
+
+
+def test_every_kind_of_event_is_on_the_page() -> None:
+    from tierup.runtime.events import EventKind
+
+    assert [kind.value for kind in EventKind if kind.value not in PAGE] == []
