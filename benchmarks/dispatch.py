@@ -22,7 +22,10 @@ from benchmarks.without_disk import without_disk
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of the calling thread's CPU of one operation, the median of some; `bar`: TorchScript's seconds, 0 where there is nothing to compare with."""
+    """Seconds of the calling thread's CPU of one operation, the median of some.
+
+    `bar`: TorchScript's seconds, 0 where there is nothing to compare with.
+    """
 
     title: str
     seconds: float

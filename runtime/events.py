@@ -43,8 +43,8 @@ class Event:
     """What happened to which function, and why.
 
     `guard`, `expected`, `actual`: the guard that did not hold. `action`: what tierup did about it. `line`: the user's line.
-    `caller`: the line of the call, where it is known. `milliseconds`: how long the action took. `times`: of misses that are alike and follow one another a function keeps the first, and how
-    many they are; who listens is told of each.
+    `caller`: the line of the call, where it is known. `milliseconds`: how long the action took. `times`: of misses that are alike and
+    follow one another a function keeps the first, and how many they are; who listens is told of each.
     """
 
     kind: EventKind

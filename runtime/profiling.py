@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import guards, placement
+from tierup.runtime import faults, guards, placement
 from tierup.runtime.background import queue
 from tierup.runtime.backoff import Backoff
 from tierup.runtime.compile_job import CompileJob

@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
     parser.add_argument("--seed", type=int, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
-    parser.add_argument("--explain", action="store_true", help="tell on stderr what happens as it happens, and at the end what it came to and why")
+    parser.add_argument("--explain", action="store_true", help="tell on stderr what happens, as it happens, and at the end why")
     parser.add_argument(
         "--emit",
         choices=[*_NEVER_RUN, *STAGES],
