@@ -254,16 +254,23 @@ def _bool(text: str) -> bool:
     return text in ("true", "1")
 
 
+def _int(text: str) -> int:
+    value = int(text)
+    if not -(1 << 63) <= value < 1 << 63:  # it may become an attribute
+        raise ValueError(text)
+    return value
+
+
 def _items(text: str) -> list[str]:
     return [t for t in text.strip("{}").replace(",", " ").split() if t]
 
 
 _PARSERS: dict[Any, Any] = {
     bool: _bool,
-    int: int,
+    int: _int,
     float: float,
     str: str,
-    tuple[int, ...]: lambda text: tuple(int(t) for t in _items(text)),
+    tuple[int, ...]: lambda text: tuple(_int(t) for t in _items(text)),
     tuple[str, ...]: lambda text: tuple(_items(text)),
 }
 

@@ -29,6 +29,7 @@ class OptionRow:
     meaning: str
 
 
+_PASSES = "PASS,..."
 OPTIONS = (
     OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes of tierup and MLIR as one text: builtin.module(a,func.func(b{x=1}))"),
     OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
@@ -39,8 +40,8 @@ OPTIONS = (
     OptionRow("allow-unregistered-dialect", "allow_unregistered_dialect", "", "let ops of unknown dialects pass"),
     OptionRow("mlir-print-ir-before-all", "print_before_all", "", "print the IR before each pass, to stderr"),
     OptionRow("mlir-print-ir-after-all", "print_after_all", "", "print the IR after each pass, to stderr"),
-    OptionRow("mlir-print-ir-before", "print_before", "PASS,...", "print the IR before these passes, to stderr"),
-    OptionRow("mlir-print-ir-after", "print_after", "PASS,...", "print the IR after these passes, to stderr"),
+    OptionRow("mlir-print-ir-before", "print_before", _PASSES, "print the IR before these passes, to stderr"),
+    OptionRow("mlir-print-ir-after", "print_after", _PASSES, "print the IR after these passes, to stderr"),
     OptionRow("mlir-print-ir-module-scope", "print_module_scope", "", "print the whole module, not only the function a pass worked on"),
     OptionRow("mlir-print-debuginfo", "print_debuginfo", "", "print locations"),
     OptionRow("mlir-print-op-generic", "print_op_generic", "", "print all ops in the generic form"),
@@ -111,6 +112,12 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
             else:
                 asked.append((name, value, False))
     settings.passes = [PassFlag(name, pipeline=True) if pipeline else _pass(name, value) for name, value, pipeline in asked]
+    for row in OPTIONS:
+        if row.value == _PASSES:
+            for name in getattr(settings, row.field):
+                if not _is_pass(name):
+                    near = closest(name, [*registry.passes(), *mlir_passes.NAMES])
+                    raise UsageError(f"option --{row.flag}: no pass is named '{name}'{near}")
     if len(inputs) > 1:
         raise UsageError(f"one input is read, got {', '.join(inputs)}")
     if inputs:
@@ -139,7 +146,7 @@ def _set(settings: Settings, asked: list[tuple[str, str, bool]], row: OptionRow,
         load_passes(value)
     elif row.flag == "tierup-pipeline":
         asked.append((value, "", True))
-    elif row.value == "PASS,...":
+    elif row.value == _PASSES:
         setattr(settings, row.field, (*getattr(settings, row.field), *value.split(",")))
     else:
         setattr(settings, row.field, value)
@@ -170,8 +177,12 @@ def _truth(row: OptionRow, value: str | None) -> bool:
 
 
 def _pass(name: str, options: str) -> PassFlag:
-    if registry.find(name) is None and not is_mlir_pass(name):
+    if not _is_pass(name):
         known = [*(row.flag for row in OPTIONS), *registry.passes(), *mlir_passes.NAMES]
         near = closest(f"--{name}", [f"--{k}" for k in known])
         raise UsageError(f"unknown command line argument '--{name}'{near or '; see --help and --list-passes'}")
     return PassFlag(f"{name}{{{options}}}" if options else name)
+
+
+def _is_pass(name: str) -> bool:
+    return registry.find(name) is not None or is_mlir_pass(name)

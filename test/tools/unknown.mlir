@@ -10,6 +10,14 @@
 // RUN: not tierup-opt %s --tierup-verify-graph=strict 2>&1 | FileCheck %s --check-prefix=PASSOPTION
 // PASSOPTION: pass 'tierup-verify-graph' has no option 'strict'; it has none
 
+// RUN: not tierup-opt %s --tierup-unroll-loops=factor=9223372036854775808 2>&1 | FileCheck %s --check-prefix=LARGE
+// LARGE: option 'factor' of pass 'tierup-unroll-loops' takes <int: at least 2>, not '9223372036854775808'
+
+// RUN: not tierup-opt %s --cse --mlir-print-ir-after=canonicalize,tierup-cs 2>&1 | FileCheck %s --check-prefix=PRINTED
+// PRINTED: option --mlir-print-ir-after: no pass is named 'tierup-cs'; did you mean 'tierup-cse'
+// RUN: not tierup-opt %s --cse --mlir-print-ir-before=csee 2>&1 | FileCheck %s --check-prefix=BEFORE
+// BEFORE: option --mlir-print-ir-before: no pass is named 'csee'; did you mean 'cse'
+
 // RUN: not tierup-opt %s --cse=fast 2>&1 | FileCheck %s --check-prefix=MLIROPTION
 // MLIROPTION: 'cse{fast}': <Pass-Options-Parser>: no such option fast
 
