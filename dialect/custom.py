@@ -28,7 +28,7 @@ WHEN = ("pre-fusion", "post-fusion")
 
 P = TypeVar("P", bound=type[Pass])
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _hooks: dict[str, tuple[type[Pass], ...]] = dict.fromkeys(WHEN, ())
 
 

@@ -61,7 +61,7 @@ class NativeTable:
         self.inputs = inputs
         self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
         self._code = code()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._retired: list[NativeVersion] = []
         self._retired_hits = self._retired_failures = 0
         self._keep: list[object] = []

@@ -83,7 +83,7 @@ def _compile(text: str, triple: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _code: Code | None = None
 
 

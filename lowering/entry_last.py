@@ -11,7 +11,7 @@ import threading
 from functools import cache
 
 KEY = "tierup_last_version_key"  # the symbol by which generated code finds the key
-_lock = threading.Lock()
+_lock = threading.RLock()
 _key: ctypes.c_uint | None = None
 
 

@@ -28,7 +28,7 @@ class ProbeFailed(Exception):
     """Says what is not as expected."""
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def unavailable() -> str | None:

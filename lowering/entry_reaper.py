@@ -20,7 +20,7 @@ class Table(Protocol):
         """Let go of what can go."""
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _waiting: list[weakref.ref[Table]] = []
 _thread: threading.Thread | None = None
 

@@ -8,7 +8,7 @@ from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _ready = False
 _machines: dict[tuple[str, int], llvm.TargetMachine] = {}
 

@@ -18,7 +18,7 @@ from tierup.lowering.llvm import initialise
 # as much as two links. Resource trackers share in owning their LLJIT: it goes with the last of its libraries.
 LIBRARIES_PER_JIT = 16
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _loaded: weakref.WeakSet[NativeCode] = weakref.WeakSet()
 _names = itertools.count()
 _jit: llvm.LLJIT | None = None

@@ -18,7 +18,7 @@ from tierup.lowering import elf
 VARIABLE = "TIERUP_PERF"
 
 _log = logging.getLogger("tierup.perf")
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def path(pid: int) -> Path:

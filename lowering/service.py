@@ -160,7 +160,7 @@ class Service:
         _services.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._room = threading.Semaphore(self._most)
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
@@ -178,6 +178,15 @@ class Service:
         All of it is pickled; an exception that cannot be arrives as RemoteError. Raises CompilerCrashed, with `reproducer`, when the
         worker dies or takes too long, and WorkerUnavailable when there is none.
         """
+        if getattr(_inside, "a_call", False):  # of a signal's handler, or of `__del__`: the one that runs would wait for itself
+            raise WorkerUnavailable("this thread waits for a worker already")
+        _inside.a_call = True
+        try:
+            return self._call(module, function, arguments, reproducer)
+        finally:
+            _inside.a_call = False
+
+    def _call(self, module: str, function: str, arguments: tuple[object, ...], reproducer: str) -> Any:
         with self._room:
             worker = self._take()
             try:
@@ -260,7 +269,7 @@ class Service:
         self.end_idle()
 
 
-
+_inside = threading.local()
 _services: weakref.WeakSet[Service] = weakref.WeakSet()
 _workers: weakref.WeakSet[_Worker] = weakref.WeakSet()
 

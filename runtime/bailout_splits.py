@@ -54,7 +54,7 @@ class BailoutSplits:
         self._owner, self._bailing = owner, bailing
         bailing.cut_later = self.cut_later
         self._program: Program = owner.program
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._splits: dict[Specs, BailoutSplit] = {}
         self._again: dict[Specs, str] = {}  # to be cut again at the next call: without bets on what, for people
         self._given_up: set[Specs] = set()

@@ -52,17 +52,18 @@ def begin(executor: Counted) -> None:
 def end(executor: Counted) -> None:
     """An executor is about to go: keep its counts."""
     global _ended
+    counts = executor.counters()  # takes locks of its own, of which a thread that waits for ours may hold one
     with _lock:
         if _live.pop(id(executor), None) is not None:
-            _ended += executor.counters()
+            _ended += counts
 
 
 def counters() -> dict[str, int]:
     """The counts of the process, all functions together, deleted ones included: see the names in `docs/versions.md`."""
     with _lock:
         alive = [executor for executor in (ref() for ref in list(_live.values())) if executor is not None]
-        total = total_of(executor.counters() for executor in alive)  # before what has ended: holding them keeps them from ending
-        return (total + _ended).by_name()
+        ended = _ended
+    return (total_of(executor.counters() for executor in alive) + ended).by_name()  # holding them keeps them from ending
 
 
 def total_of(counts: Iterable[Counters]) -> Counters:

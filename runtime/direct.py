@@ -170,6 +170,9 @@ class DirectTable:
             if list(now) != then:
                 self.table.reorder(then)
 
+    def has(self, record: VersionRecord) -> bool:
+        return id(record) in self._records
+
     def hits(self, record: VersionRecord) -> int:
         return self.table.hits(self._records[id(record)])
 

@@ -135,7 +135,7 @@ class PythonTable:
         self.inputs = inputs
         self._slow, self._failed = slow, failed
         self._set(())
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._retired_hits = self._retired_failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
 

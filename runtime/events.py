@@ -99,7 +99,7 @@ LOGGED = {
 
 Listener = Callable[[Event], object]
 _listeners: tuple[Listener, ...] = ()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def emit(event: Event) -> None:

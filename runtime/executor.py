@@ -48,7 +48,7 @@ class Executor:
         self._overrides = overrides
         self._direct = direct
         self._is_region = is_region
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.history = History(program, self.calls)
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()

@@ -47,7 +47,7 @@ class Faults:
         self.compiler, self.allocation = compiler, allocation
         self.fired: list[str] = []
         self.sites: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def wants_python(self) -> bool:
@@ -88,7 +88,7 @@ class Faults:
 
 _here: ContextVar[tuple[Faults, ...]] = ContextVar("tierup_faults", default=())
 _everywhere: tuple[Faults, ...] = ()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class _Thread(threading.local):

@@ -84,6 +84,7 @@ class Variant:
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 _NONE: tuple[Variants, Variant | None] = {}, None
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
+_classes = threading.RLock()  # over `_functions`, and whether a function's class is the direct one
 
 
 class Function:
@@ -120,8 +121,9 @@ class Function:
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
-        self._changing = threading.Lock()
-        _functions.add(self)
+        self._changing = threading.RLock()
+        with _classes:
+            _functions.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if faults.active:
@@ -232,9 +234,11 @@ class Function:
         table = DirectTable(made_for, slow, output, _finish)
         self._tables[made_for.key] = table
         # A class of its own whose __call__ is the table: CPython then finds the dispatcher without running a line of Python.
-        self._direct_class = type("Function", (Function,), {"__call__": staticmethod(table.table.callable()), "__doc__": Function.__doc__})
-        if not _bypassed:
-            self.__class__ = self._direct_class
+        direct = type("Function", (Function,), {"__call__": staticmethod(table.table.callable()), "__doc__": Function.__doc__})
+        with _classes:
+            self._direct_class = direct
+            if not _bypassed:
+                self.__class__ = direct
         return table
 
     # --- what happened ----------------------------------------------------------------------------------------------
@@ -280,14 +284,16 @@ class Function:
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again."""
-        for executor in self._executors:
-            executor.reset()
-            self._counted_before += executor.counters()
-        self._variants = {}
-        self._stats_before, self._calls_before, self._use = Stats(), {}, {}
-        self._plain = {}
-        self._tables.clear()
-        self.__class__, self._direct_class = Function, None
+        with self._changing:
+            for executor in self._executors:
+                executor.reset()
+                self._counted_before += executor.counters()
+            self._variants = {}
+            self._stats_before, self._calls_before, self._use = Stats(), {}, {}
+            self._plain = {}
+            self._tables = {}
+            with _classes:
+                self.__class__, self._direct_class = Function, None
 
     def release(self) -> bool:
         """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.
@@ -355,9 +361,10 @@ _bypassed = 0
 def bypass(start: bool) -> None:
     """While options that the direct tables don't look at are changed, every call goes through Python, which does."""
     global _bypassed
-    _bypassed += 1 if start else -1
-    for function in list(_functions):
-        function.__class__ = Function if _bypassed or function._direct_class is None else function._direct_class
+    with _classes:
+        _bypassed += 1 if start else -1
+        for function in list(_functions):
+            function.__class__ = Function if _bypassed or function._direct_class is None else function._direct_class
 
 
 options_module.on_bypass(bypass)

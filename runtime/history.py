@@ -44,7 +44,7 @@ class History:
 
     def __init__(self, program: Program, calls: Callable[[], int]) -> None:
         self._program, self.calls = program, calls
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, caller, how often in a row
         self.clear()
 

@@ -323,9 +323,9 @@ class ProfilingExecutor:
                 outcome = make(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
-        except BaseException:
+        except BaseException:  # Ctrl-C: a later call makes it
             with self._lock:
-                self._log.settled(bet)
+                self._log.withdraw(bet)
             raise
         self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
         return outcome

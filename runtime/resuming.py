@@ -55,7 +55,7 @@ class Resuming:
     def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
         self.code = code
         self.name, self._log, self._history, self._make = name, log, history, make
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._here = threading.local()
         self._executors: dict[int, Executor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost

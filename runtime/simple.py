@@ -17,7 +17,7 @@ class SimplePlan:
 
     def __init__(self, program: Program, history: History) -> None:
         self._program, self._history = program, history
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._made: Program | None = None
 
     @property

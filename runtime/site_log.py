@@ -22,7 +22,7 @@ class SiteLog:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._losses: dict[int, int] = {}
         self._came: dict[int, Fact | None] = {}  # what came where bets were lost, joined
         self._wider: dict[int, Fact | None] = {}  # what a bet must let through; None: there is no bet

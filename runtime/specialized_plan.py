@@ -212,8 +212,10 @@ class SpecializedPlan:
                 outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
-        except BaseException:
-            self._settled(bet)
+        except BaseException:  # Ctrl-C: a later call makes it
+            with self._lock:
+                self._pending.discard(bet.specs)
+                self._tried.discard(bet.specs)
             raise
         self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
         return outcome.reason if isinstance(outcome, NotCompiled) else outcome

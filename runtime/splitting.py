@@ -29,7 +29,7 @@ class Splitting:
         self._owner = owner
         self._program: Program = owner.program
         self._history: History = owner.history
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._cutting: set[object] = set()
         self._failures = 0
         self.regions = Regions()

@@ -175,6 +175,13 @@ class SpeculationLog:
         """Note that the version of a bet had to go for others."""
         self._evicted.add(specs)
 
+    def withdraw(self, bet: Bet) -> None:
+        """Forget a bet whose compile was interrupted."""
+        if bet.specs in self._pending:
+            self._pending.discard(bet.specs)
+            self._made.discard(bet.specs)
+            self.bets -= 1
+
     @property
     def pending(self) -> bool:
         """Whether a bet is being compiled."""

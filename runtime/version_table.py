@@ -118,13 +118,17 @@ class VersionTable:
             while len(self.versions) >= most:
                 evicted.append(min(self.versions, key=self._score))
                 self.remove(evicted[-1])
-            self.versions = (*self.versions, version)
-            self._scores[version.record.serial] = max(map(self._score, self.versions))
-            for table in self._tables.values():
-                table.add(version.record, first=True)
-            if self._direct is not None:
-                self._direct.add(self._owner, version)
-            self._reorder()
+            try:
+                self.versions = (*self.versions, version)
+                self._scores[version.record.serial] = max(map(self._score, self.versions))
+                for table in self._tables.values():
+                    table.add(version.record, first=True)
+                if self._direct is not None:
+                    self._direct.add(self._owner, version)
+                self._reorder()
+            except BaseException:  # Ctrl-C, no memory: it stands in all tables or in none
+                self._take_out(version)
+                raise
             return evicted
 
     def tick(self) -> None:
@@ -163,14 +167,24 @@ class VersionTable:
     def remove(self, version: Version) -> None:
         """Take a version out; calls that are in it finish."""
         with self.lock:
-            self.versions = tuple(v for v in self.versions if v is not version)
-            self._scores.pop(version.record.serial, None)
-            self._hits_before.pop(version.record.serial, None)
-            for table in self._tables.values():
-                table.remove(version.record)
-            if self._direct is not None:
-                self._retired_direct_hits += self._direct.hits(version.record)
-                self._direct.remove(version.record)
+            try:
+                self._take_out(version)
+            except BaseException:
+                self._take_out(version)
+                raise
+
+    def _take_out(self, version: Version) -> None:
+        """Take a version out of all tables that it is still in."""
+        record = version.record
+        self.versions = tuple(v for v in self.versions if v is not version)
+        self._scores.pop(record.serial, None)
+        self._hits_before.pop(record.serial, None)
+        for table in self._tables.values():
+            if record in table.versions:
+                table.remove(record)
+        if self._direct is not None and self._direct.has(record):
+            self._retired_direct_hits += self._direct.hits(record)
+            self._direct.remove(record)
 
     def clear(self) -> None:
         with self.lock:
