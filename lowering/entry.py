@@ -131,12 +131,13 @@ class NativeTable:
         return int(self._retired_hits + sum([v.struct.hits for v in self._chain.versions]) + sum([v.struct.hits for v in self._retired]))
 
     def counts(self) -> TableCounts:
-        live = (*self._chain.versions, *self._retired)
-        return TableCounts(
-            hits=self._retired_hits + sum(v.struct.hits for v in live),
-            failures=self._retired_failures + sum(v.struct.failures for v in live),
-            slow={cause: int(self._struct.slow_calls[cause]) for cause in SlowCause},
-        )
+        with self._lock:
+            live = (*self._chain.versions, *self._retired)
+            return TableCounts(
+                hits=self._retired_hits + sum(v.struct.hits for v in live),
+                failures=self._retired_failures + sum(v.struct.failures for v in live),
+                slow={cause: int(self._struct.slow_calls[cause]) for cause in SlowCause},
+            )
 
     # callables
 

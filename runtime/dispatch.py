@@ -123,7 +123,7 @@ class _Entry:
     def __init__(self, record: VersionRecord) -> None:
         self.record = record
         self.work = work_of(record)
-        self.hits = self.failures = 0
+        self.hits = 0
 
 
 class PythonTable:
@@ -136,7 +136,7 @@ class PythonTable:
         self._slow, self._failed = slow, failed
         self._set(())
         self._lock = threading.RLock()
-        self._retired_hits = self._retired_failures = 0
+        self._hits = self._failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
 
     @property
@@ -156,8 +156,6 @@ class PythonTable:
         with self._lock:
             gone = self._find(record)
             self._set(tuple(e for e in self._chain if e is not gone))
-            self._retired_hits += gone.hits
-            self._retired_failures += gone.failures
 
     def reorder(self, records: Sequence[VersionRecord]) -> None:
         with self._lock:
@@ -179,11 +177,7 @@ class PythonTable:
         return self._retired_hits + sum(e.hits for e in self._chain)
 
     def counts(self) -> TableCounts:
-        return TableCounts(
-            hits=self._retired_hits + sum(e.hits for e in self._chain),
-            failures=self._retired_failures + sum(e.failures for e in self._chain),
-            slow=dict(self._slow_calls),
-        )
+        return TableCounts(self._hits, self._failures, dict(self._slow_calls))
 
     def attach(self, function: Any) -> None:
         """Nothing to do: the function's `__call__` calls its table."""
@@ -203,7 +197,8 @@ class PythonTable:
         return found
 
     def _answer_slowly(self, cause: SlowCause, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._slow_calls[cause] += 1
+        with self._lock:
+            self._slow_calls[cause] += 1
         return self._slow(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -237,7 +232,9 @@ class PythonTable:
         return faults.loses_guard(last_plan.function_of(record.serial), len(record.arguments)) is not None
 
     def _run(self, entry: _Entry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
-        entry.hits += 1
+        with self._lock:
+            entry.hits += 1
+            self._hits += 1
         record = entry.record
         call = Call(record, flat, symbols)
         prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
@@ -245,7 +242,8 @@ class PythonTable:
         if status:
             live = live_values(record.exits, record.arguments, status, flat, call.live)
             call.discard()
-            entry.failures += 1
+            with self._lock:
+                self._failures += 1
             if self._failed is None:
                 return self._answer_slowly(SlowCause.FAILED, args, {})
             return self._failed(record, status, flat, live)

@@ -11,6 +11,7 @@ again, raises what the user should see, and has written what it would have writt
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -158,6 +159,8 @@ class Regions:
         self._recordings: dict[Classes, Recording] = {}
         self._given_up: set[Classes] = set()
         self._retired = Stats()  # what splits that are gone have done
+        self.lock = threading.RLock()  # bookkeeping; not held while anything runs or is made
+        self._hits = 0  # of all splits, also of calls that are in one when it goes
 
     def may_start(self, classes: Classes, bound: int) -> bool:
         """Whether a split for arguments of these classes is still to be tried. `bound`: the number of splits there may be."""
@@ -183,25 +186,34 @@ class Regions:
 
     def stop(self, classes: Classes) -> None:
         """No split for arguments of these classes, ever."""
-        self._given_up.add(classes)
-        self._recordings.pop(classes, None)
-        self._retire(classes)
+        with self.lock:
+            self._given_up.add(classes)
+            self._recordings.pop(classes, None)
+            self._retire(classes)
+
+    def count(self, split: Split) -> None:
+        """A call is answered by a split."""
+        with self.lock:
+            split.hits += 1
+            self._hits += 1
 
     def _retire(self, classes: Classes) -> None:
-        split = self.splits.pop(classes, None)
-        if split is not None:
-            self._retired += split.stats()
+        with self.lock:
+            split = self.splits.pop(classes, None)
+            if split is not None:
+                self._retired += split.stats()
 
     def release(self) -> None:
         """Let go of what only compiling needs: no split is made from now on."""
         self._recordings.clear()
-        for split in self.splits.values():
+        for split in tuple(self.splits.values()):
             split.release()
 
     def stats(self) -> Stats:
         """Hits, fallbacks and compiles of all splits, and how many there are."""
-        now = sum((split.stats() for split in self.splits.values()), self._retired)
-        return replace(now, versions=len(self.splits))
+        with self.lock:
+            now = sum((split.stats() for split in self.splits.values()), self._retired)
+            return replace(now, hits=self._hits, versions=len(self.splits))
 
     def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """A run that records. Whatever it raises, no argument has been written."""
@@ -209,7 +221,8 @@ class Regions:
 
         given = recording.instrumented.recorder.call(*flat, record=compiler.recorder_of(recording.facts))
         results = recording.publish.results(flat, given)
-        recording.runs += 1
+        with self.lock:
+            recording.runs += 1
         return results
 
     def cut(
@@ -226,7 +239,8 @@ class Regions:
         tier0 = compiler.main_tier0(code, entry, sites)
         milliseconds = (time.perf_counter() - start) * 1e3
         split = Split(classes, guards, code, recording.publish, tier0, regions, call, milliseconds)
-        self.splits[classes] = split
+        with self.lock:
+            self.splits[classes] = split
         return split
 
     def excluded_by(self, split: Split) -> frozenset[str]:
@@ -241,8 +255,9 @@ class Regions:
         """Cut again at the next call, without these ops."""
         recording = self._recordings.get(classes)
         if recording is not None:
-            recording.excluded |= ops
-            self._retire(classes)
+            with self.lock:
+                recording.excluded |= ops
+                self._retire(classes)
 
 
 def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -97,6 +97,8 @@ class SpecializedPlan:
         self._is_uncut = False  # cutting it was tried, to no avail
         self._failures = 0
         self._retired = Stats()  # what splits that are gone have done
+        self._split_hits = 0  # of all splits, also of calls that are in one when it goes
+        self._cutting = False
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -117,7 +119,8 @@ class SpecializedPlan:
     def stats(self) -> Stats:
         """What code answered. What tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()
-        split = sum((s.stats() for s in self.splits), self._retired)
+        with self._lock:
+            split = replace(sum((s.stats() for s in self.splits), self._retired), hits=self._split_hits)
         own = Stats(hits=hits, bailouts=failures + self._failures, versions=len(self.versions) + len(self.splits))
         return own + split
 
@@ -166,7 +169,7 @@ class SpecializedPlan:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
             raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
         if refusal is not None and refusal.reason in SPLITTABLE and not self._owner.is_region:
-            split = self.split or self._cut(options)
+            split = self.split or self._cut_once(options)
             if split is not None and split.publish.fits(flat):
                 return self._run(split, flat)
         if reason is not Reason.PROGRAM_RAISES:
@@ -260,6 +263,17 @@ class SpecializedPlan:
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 
+    def _cut_once(self, options: Options) -> Split | None:
+        """Cut, unless another thread is at it: then tier 0 answers."""
+        with self._lock:
+            if self._cutting or self.split is not None:
+                return self.split
+            self._cutting = True
+        try:
+            return self._cut(options)
+        finally:
+            self._cutting = False
+
     def _cut(self, options: Options) -> Split | None:
         refusal = self._refusal
         if self._is_uncut or refusal is None or self.program.released or self._publish.refusal():
@@ -292,6 +306,7 @@ class SpecializedPlan:
     def _run(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         with self._lock:
             split.hits += 1
+            self._split_hits += 1
         try:
             results = split.run(flat)
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before

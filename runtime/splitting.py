@@ -69,7 +69,7 @@ class Splitting:
         """Record a run, or cut the program when enough have been."""
         classes = signature.classes
         recording = self.regions.recording(classes)
-        if recording is None or not recording.publish.fits(flat) or classes in self._cutting:
+        if recording is None or not recording.publish.fits(flat):
             return self._history.interpret(flat, Reason.NO_LOWERING)
         if recording.runs < max(options.num_profiled_runs, 1):
             try:
@@ -83,6 +83,8 @@ class Splitting:
 
         guards = ", ".join(f"{n}: {c}" for n, c in zip(self._program.names, classes, strict=True))
         with self._lock:
+            if classes in self._cutting or classes in self.regions.splits:  # another thread was quicker
+                return self._history.interpret(flat, Reason.NO_LOWERING)
             self._cutting.add(classes)
         try:
             with failures_are_refusals("cutting the program"):
@@ -123,8 +125,7 @@ class Splitting:
     def _run(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         if not split.publish.fits(flat):
             return self._history.interpret(flat, Reason.OVERLAP)
-        with self._lock:
-            split.hits += 1
+        self.regions.count(split)
         try:
             results = split.run(flat)
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
