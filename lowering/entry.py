@@ -94,7 +94,8 @@ class NativeTable:
         with self._lock:
             others = self._chain.versions
             self._set_chain(NativeChain((made, *others) if first else (*others, made)))
-            self._release()
+            done = self._release()
+        del done
 
     def remove(self, record: VersionRecord) -> None:
         """Take a version out; running calls finish. Raises ValueError when it is not in the table."""
@@ -102,7 +103,8 @@ class NativeTable:
             gone = self._find(record)
             self._set_chain(NativeChain([v for v in self._chain.versions if v is not gone]))
             self._retired.append(gone)
-            self._release()
+            done = self._release()
+        del done
 
     def reorder(self, records: Sequence[VersionRecord]) -> None:
         """Try the versions in this order. Raises ValueError unless it is a permutation of `versions`."""
@@ -131,13 +133,12 @@ class NativeTable:
         return int(self._retired_hits + sum([v.struct.hits for v in self._chain.versions]) + sum([v.struct.hits for v in self._retired]))
 
     def counts(self) -> TableCounts:
-        with self._lock:
-            live = (*self._chain.versions, *self._retired)
-            return TableCounts(
-                hits=self._retired_hits + sum(v.struct.hits for v in live),
-                failures=self._retired_failures + sum(v.struct.failures for v in live),
-                slow={cause: int(self._struct.slow_calls[cause]) for cause in SlowCause},
-            )
+        live = (*self._chain.versions, *self._retired)
+        return TableCounts(
+            hits=self._retired_hits + sum(v.struct.hits for v in live),
+            failures=self._retired_failures + sum(v.struct.failures for v in live),
+            slow={cause: int(self._struct.slow_calls[cause]) for cause in SlowCause},
+        )
 
     # callables
 
@@ -172,19 +173,23 @@ class NativeTable:
     def release(self) -> None:
         """Let go of removed versions that no call uses any more."""
         with self._lock:
-            self._release()
+            done = self._release()
+        del done
 
-    def _release(self) -> None:
-        waiting = []
+    def _release(self) -> list[NativeVersion]:
+        """Those that no call uses any more. They are to go when the lock is free: LLVM, which has one of its own, frees their code."""
+        waiting, done = [], []
         for version in self._retired:
             if version.struct.in_flight:
                 waiting.append(version)
             else:
+                done.append(version)
                 self._retired_hits += version.struct.hits
                 self._retired_failures += version.struct.failures
         self._retired = waiting
         if waiting:
             entry_reaper.watch(self)
+        return done
 
     def _read_hidden(self, inputs: Inputs) -> None:
         loads: list[tuple[int, int, int, int]] = []

@@ -61,7 +61,7 @@ class BailoutSplits:
         self._cutting: set[Specs] = set()
         self._excluded: frozenset[str] = frozenset()
         self._retired = Stats()
-        self._hits = 0  # of all splits, also of calls that are in one when it goes
+        self.hits = 0  # of all splits, also of calls that are in one when it goes
         self._failures = 0
 
     @property
@@ -72,7 +72,7 @@ class BailoutSplits:
         """Hits, fallbacks, bailouts and compiles of all splits, and how many there are."""
         with self._lock:
             now = sum((split.stats() for split in self.splits), self._retired)
-            return replace(now, hits=self._hits, versions=len(self._splits), bailouts=now.bailouts + self._failures)
+            return replace(now, hits=self.hits, versions=len(self._splits), bailouts=now.bailouts + self._failures)
 
     def recordings(self) -> list[tuple[Classes, Recording]]:
         """None: the executor's own runs record, whatever becomes of a call."""
@@ -192,7 +192,7 @@ class BailoutSplits:
             return self._owner.history.interpret(flat, Reason.OVERLAP)
         with self._lock:
             split.hits += 1
-            self._hits += 1
+            self.hits += 1
         assert split.resuming is not None  # all splits here have bailouts, be they none
         split.resuming.was_left = False
         try:

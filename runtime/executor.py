@@ -213,11 +213,13 @@ class Executor:
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
 
     def counters(self) -> Counters:
-        """What was counted since the executor was made, resets or not."""
-        stats = self.stats()
-        by_spec = sum((kind.stats() for kind in self._kinds.values() if not isinstance(kind, ProfilingExecutor)), Stats())
-        hits = stats.hits - by_spec.hits + stats.plan_cache_hits
-        return self._counted_before + Counters(0, stats.calls, hits, stats.misses + stats.profiled_runs + stats.plan_cache_misses)
+        """What was counted since the executor was made, resets or not. No region is asked: this is also what `__del__` does, which may run
+        in the middle of anything, and a region may be in use by the thread of background compiles."""
+        found = [kind.cache_counts() for kind in self._kinds.values()]
+        by_hand = self.history.counts
+        calls = sum(answered for answered, _, _ in found) + by_hand["misses"] + by_hand["profiled_runs"] + by_hand["interpreted"]
+        misses = by_hand["misses"] + by_hand["profiled_runs"] + sum(misses for _, _, misses in found)
+        return self._counted_before + Counters(0, calls, sum(hits for _, hits, _ in found), misses)
 
     @property
     def is_optimized(self) -> bool:

@@ -138,8 +138,13 @@ class ProfilingExecutor:
         return own + self.splitting.stats() + (Stats() if self.bailing is None else self.bailing.stats())
 
     def total_hits(self) -> int:
-        """`stats().hits`, at little cost where there is nothing but versions."""
-        return self.table.total_hits() if self.bailing is None and not self.splitting.splits else self.stats().hits
+        """`stats().hits`, at little cost."""
+        return self.table.total_hits() + self.splitting.hits
+
+    def cache_counts(self) -> tuple[int, int, int]:
+        """(calls that code answered, hits, misses beside those that the history counts)."""
+        hits = self.table.counts()[0] + self.splitting.hits
+        return hits, hits, 0
 
     def options(self) -> Options:
         """Those in force here."""

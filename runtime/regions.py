@@ -160,7 +160,7 @@ class Regions:
         self._given_up: set[Classes] = set()
         self._retired = Stats()  # what splits that are gone have done
         self.lock = threading.RLock()  # bookkeeping; not held while anything runs or is made
-        self._hits = 0  # of all splits, also of calls that are in one when it goes
+        self.hits = 0  # of all splits, also of calls that are in one when it goes
 
     def may_start(self, classes: Classes, bound: int) -> bool:
         """Whether a split for arguments of these classes is still to be tried. `bound`: the number of splits there may be."""
@@ -195,7 +195,7 @@ class Regions:
         """A call is answered by a split."""
         with self.lock:
             split.hits += 1
-            self._hits += 1
+            self.hits += 1
 
     def _retire(self, classes: Classes) -> None:
         with self.lock:
@@ -213,7 +213,7 @@ class Regions:
         """Hits, fallbacks and compiles of all splits, and how many there are."""
         with self.lock:
             now = sum((split.stats() for split in self.splits.values()), self._retired)
-            return replace(now, hits=self._hits, versions=len(self.splits))
+            return replace(now, hits=self.hits, versions=len(self.splits))
 
     def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """A run that records. Whatever it raises, no argument has been written."""

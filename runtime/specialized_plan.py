@@ -116,6 +116,11 @@ class SpecializedPlan:
     def guards(self) -> str:
         return self.spec.describe(self.program.names)
 
+    @property
+    def hits(self) -> int:
+        """How many calls code answered."""
+        return self.table.counts()[0] + self._split_hits
+
     def stats(self) -> Stats:
         """What code answered. What tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()

@@ -215,6 +215,10 @@ class SpecializingExecutor:
         with self._lock:
             return sum((plan.stats() for plan in (*self._specialized, *self._leaving)), self._retired) + cache
 
+    def cache_counts(self) -> tuple[int, int, int]:
+        """(calls that code answered, hits of the plan cache, its misses)."""
+        return sum((plan.hits for plan in self._specialized), self._retired.hits), self._hits, self._misses
+
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""
         with self._lock:

@@ -38,6 +38,11 @@ class Splitting:
     def splits(self) -> tuple[Split, ...]:
         return tuple(self.regions.splits.values())
 
+    @property
+    def hits(self) -> int:
+        """How many calls splits answered."""
+        return self.regions.hits
+
     def stats(self) -> Stats:
         return self.regions.stats() + Stats(bailouts=self._failures)
 
