@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch bench lint exhaustive mutants soak clean
+.PHONY: help demo test test-torch bench lint exhaustive mutants soak stress clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -45,6 +45,9 @@ mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests mus
 
 soak: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (half an hour)
 	@$(BIN)/python test/stress/soak.py
+
+stress: $(VENV)/installed-test  ## ten minutes of many threads under injected faults (TIERUP_SEED chooses the seed)
+	@$(BIN)/python test/stress/stress_run.py
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks

@@ -202,8 +202,9 @@ class ProfilingExecutor:
         refusal = self._refused.pop(signature.classes, None)
         if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
             return self._answer_refused(flat, signature, refusal, options)
+        calls = self.calls()  # asks all executors of the program, each under its own lock: never under this one's
         with self._lock:
-            proposal = self._propose(signature, options)
+            proposal = self._propose(signature, options, calls)
             self._log.record(signature)
         if proposal is Reason.COMPILING:
             queue.wake()
@@ -237,7 +238,7 @@ class ProfilingExecutor:
         self.history.refuse_tier0(Reason.DEPTH_EXHAUSTED, options)
         return self.history.interpret(flat, Reason.DEPTH_EXHAUSTED, self.simple.program())
 
-    def _propose(self, signature: Signature, options: Options) -> Bet | Reason:
+    def _propose(self, signature: Signature, options: Options, calls: int) -> Bet | Reason:
         if self._is_region and not self._log.bets:
             options = replace(options, num_profiled_runs=0)  # its program's profile was its own
         profiled = self.history.counts["profiled_runs"] if self.bailing is None else self.bailing.runs  # those under other options saw less
@@ -245,7 +246,7 @@ class ProfilingExecutor:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self._log.propose(signature, options)
         if isinstance(proposal, Bet):
-            if not options.strict and not self._backoff.allows(self.calls()):
+            if not options.strict and not self._backoff.allows(calls):
                 return Reason.BACKING_OFF
             self._log.made(proposal, signature.classes)
         return proposal
@@ -337,6 +338,7 @@ class ProfilingExecutor:
 
     def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
         """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
+        calls = self.calls()
         with self._lock:
             if self.closed:
                 return False
@@ -350,7 +352,7 @@ class ProfilingExecutor:
                 for old in evicted:
                     self._log.evicted(old.bet.specs)
             else:
-                self._backoff.lost(self.calls())
+                self._backoff.lost(calls)
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True

@@ -217,7 +217,7 @@ class SpecializingExecutor:
 
     def cache_counts(self) -> tuple[int, int, int]:
         """(calls that code answered, hits of the plan cache, its misses)."""
-        return sum((plan.hits for plan in self._specialized), self._retired.hits), self._hits, self._misses
+        return sum((plan.hits for plan in (*self._specialized, *self._leaving)), self._retired.hits), self._hits, self._misses
 
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""
