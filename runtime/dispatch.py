@@ -174,7 +174,7 @@ class PythonTable:
         return self._find(record).hits
 
     def total_hits(self) -> int:
-        return self._retired_hits + sum(e.hits for e in self._chain)
+        return self._hits
 
     def counts(self) -> TableCounts:
         return TableCounts(self._hits, self._failures, dict(self._slow_calls))
