@@ -289,7 +289,13 @@ class ProfilingExecutor:
             raise self._not_optimized()
         if not self._may_split(signature, refusal, options):
             return self.history.interpret(flat, refusal.reason)
-        return self.splitting.start(signature, flat, refusal, options)
+        try:
+            return self.splitting.start(signature, flat, refusal, options)
+        except Exception:
+            raise
+        except BaseException:  # Ctrl-C: a later call goes on from here
+            self._refused[signature.classes] = refusal
+            raise
 
     def _may_split(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
         return not self._is_region and self.splitting.may_start(signature, refusal, options)
@@ -333,7 +339,12 @@ class ProfilingExecutor:
             with self._lock:
                 self._log.withdraw(bet)
             raise
-        self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        try:
+            self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        except BaseException:  # a listener's, or Ctrl-C: a later call goes on from here
+            if isinstance(outcome, NotCompiled):
+                self._refused[signature.classes] = outcome
+            raise
         return outcome
 
     def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
