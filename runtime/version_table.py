@@ -113,7 +113,7 @@ class VersionTable:
         """Put a version in its place, as if it were the most used one. The least used ones that must go, so that there are no more than
         `most`."""
         with self.lock:
-            self.tick()
+            self._age()
             evicted = []
             while len(self.versions) >= most:
                 evicted.append(min(self.versions, key=self._score))
@@ -134,23 +134,28 @@ class VersionTable:
     def tick(self) -> None:
         """Count the hits since the last tick, and put the most likely versions first."""
         with self.lock:
-            any_new = False
-            for version in self.versions:
-                serial, hits = version.record.serial, self.hits(version)
-                new = hits - self._hits_before.get(serial, 0)
-                self._scores[serial] = self._score(version) / 2 + math.log2(1 + new)
-                self._hits_before[serial] = hits
-                any_new |= new > 0
-            if any_new:
+            if self._age():
                 self._reorder()
+
+    def _age(self) -> bool:
+        """Bring the scores up to date. Whether there were hits, without which the order stays."""
+        any_new = False
+        for version in self.versions:
+            serial, hits = version.record.serial, self.hits(version)
+            new = hits - self._hits_before.get(serial, 0)
+            self._scores[serial] = self._score(version) / 2 + math.log2(1 + new)
+            self._hits_before[serial] = hits
+            any_new |= new > 0
+        return any_new
 
     def order(self) -> tuple[Version, ...]:
         """The versions in the order in which they are tried."""
-        placed: list[Version] = []
         youngest_first = self.versions[::-1]
-        for version in sorted(youngest_first, key=self._score, reverse=True):
-            at = next((i for i, other in enumerate(placed) if other.covers(version)), len(placed))
-            placed.insert(at, version)
+        placed = sorted(youngest_first, key=self._score, reverse=True)
+        for general in [version for version in placed if version.bet.generalised]:
+            at = placed.index(general)
+            special = [version for version in placed[at + 1 :] if general.covers(version)]
+            placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]
         return tuple(placed)
 
     def _score(self, version: Version) -> float:

@@ -6,12 +6,17 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tierup
 from tierup.dialect.reasons import Reason
-from tierup.lowering.entry_records import VersionRecord
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.entry_records import Form, VersionRecord
 from tierup.runtime import guards
 from tierup.runtime.events import EventKind
+from tierup.runtime.strategy import Bet
+from tierup.runtime.version_table import Version, VersionTable
 
 STATIC = {"num_profiled_runs": 0, "fusion_strategy": [("static", 99)], "bailout_depth": 99, "level": 0}
 
@@ -180,3 +185,23 @@ def test_two_kinds_of_calls_of_one_function_share_a_table_and_keep_orders_of_the
         f(a(3))
     call(f, a(5))
     assert f(2.5) == 6.0 and f.stats().misses <= 6
+
+
+SIZES = st.lists(st.tuples(st.sampled_from([1, 3, 4, "s0"]), st.sampled_from([3, 5, "s1"])), min_size=1, max_size=7, unique=True)
+
+
+@given(SIZES, st.randoms(use_true_random=False))
+def test_whatever_the_scores_special_versions_stand_before_those_that_cover_them_and_the_rest_by_score(sizes, random):
+    table = VersionTable(1, lambda *a: None, lambda *a: None, None, None)
+    for dims in sizes:
+        spec = ArgumentSpec(ArgumentKind.ARRAY, "f32", dims)
+        open_dims = tuple((0, d) for d, size in enumerate(dims) if isinstance(size, str))
+        record = VersionRecord((spec,), (), 0, form=Form.NONE)
+        table.add(Version(Bet((spec,), "dynamic" if open_dims else "static", open_dims), record, None, 1, str(dims)), 99)
+        table._scores[record.serial] = random.random()
+    order = table.order()
+    assert sorted(map(id, order)) == sorted(map(id, table.versions))
+    for i, version in enumerate(order):
+        assert not any(version.covers(later) for later in order[i + 1 :])
+    apart = [v for v in order if not any(v.covers(w) or w.covers(v) for w in order)]
+    assert apart == sorted(apart, key=table._score, reverse=True)
