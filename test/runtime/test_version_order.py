@@ -187,6 +187,22 @@ def test_two_kinds_of_calls_of_one_function_share_a_table_and_keep_orders_of_the
     assert f(2.5) == 6.0 and f.stats().misses <= 6
 
 
+def test_scores_fade_with_ticks_in_which_a_version_was_not_hit():
+    table, hits = VersionTable(1, lambda *a: None, lambda *a: None, None, None), {}
+    table.hits = lambda version: hits.get(version, 0)
+    old, new, newest = (
+        Version(Bet((spec,), "static"), VersionRecord((spec,), (), 0, form=Form.NONE), None, 1, str(spec.sizes))
+        for spec in (ArgumentSpec(ArgumentKind.ARRAY, "f32", (n,)) for n in (3, 4, 5))
+    )
+    table.add(old, 2), table.add(new, 2)
+    for version, ticks, many in ((old, 10, 1000), (new, 12, 100)):
+        for _ in range(ticks):
+            hits[version] = hits.get(version, 0) + many
+            table.tick()
+    assert hits[old] > 8 * hits[new] and table.order() == (new, old)
+    assert table.add(newest, 2) == [old]
+
+
 SIZES = st.lists(st.tuples(st.sampled_from([1, 3, 4, "s0"]), st.sampled_from([3, 5, "s1"])), min_size=1, max_size=7, unique=True)
 
 
