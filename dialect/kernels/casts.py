@@ -119,8 +119,11 @@ def view_of(x: np.ndarray) -> np.ndarray:
 
 
 def copy(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
-    """aten.copy: source broadcast to x's shape and converted to its dtype, fresh. ValueError when it does not broadcast."""
-    return np.broadcast_to(cast(source, x.dtype), x.shape).copy()
+    """aten.copy: source broadcast to x's shape and converted to its dtype, fresh, and laid out as x is, so that what can be viewed of x can
+    be viewed of it. ValueError when it does not broadcast."""
+    result = np.empty_like(x)
+    result[...] = np.broadcast_to(cast(source, x.dtype), x.shape)
+    return result
 
 
 def _convert(x: np.ndarray, dtype: np.dtype, copy: bool, memory_format: int | None) -> np.ndarray:

@@ -18,6 +18,7 @@ from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, SCALARS
 
 Number = Any  # int, float or bool
+_CONTIGUOUS = 0  # torch.contiguous_format, as in casts
 
 
 def _dtype(dtype: int | None, default: np.dtype = FLOAT_DEFAULT.numpy) -> np.dtype:
@@ -49,19 +50,26 @@ def full(size: Sequence[int], fill_value: Number, dtype: int | None = None, *res
     return _filled(size, fill_value, _dtype(dtype, SCALARS[type(fill_value)].numpy))
 
 
+def _filled_like(x: np.ndarray, value: Number, dtype: int | None, rest: Sequence[Any]) -> np.ndarray:
+    """Filled, and laid out as x is. `rest`: layout, device, pin_memory, memory_format."""
+    if x.flags.c_contiguous or rest[3:] == (_CONTIGUOUS,):
+        return _filled(x.shape, value, _dtype(dtype, x.dtype))
+    return np.full_like(x, _filled((), value, _dtype(dtype, x.dtype)), dtype=_dtype(dtype, x.dtype))
+
+
 def zeros_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
     """aten.zeros_like, aten.empty_like."""
-    return _filled(x.shape, 0, _dtype(dtype, x.dtype))
+    return _filled_like(x, 0, dtype, rest)
 
 
 def ones_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
     """aten.ones_like."""
-    return _filled(x.shape, 1, _dtype(dtype, x.dtype))
+    return _filled_like(x, 1, dtype, rest)
 
 
 def full_like(x: np.ndarray, fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
     """aten.full_like."""
-    return _filled(x.shape, fill_value, _dtype(dtype, x.dtype))
+    return _filled_like(x, fill_value, dtype, rest)
 
 
 def new_zeros(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:

@@ -294,7 +294,7 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
 
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """aten.index_put: a copy of x with x[indices] = values, or += with every repeated index counted."""
-    return index_put_(x.copy(), indices, values, accumulate)
+    return index_put_(x.copy(order="K"), indices, values, accumulate)
 
 
 def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:

@@ -149,8 +149,8 @@ def flip(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 def _scattered(x: np.ndarray, source: np.ndarray, part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A copy of x in which one part is `source`, which must have its shape."""
-    result = x.copy()
+    """A copy of x, laid out as x is, in which one part is `source`, which must have its shape."""
+    result = x.copy(order="K")
     target = part(result)
     if target.shape != source.shape:
         raise ValueError(

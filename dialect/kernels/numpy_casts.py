@@ -62,7 +62,7 @@ def convert_element_type(x: np.ndarray, dtype: int) -> np.ndarray:
 
 
 def copy(x: np.ndarray, source: Any, non_blocking: bool = False) -> np.ndarray:
-    """What x would hold after `x[...] = source`. ValueError when source does not broadcast to x."""
-    result = np.empty(x.shape, x.dtype)
+    """What x would hold after `x[...] = source`, laid out as x is. ValueError when source does not broadcast to x."""
+    result = np.empty_like(x)
     result[...] = source
     return result

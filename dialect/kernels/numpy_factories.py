@@ -31,7 +31,7 @@ def full(size: Sequence[int], fill_value: Any, dtype: int | None = None, *rest: 
 
 def full_like(x: np.ndarray, fill_value: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
     """np.full_like. OverflowError for an int that the dtype cannot hold."""
-    return np.full(x.shape, fill_value, _dtype(dtype) or x.dtype)
+    return np.full_like(x, fill_value, _dtype(dtype) or x.dtype)
 
 
 def new_full(x: np.ndarray, size: Sequence[int], fill_value: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:

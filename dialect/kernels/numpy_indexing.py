@@ -43,7 +43,7 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
 
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """A copy of x after x[i, j, ...] = values, or np.add.at when accumulating."""
-    return index_put_(x.copy(), indices, values, accumulate)
+    return index_put_(x.copy(order="K"), indices, values, accumulate)
 
 
 def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:

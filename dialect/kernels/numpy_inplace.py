@@ -50,7 +50,7 @@ def _written(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
 
 def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """What x would hold after an in-place op whose functional twin gives source, fresh. Raises TypeError and ValueError as it does."""
-    return _written(lambda x: source)(x.copy())
+    return _written(lambda x: source)(x.copy(order="K"))
 
 
 def __getattr__(name: str) -> Callable[..., np.ndarray]:

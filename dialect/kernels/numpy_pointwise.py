@@ -85,5 +85,5 @@ def where(condition: Operand, x: Operand, y: Operand) -> np.ndarray:
 
 
 def fill(x: np.ndarray, value: Operand) -> np.ndarray:
-    """x's shape and dtype, every element `value`: np.full_like."""
-    return np.full(x.shape, value, x.dtype)
+    """x's shape, layout and dtype, every element `value`: np.full_like."""
+    return np.full_like(x, value)

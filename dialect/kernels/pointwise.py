@@ -228,11 +228,11 @@ def _prelu(x: Array, weight: Array) -> Array:
 
 
 def fill(x: np.ndarray, value: Any) -> np.ndarray:
-    """aten.fill: x's shape and dtype, every element `value` (a number or rank-0 tensor)."""
+    """aten.fill: x's shape, layout and dtype, every element `value` (a number or rank-0 tensor)."""
     if np.ndim(value):
         raise ValueError(f"fill only supports 0-dimension value tensor but got tensor with {np.ndim(value)} dimensions")
     check_number(value, x.dtype)
-    return np.full(x.shape, cast(np.asarray(value), x.dtype), x.dtype)
+    return np.full_like(x, cast(np.asarray(value), x.dtype))
 
 
 def nan_to_num(x: np.ndarray, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:

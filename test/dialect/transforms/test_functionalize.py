@@ -552,6 +552,33 @@ def test_ambiguous_writes_are_refused_at_the_users_line(function: Callable[..., 
     assert "writes" in str(caught.value)
 
 
+COLUMNS_VIEWED = """
+func.func @f(%x: !torch.tensor) -> !torch.tensor {
+  %one = torch.constant.int 1
+  %flat = torch.constant.int -1
+  %zero = torch.constant.int 0
+  %0 = torch.aten.WRITE : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %last = torch.aten.select.int %x, %zero, %flat : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %2 = torch.aten.zero_ %last : !torch.tensor -> !torch.tensor
+  %sizes = torch.prim.ListConstruct %flat : (!torch.int) -> !torch.list<int>
+  %3 = torch.aten.view %x, %sizes : !torch.tensor, !torch.list<int> -> !torch.tensor
+  return %3 : !torch.tensor
+}
+"""
+
+
+@pytest.mark.parametrize("write", ["add_.Scalar %x, %one, %one", "fill_.Scalar %x, %one : !torch.tensor, !torch.int -> !torch.tensor //"])
+def test_what_was_written_is_laid_out_as_before(write: str) -> None:
+    columns = np.asfortranarray(np.ones((2, 3), np.float32))
+    text = COLUMNS_VIEWED.replace("WRITE", write)
+    module = parse_module(text)
+    VALUES.run(module)
+    for program in (parse_module(text), module):
+        assert translate(program, "f").call(np.ones((2, 3), np.float32)) is not None
+        with pytest.raises(ValueError, match="view size is not compatible"):
+            translate(program, "f").call(columns.copy(order="K"))
+
+
 # --- random programs -------------------------------------------------------------------------------------------------------
 
 
