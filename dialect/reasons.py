@@ -55,6 +55,7 @@ class Reason(Enum):
     GENERALISED = "a size that varied became symbolic"
     BET_DROPPED = "a bet in mid-program was lost too often; the version was made again without it"
     EVICTED = "the bound on versions was reached; the least used one was dropped"
+    STRIDES = "whether a view fits depends on how its operand lies in memory, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
     SITE_GIVEN_UP = "this bet was lost before and is not made again"

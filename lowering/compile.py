@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 
-from tierup.dialect import diagnostics, registry, symbols
+from tierup.dialect import diagnostics, optable, registry, symbols
 from tierup.dialect.context import thread_context
 from tierup.dialect.dims import Dim
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
+from tierup.dialect.rewriting import is_used
 from tierup.dialect.transforms.expand_to_torch import expand
 from tierup.lowering import bailouts, faults, literals, live_values, llvm, origins, request_json, signature
 from tierup.lowering import builders as b
@@ -24,6 +25,7 @@ from tierup.lowering.blas import PREFIX
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.transforms.insert_bounds_checks import is_checked
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
 SYMBOL = "kernel"
@@ -223,11 +225,22 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     results = signature.decide(function, request.arguments, inference)
     exits = live_values.sites(function, request.arguments, inference)
     bailouts.forget_guards(function)
+    _refuse_lost_errors(function)
     _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
     function.attributes[STRICT] = ir.UnitAttr.get()
     return results, ties, exits
+
+
+def _refuse_lost_errors(function: ir.Operation) -> None:
+    """What nobody uses is dropped on the way; an error that no check notices would go with it."""
+    for op in b.walk(function):
+        row = optable.lookup(op.name)
+        if row is not None and row.raises and row.results and not is_checked(op) and not any(map(is_used, op.results)):
+            place = diagnostics.place_of(op.location)
+            why = "nobody uses its result, and whether it raises is for tier 0 to say"
+            raise Unsupported(row.name, str(place) if place.line else "", why)
 
 
 def _lower_torch(module: ir.Module, request: Request) -> None:

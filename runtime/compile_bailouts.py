@@ -24,7 +24,7 @@ from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.compile_regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region
-from tierup.runtime.compile_version import FORCED, GUARDED, place_of_failure, refine_arguments
+from tierup.runtime.compile_version import FORCED, GUARDED, place_of_failure, refine_arguments, refuse_doubtful_views
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -70,6 +70,7 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
     """
     module = parse_module(profiled)
     func = function_names(module)[entry]
+    refuse_doubtful_views(func, tuple(arguments))
     with module.context, ir.Location.unknown():
         refine_arguments(func, tuple(arguments))
     given = set(func.regions[0].blocks[0].arguments)

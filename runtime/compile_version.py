@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 
-from tierup.dialect import custom, diagnostics, registry, symbols
+from tierup.dialect import custom, diagnostics, optable, registry, symbols
+from tierup.dialect.contiguity import VIEWS, doubtful_view
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
@@ -23,7 +24,7 @@ from tierup.dialect.reproducer import Reproducer
 from tierup.lowering import builders as b
 from tierup.lowering import cache, faults, request_json
 from tierup.lowering import signature as kernel_signature
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.pipelines import STAGES
 from tierup.runtime import dump, plans
@@ -59,6 +60,7 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
     module = parse_module(values)
     with module.context, ir.Location.unknown():
         refine_arguments(registry_function(module, entry), arguments)
+    refuse_doubtful_views(registry_function(module, entry), arguments)
     return specialise_refined(module)
 
 
@@ -84,6 +86,15 @@ def _custom(when: str, module: ir.Module) -> None:
         custom.run(when, module)
 
 
+def refuse_doubtful_views(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> None:
+    """Raise NotCompiled for a view that raises, or may, for how its operand lies in memory: as values it could always be had."""
+    strided = [i for i, spec in enumerate(arguments) if spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED]
+    op = doubtful_view(function, strided)
+    if op is not None:
+        place, name = diagnostics.place_of(op.location), op.name.removeprefix("torch.")
+        raise NotCompiled(Reason.STRIDES, f"{name}: its operand need not be row-major", str(place) if place.line else "", name)
+
+
 @contextmanager
 def step(module: ir.Module, pipeline: registry.Pipeline | str) -> Iterator[None]:
     """Around a pipeline: when it fails where dumps are kept, a reproducer is what it was given."""
@@ -106,17 +117,31 @@ _FALSE_FOR_NAN = ("torch.aten.eq.Tensor", "torch.aten.eq.float", "torch.aten.ge.
 
 
 def _clean(module: ir.Module) -> None:
-    """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile."""
+    """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile; what
+    may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too."""
     for op in list(b.walk(module.operation)):
         if op.name in _FALSE_FOR_NAN:
             right = op.operands[1]
             op.operands[1] = ir.Operation.create("tierup.hidden", [right.type], [right], loc=op.location, ip=ir.InsertionPoint(op)).result
+        if _may_raise(op):
+            end = ir.InsertionPoint.at_block_terminator(op.block)
+            ir.Operation.create("tierup.kept", [], list(op.results), loc=op.location, ip=end)
     with step(module, CLEAN):
         CLEAN.run(module)
     for op in list(b.walk(module.operation)):
         if op.name == "tierup.hidden":
             op.result.replace_all_uses_with(op.operands[0])
             op.erase()
+        elif op.name == "tierup.kept":
+            op.erase()
+
+
+def _may_raise(op: ir.Operation) -> bool:
+    """Whether an op may raise though its types are inferred: for what is in its operands, or for sizes that only the run knows."""
+    row = optable.lookup(op.name)
+    if row is None or len(op.regions):
+        return False
+    return row.raises or op.name in VIEWS or any("?" in str(v.type) for v in op.operands)
 
 
 def _refuse_numpys(module: ir.Module) -> None:

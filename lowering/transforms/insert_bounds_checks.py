@@ -26,6 +26,11 @@ from tierup.lowering import torch_ops as t
 _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing
 
 
+def is_checked(op: ir.Operation) -> bool:
+    """Whether the pass sees to it that native code notices what an op raises for a value."""
+    return op.name.removeprefix("torch.") in _HANDLERS
+
+
 @register
 @dataclass(frozen=True)
 class InsertBoundsChecks(Pass):
@@ -145,6 +150,18 @@ def _raise(op: ir.Operation) -> None:
 # --- positions ---------------------------------------------------------------------------------------------------------
 
 
+def _item(op: ir.Operation) -> None:
+    """One item of a list that is spelled out."""
+    made, position = op.operands[0].owner, op.operands[1]
+    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
+        return
+    if t.known_int(position) is not None:
+        return
+    length = len(made.operation.operands)
+    t.check(b.value("torch.aten.ge.int", [position, t.integer(-length)], t.bool_type()), "list index out of range")
+    t.check(b.value("torch.aten.lt.int", [position, t.integer(length)], t.bool_type()), "list index out of range")
+
+
 def _select(op: ir.Operation) -> None:
     """One position of an axis, negative ones from the end."""
     slot = 3 if op.name.endswith("select_scatter") else 2
@@ -188,6 +205,7 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.remainder.int": _scalar_divisor,
     "aten.pow.int_float": _power_of_zero,
     "prim.RaiseException": _raise,
+    "aten.__getitem__.t": _item,
     "aten.select.int": _select,
     "aten.select_copy.int": _select,
     "aten.select_scatter": _select,

@@ -77,3 +77,21 @@ func.func @nothing_to_check(%x: !torch.vtensor<[5],f32>, %none_at: !torch.vtenso
   %2 = torch.aten.index_select %u, %int0, %at : !torch.vtensor, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
   return %0, %1, %2 : !torch.vtensor<[0],f32>, !torch.vtensor<[5],f32>, !torch.vtensor
 }
+
+// -----
+// An item of a list at a position that the run computes.
+// CHECK-LABEL: func.func @item
+// CHECK: [[LOW:%.+]] = torch.aten.ge.int %arg0, %int-2
+// CHECK-NEXT: torch.runtime.assert [[LOW]], "list index out of range"
+// CHECK: [[HIGH:%.+]] = torch.aten.lt.int %arg0, %int2
+// CHECK-NEXT: torch.runtime.assert [[HIGH]], "list index out of range"
+// CHECK-NEXT: torch.aten.__getitem__.t
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @item(%i: !torch.int, %a: !torch.int) -> (!torch.int, !torch.int) {
+  %int1 = torch.constant.int 1
+  %0 = torch.prim.ListConstruct %i, %a : (!torch.int, !torch.int) -> !torch.list<int>
+  %1 = torch.aten.__getitem__.t %0, %i : !torch.list<int>, !torch.int -> !torch.int
+  %2 = torch.aten.__getitem__.t %0, %int1 : !torch.list<int>, !torch.int -> !torch.int
+  return %1, %2 : !torch.int, !torch.int
+}

@@ -1,0 +1,120 @@
+"""An error is a result: native code raises what tier 0 raises, also for what nobody uses, and for how arrays lie in memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tierup
+from tierup.dialect.reasons import Reason
+
+
+def load(tmp_path: Path, text: str) -> Callable[..., object]:
+    path = tmp_path / "program.mlir"
+    path.write_text(text)
+    return tierup.load(path)
+
+
+UNUSED_INDEX = """
+func.func @main(%x: !torch.vtensor, %at: !torch.vtensor) -> !torch.vtensor {
+  %zero = torch.constant.int 0
+  %0 = torch.aten.index_select %x, %zero, %at : !torch.vtensor, !torch.int, !torch.vtensor -> !torch.vtensor
+  %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}"""
+
+UNUSED_SUM = """
+func.func @main(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
+  %one = torch.constant.int 1
+  %0 = torch.aten.add.Tensor %x, %y, %one : !torch.vtensor, !torch.vtensor, !torch.int -> !torch.vtensor
+  %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}"""
+
+UNUSED_ITEM = """
+func.func @main(%x: !torch.vtensor, %i: !torch.int) -> !torch.vtensor {
+  %list = torch.prim.ListConstruct %i, %i : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.__getitem__.t %list, %i : !torch.list<int>, !torch.int -> !torch.int
+  %1 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}"""
+
+
+def test_an_index_out_of_range_raises_though_nobody_uses_what_was_selected(tmp_path: Path) -> None:
+    f = load(tmp_path, UNUSED_INDEX)
+    x = np.ones((3, 2), np.float32)
+    for _ in range(3):
+        f(x, np.array([2, 0]))
+    assert f.stats().hits == 2
+    with pytest.raises(IndexError):
+        f(x, np.array([3, 0]))
+    assert f.stats().bailouts == 1
+
+
+def test_sizes_that_do_not_fit_raise_though_nobody_uses_the_sum(tmp_path: Path) -> None:
+    f = load(tmp_path, UNUSED_SUM)
+    for n in (3, 3, 4, 4, 5, 6):
+        f(np.ones(n, np.float32), np.ones(n, np.float32))
+    hits = f.stats().hits
+    assert [v.bet.kind for v in f.versions] == ["static", "static", "dynamic"]
+    with pytest.raises(ValueError):
+        f(np.ones(7, np.float32), np.ones(8, np.float32))
+    f(np.ones(7, np.float32), np.ones(7, np.float32))
+    assert f.stats().hits == hits + 2  # both reached the dynamic version, whose guards are on each argument alone
+    assert f.stats().bailouts == 1
+
+
+def test_an_item_that_is_not_there_raises_though_nobody_uses_it(tmp_path: Path) -> None:
+    f = load(tmp_path, UNUSED_ITEM)
+    for _ in range(3):
+        f(np.ones(3, np.float32), -2)
+    assert f.stats().hits == 2
+    with pytest.raises(IndexError, match="list index out of range"):
+        f(np.ones(3, np.float32), 2)
+    assert f.stats().bailouts == 1
+
+
+VIEW = """
+func.func @main(%x: !torch.vtensor) -> !torch.vtensor {{
+  %one = torch.constant.int 1
+  %minus = torch.constant.int -1
+  %size = torch.prim.ListConstruct %minus : (!torch.int) -> !torch.list<int>
+  {op}
+  %y = torch.aten.mul.Scalar %t, %one : !torch.vtensor, !torch.int -> !torch.vtensor
+  %v = torch.aten.view %y, %size : !torch.vtensor, !torch.list<int> -> !torch.vtensor
+  return %v : !torch.vtensor
+}}"""
+TRANSPOSED = VIEW.format(op="%t = torch.aten.t %x : !torch.vtensor -> !torch.vtensor")
+SELECTED = VIEW.format(op="""%zero = torch.constant.int 0
+  %t = torch.aten.select.int %x, %zero, %one : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor""")
+CONTIGUOUS = VIEW.format(op="""%s = torch.aten.t %x : !torch.vtensor -> !torch.vtensor
+  %zero = torch.constant.int 0
+  %t = torch.aten.contiguous %s, %zero : !torch.vtensor, !torch.int -> !torch.vtensor""")
+
+
+def test_a_view_of_what_is_not_row_major_raises_in_every_call(tmp_path: Path) -> None:
+    f = load(tmp_path, TRANSPOSED)
+    for _ in range(4):
+        with pytest.raises(ValueError, match="view size is not compatible"):
+            f(np.ones((3, 2), np.float32))
+    assert not f.versions
+    assert Reason.STRIDES.sentence in f.explain()
+    np.testing.assert_array_equal(f(np.ones((1, 2), np.float32)), np.ones(2))
+
+
+@pytest.mark.parametrize("text", [SELECTED, CONTIGUOUS])
+def test_a_view_of_what_is_row_major_is_native(tmp_path: Path, text: str) -> None:
+    f = load(tmp_path, text)
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x[1] if text == SELECTED else x.T.ravel())
+    assert f.stats().hits == 2
+
+
+def test_a_view_of_a_strided_argument_is_for_tier_0(tmp_path: Path) -> None:
+    f = load(tmp_path, SELECTED)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x[1])
+    assert not f.versions
