@@ -17,8 +17,9 @@ from tierup.dialect.pipeline import parse
 from tierup.dialect.requires_grad import RequiresGrad
 from tierup.dialect.reverse import Regions, Reverse, sweep
 from tierup.dialect.reverse_branches import branch
+from tierup.dialect.reverse_loops import loop
 
-REGIONS: Regions = {"torch.prim.If": branch}
+REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 
 _VALUE_FORM = "builtin.module(tierup-inline,tierup-remove-list-mutation,tierup-functionalize)"
 _WRITEBACKS, _ALIASES = "tierup.writebacks", "tierup.result_aliases"
@@ -122,6 +123,7 @@ class _Function:
             reverse.give(value, seed)
         reverse.run(body)
         e.location = self.last.location
+        returned = list(self.last.operands)  # a loop that was made again has new results
         found = [reverse.take(self.arguments[i]) for i in self.wrt]
         gradients = [g if isinstance(g, ir.Value) else e.zeros_like(self.arguments[i]) for g, i in zip(found, self.wrt, strict=True)]
         handed = [*(returned if keep_results else []), *gradients]

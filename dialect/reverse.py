@@ -19,7 +19,7 @@ With `undefined` the gradients that come in may be undefined (tierup.differentia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tierup.dialect import gradients, ops, optable
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
@@ -194,13 +194,13 @@ def settle(
     return made
 
 
-def sweep(block: ir.Block, reverse: Reverse, behind: ir.Operation | None = None) -> None:
-    """Erase the ops of a block that nobody uses, from its end up to `behind`: all of them only compute."""
+def sweep(block: ir.Block, reverse: Reverse, behind: ir.Operation | None = None, kept: Collection[ir.Value] = ()) -> None:
+    """Erase the ops of a block that nobody uses, from its end up to `behind`, but those that give `kept`: all of them only compute."""
     for view in reversed(list(block.operations)):
         op = view.operation
         if behind is not None and op == behind:
             return
-        if len(op.results) and not any(is_used(r) for r in op.results):
+        if len(op.results) and not any(is_used(r) or r in kept for r in op.results):
             _forget(op, reverse)
             op.erase()
 

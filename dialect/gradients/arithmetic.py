@@ -20,12 +20,13 @@ def sub(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.add.Scalar(self, other, alpha)", "aten.sub.Scalar(self, other, alpha)")
 def add_scalar(g: Backward) -> Gradients:
-    return g.cast_to(g.grad, 0)
+    """A number changes no floating dtype."""
+    return g.grad
 
 
 @RULES.vjp("aten.rsub.Scalar(self, other, alpha)", captures=("alpha",))
 def rsub_scalar(g: Backward) -> Gradients:
-    return g.cast_to(g.neg(g.mul(g.grad, g.number(2))), 0)
+    return g.neg(g.mul(g.grad, g.number(2)))
 
 
 @RULES.vjp("aten.neg(self)")
@@ -41,7 +42,7 @@ def mul(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.mul.Scalar(self, other)", captures=("other",))
 def mul_scalar(g: Backward) -> Gradients:
-    return g.cast_to(g.mul(g.grad, g.number(1)), 0)
+    return g.mul(g.grad, g.number(1))
 
 
 @RULES.vjp("aten.div.Tensor(self, other)", captures=("self", "other"))
@@ -53,7 +54,7 @@ def div(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.div.Scalar(self, other)", captures=("other",))
 def div_scalar(g: Backward) -> Gradients:
-    return g.cast_to(g.div(g.grad, g.number(1)), 0)
+    return g.div(g.grad, g.number(1))
 
 
 @RULES.vjp("aten.pow.Tensor_Scalar(self, exponent)", captures=("self", "exponent"))
@@ -64,10 +65,10 @@ def pow_number(g: Backward) -> Gradients:
     if exponent == 0:
         return g.zeros(0)
     if exponent == 1:
-        return g.cast_to(g.grad, 0)
+        return g.grad
     x = g.operands[0]
     power = x if exponent == 2 else g.call("aten.pow.Tensor_Scalar", x, exponent - 1)
-    return g.cast_to(g.mul(g.grad, g.mul(power, exponent)), 0)
+    return g.mul(g.grad, g.mul(power, exponent))
 
 
 @RULES.vjp("aten.pow.Tensor_Tensor(self, exponent)", captures=("self", "exponent", "result"))

@@ -35,10 +35,20 @@ class Emitter:
         self._constants: list[dict[str, ir.Value]] = [{}]
 
     @contextmanager
-    def inside(self, block: ir.Block, *, isolated: bool = False) -> Iterator[None]:
-        """Emit at the end of a block inside what was emitted before. `isolated`: no constant from outside is seen in it."""
+    def inside(self, block: ir.Block) -> Iterator[None]:
+        """Emit at the end of a block inside what was emitted before."""
         saved, outer = self.ip, self._constants
-        self.ip, self._constants = ir.InsertionPoint(block), [{}] if isolated else [*outer, {}]
+        self.ip, self._constants = ir.InsertionPoint(block), [*outer, {}]
+        try:
+            yield
+        finally:
+            self.ip, self._constants = saved, outer
+
+    @contextmanager
+    def before(self, op: ir.Operation) -> Iterator[None]:
+        """Emit before an op, where no constant made so far need be seen."""
+        saved, outer = self.ip, self._constants
+        self.ip, self._constants = ir.InsertionPoint(op), [{}]
         try:
             yield
         finally:

@@ -1,0 +1,137 @@
+"""Gradients through branches and loops that data decide, against central differences, in tier 0 and in native code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gradient_harness import array, differences, runner
+
+import tierup
+from tierup.dialect.differentiation import gradient_of_function
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.registry import PassFailure
+
+T = "!torch.vtensor"
+
+BRANCH = f"""
+func.func @f(%x: {T}, %y: {T}, %n: !torch.int) -> {T} {{
+  %one = torch.constant.int 1
+  %none = torch.constant.none
+  %s = torch.aten.sum %x, %none : {T}, !torch.none -> {T}
+  %c = torch.aten.Bool.Tensor %b : {T} -> !torch.bool
+  %m = torch.aten.gt.int %n, %one : !torch.int, !torch.int -> !torch.bool
+  %z = torch.aten.mul.Tensor %x, %y : {T}, {T} -> {T}
+  %0:2 = torch.prim.If %c -> ({T}, {T}) {{
+    %1 = torch.aten.exp %z : {T} -> {T}
+    %2 = torch.prim.If %m -> ({T}) {{
+      %3 = torch.aten.mul.Tensor %1, %1 : {T}, {T} -> {T}
+      torch.prim.If.yield %3 : {T}
+    }} else {{
+      %3 = torch.aten.sin %x : {T} -> {T}
+      torch.prim.If.yield %3 : {T}
+    }}
+    torch.prim.If.yield %1, %2 : {T}, {T}
+  }} else {{
+    torch.prim.If.yield %x, %z : {T}, {T}
+  }}
+  %4 = torch.aten.mul.Tensor %0#0, %0#1 : {T}, {T} -> {T}
+  %5 = torch.aten.mul.Tensor %4, %z : {T}, {T} -> {T}
+  %6 = torch.aten.sum %5, %none : {T}, !torch.none -> {T}
+  return %6 : {T}
+}}""".replace("  %c =", f"  %zero = torch.constant.int 0\n  %b = torch.aten.gt.Scalar %s, %zero : {T}, !torch.int -> {T}\n  %c =")
+
+# for and while, one in the other; sizes change in the first iteration; a number is carried; the loop may not run at all
+LOOP = f"""
+func.func @f(%x: {T}, %w: {T}, %n: !torch.int) -> {T} {{
+  %one = torch.constant.int 1
+  %zero = torch.constant.int 0
+  %max = torch.constant.int 9223372036854775807
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  %half = torch.constant.float 0.5
+  %0:2 = torch.prim.Loop %n, %true, init(%x, %half) {{
+  ^bb0(%i: !torch.int, %a: {T}, %h: !torch.float):
+    %1 = torch.aten.mul.Tensor %a, %w : {T}, {T} -> {T}
+    %2 = torch.aten.sin %1 : {T} -> {T}
+    %c = torch.aten.gt.int %i, %zero : !torch.int, !torch.int -> !torch.bool
+    %3:2 = torch.prim.Loop %max, %c, init(%2, %i) {{
+    ^bb1(%j: !torch.int, %b: {T}, %k: !torch.int):
+      %4 = torch.aten.mul.Tensor %b, %1 : {T}, {T} -> {T}
+      %5 = torch.aten.add.Scalar %4, %h, %one : {T}, !torch.float, !torch.int -> {T}
+      %6 = torch.aten.sub.int %k, %one : !torch.int, !torch.int -> !torch.int
+      %d = torch.aten.gt.int %6, %zero : !torch.int, !torch.int -> !torch.bool
+      torch.prim.Loop.condition %d, iter(%5, %6 : {T}, !torch.int)
+    }} : (!torch.int, !torch.bool, {T}, !torch.int) -> ({T}, !torch.int)
+    %7 = torch.aten.mul.float %h, %h : !torch.float, !torch.float -> !torch.float
+    %8 = torch.aten.mul.Scalar %3#0, %7 : {T}, !torch.float -> {T}
+    torch.prim.Loop.condition %true, iter(%8, %7 : {T}, !torch.float)
+  }} : (!torch.int, !torch.bool, {T}, !torch.float) -> ({T}, !torch.float)
+  %9 = torch.aten.tanh %0#0 : {T} -> {T}
+  %10 = torch.aten.mul.Tensor %9, %w : {T}, {T} -> {T}
+  %11 = torch.aten.sum %10, %none : {T}, !torch.none -> {T}
+  return %11 : {T}
+}}"""
+
+
+def differentiated(text: str, times: int = 1) -> str:
+    """@f with gradients of its two tensors; at the second time of the sum of all elements of the gradients so far."""
+    module = parse_module(text)
+    gradient_of_function(module, "f", (0, 1))
+    if times == 2:
+        gradient_of_function(module, "f", (0, 1), results=(0, 1, 2), cotangents=True)
+    return str(module)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_gradients_through_the_branch_that_is_taken(sign: int, n: int) -> None:
+    x, y = sign * array(2, 3, low=0.1, high=1), array(3, seed=3)
+    forward, backward = runner(BRANCH), runner(differentiated(BRANCH))
+    value, *gradients = backward(x, y, n)
+    np.testing.assert_array_equal(value, forward(x, y, n)[0])
+    for i, gradient in enumerate(gradients):
+        np.testing.assert_allclose(gradient, differences(lambda *a: forward(*a, n), [x, y], i, [np.float64(1)], 1e-6), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 4])
+def test_gradients_through_as_many_iterations_as_there_are(n: int) -> None:
+    x, w = array(3, low=0.2, high=1), array(2, 1, seed=3)
+    forward, backward = runner(LOOP), runner(differentiated(LOOP))
+    value, *gradients = backward(x, w, n)
+    np.testing.assert_array_equal(value, forward(x, w, n)[0])
+    for i, gradient in enumerate(gradients):
+        assert gradient.shape == (x, w)[i].shape
+        np.testing.assert_allclose(gradient, differences(lambda *a: forward(*a, n), [x, w], i, [np.float64(1)], 1e-6), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_second_derivatives_through_branches(sign: int) -> None:
+    x, y = sign * array(2, 3, low=0.1, high=1), array(3, seed=3)
+    cotangents = [np.float64(0.7) * np.ones(()), array(2, 3, seed=5), array(3, seed=6)]
+    first, second = runner(differentiated(BRANCH)), runner(differentiated(BRANCH, 2))
+    *_, dx, dy = second(x, y, 3, *cotangents)
+    for i, gradient in enumerate((dx, dy)):
+        wanted = differences(lambda *a: first(*a, 3), [x, y], i, cotangents, 1e-6)
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_second_derivatives_through_a_loop_are_refused_where_it_is() -> None:
+    module = parse_module(LOOP)
+    gradient_of_function(module, "f", (0, 1))
+    with pytest.raises(PassFailure, match="has no gradient"):
+        gradient_of_function(module, "f", (0,), results=(1,), cotangents=True)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch_with_its_gradient_is_native(sign: int, tmp_path: Path) -> None:
+    (tmp_path / "f.mlir").write_text(differentiated(BRANCH))
+    f = tierup.load(tmp_path / "f.mlir")
+    x, y = (sign * array(2, 3, low=0.1, high=1)).astype(np.float32), array(3, seed=3).astype(np.float32)
+    wanted = runner(differentiated(BRANCH))(x, y, 3)
+    for _ in range(3):
+        for got, want in zip(f(x, y, 3), wanted, strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert f.stats().hits and "in tier 0:" not in f.explain(), f.explain()
