@@ -93,6 +93,11 @@ def main() -> None:
     if len(sys.argv) == 2:
         print(json.dumps(asdict(run(sys.argv[1]))))
         return
+    report()
+
+
+def report() -> None:
+    """Measure, and print a table."""
     print(f"{'while 1000 ops compile':24} {'longest gap ms':>14} {'99.9 % ms':>10} {'compile s':>10} {'calls':>8}")
     for way in WAYS:
         row = measure(way)

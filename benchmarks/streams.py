@@ -63,6 +63,11 @@ CASES = (
 )  # fmt: skip
 
 
+def sizes(calls: int = CALLS) -> list[int]:
+    """The batch sizes, the same in every run."""
+    return [int(n) for n in np.random.default_rng(1).integers(1, LARGEST + 1, calls)]
+
+
 def measure(case: Case, calls: int = CALLS) -> Stream:
     """Raises AssertionError where the results differ: a wrong result has no speed."""
     warm, x = tierup.jit(multiply_add, num_profiled_runs=0), np.ones(3, np.float32)
@@ -72,8 +77,8 @@ def measure(case: Case, calls: int = CALLS) -> Stream:
         ours = tierup.jit(case.function)
         spent = [0.0, 0.0]
         waited = compiles = 0
-        for n in np.random.default_rng(1).integers(1, LARGEST + 1, calls):
-            arguments = case.arguments(int(n))
+        for n in sizes(calls):
+            arguments = case.arguments(n)
             results = []
             for side, function in enumerate((case.function, ours)):
                 start = time.perf_counter()

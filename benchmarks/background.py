@@ -1,9 +1,8 @@
-"""A stream of calls whose batch size changes: 1000 calls, sizes drawn from 1 to 512, compiles included.
+"""Where to compile: the streams of `benchmarks.streams` in NumPy, with `compile="blocking"` and with `compile="background"`.
 
-Three ways in one run: NumPy, `compile="blocking"` and `compile="background"`, each in a fresh process with nothing on disk. `total` is
-the time of all calls; `share` of it is NumPy's over ours. `waited`: calls that took more than 20 ms. The last columns are the median,
-the 99th percentile and the longest of the calls, and the second call, which compiles when it blocks.
-Run as `python -m benchmarks.stream`.
+Each in a fresh process with nothing on disk, start-up included. `total` is the time of all calls, beside it NumPy's over that. `waited`:
+calls that took more than 20 ms. The last columns are the median, the 99th percentile and the longest of the calls, and the second call,
+which compiles when it blocks. Run as `python -m benchmarks.background`.
 """
 
 from __future__ import annotations
@@ -14,13 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-CALLS, LARGEST = 1000, 512
 WAYS = ("numpy", "blocking", "background")
 REPEATS = 3
-BARS = {"chain": 1.5, "mlp": 1.0}  # NumPy's time over that of the default way; and no more than 4 compiles
 _WAITED = 0.020
 
 
@@ -37,28 +33,14 @@ class Row:
     second: float
 
 
-def programs() -> dict[str, tuple[Callable[..., object], Callable[[int], tuple[object, ...]]]]:
-    """The functions, and the arguments for a batch size."""
-    import numpy as np
-
-    from benchmarks.programs import gelu_chain, mlp
-
-    rng = np.random.default_rng(0)
-    array = lambda *sizes: rng.normal(size=sizes).astype(np.float32) * np.float32(0.1)
-    weights = tuple(array(256, 256) if i % 2 == 0 else array(256) for i in range(6))
-    return {"chain": (gelu_chain, lambda n: (array(n, 1024),)), "mlp": (mlp, lambda n: (array(n, 256), *weights))}
-
-
 def run(program: str, way: str) -> Row:
     """In this process."""
-    import numpy as np
-
     import tierup
+    from benchmarks import streams
 
-    function, arguments = programs()[program]
-    sizes = np.random.default_rng(1).integers(1, LARGEST + 1, CALLS)
-    inputs = [arguments(int(n)) for n in sizes]
-    called = function if way == "numpy" else tierup.jit(function, compile=way)
+    case = next(case for case in streams.CASES if case.name == program)
+    inputs = [case.arguments(n) for n in streams.sizes()]
+    called = case.function if way == "numpy" else tierup.jit(case.function, compile=way)
     spent = []
     for each in inputs:
         start = time.perf_counter()
@@ -68,7 +50,7 @@ def run(program: str, way: str) -> Row:
     ordered = sorted(spent)
     return Row(
         program, way, sum(spent), compiles, sum(s > _WAITED for s in spent),
-        ordered[CALLS // 2], ordered[CALLS * 99 // 100], ordered[-1], spent[1],
+        ordered[len(spent) // 2], ordered[len(spent) * 99 // 100], ordered[-1], spent[1],
     )  # fmt: skip
 
 
@@ -78,7 +60,7 @@ def measure(program: str, way: str) -> Row:
     for _ in range(REPEATS):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "TIERUP_CACHE_DIR": folder, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            command = [sys.executable, "-m", "benchmarks.stream", program, way]
+            command = [sys.executable, "-m", "benchmarks.background", program, way]
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
             rows.append(Row(**json.loads(done.stdout)))
     return sorted(rows, key=lambda row: row.total)[REPEATS // 2]
@@ -88,15 +70,17 @@ def main() -> None:
     if len(sys.argv) == 3:
         print(json.dumps(asdict(run(*sys.argv[1:]))))
         return
+    from benchmarks import streams  # here: in the processes that measure, after their clock has started
+
     heads = ("total s", "NumPy/it", "compiles", "waited", "median ms", "99 % ms", "longest", "2nd call")
-    print(f"{'program':8} {'way':10} " + " ".join(f"{head:>9}" for head in heads))
-    for program in BARS:
+    print(f"{'program':12} {'way':10} " + " ".join(f"{head:>9}" for head in heads))
+    for program in [case.name for case in streams.CASES]:
         numpy = measure(program, WAYS[0])
         for way in WAYS:
             row = numpy if way == "numpy" else measure(program, way)
             milliseconds = " ".join(f"{1e3 * s:9.2f}" for s in (row.median, row.high, row.longest, row.second))
             print(
-                f"{program:8} {way:10} {row.total:9.2f} {numpy.total / row.total:9.2f} {row.compiles:9} {row.waited:9} {milliseconds}",
+                f"{program:12} {way:10} {row.total:9.2f} {numpy.total / row.total:9.2f} {row.compiles:9} {row.waited:9} {milliseconds}",
                 flush=True,
             )
 
