@@ -11,6 +11,8 @@ from tierup.dialect.values import Bool, Float, Int, List, Opaque, Str, Tensor, T
 
 _plain = read.or_unknown(read.integer)
 
+_LONGEST = 1 << 16  # items of a repeated list that are kept one by one: a program can ask for more than fits into memory
+
 
 def _unpack(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
     x = operands[0]
@@ -46,7 +48,7 @@ def _both_lists(ctx: Infer, operands: Sequence[Value]) -> Value:
 
 def _repeat(ctx: Infer, operands: Sequence[Value]) -> Value:
     x, n = operands[0], _plain(operands[1])
-    if isinstance(x, List) and x.items is not None and n is not None:
+    if isinstance(x, List) and x.items is not None and n is not None and len(x.items) * n <= _LONGEST:
         return List(x.items * n)
     return List(None, _kind_of(x.items) if isinstance(x, List) and x.items else None)
 

@@ -60,6 +60,8 @@ def _lower(op: ir.Operation, name: str) -> ir.Value:
     parameters = {i: parameter(v) for i, v in enumerate(operands) if not torch_types.is_tensor(v.type)}
     known = {i: tensor_type(v.type) for i, v in tensors.items()}
     result = tensor_type(op.results[0].type)
+    if any(len(t.sizes) > len(result.sizes) for t in known.values()):
+        raise NotHandled  # no broadcast gives this rank: the types are wrong, and a map of them would crash MLIR's verifier
     inputs = {i: builtin_tensor(v) for i, v in tensors.items()}
     out = b.value("tensor.empty", _dynamic_sizes(result, known, inputs), builtin_type(result))
     maps = [b.broadcast_map([-1 if s is None else s for s in known[i].sizes], len(result.sizes)) for i in tensors]

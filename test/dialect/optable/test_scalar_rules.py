@@ -91,6 +91,12 @@ def test_lists_keep_their_items() -> None:
     assert infer("aten.__getitem__.t", List((Int(1), Int(2))), Int()) == Int()
 
 
+def test_a_list_repeated_beyond_what_is_kept_has_a_kind_only() -> None:
+    assert infer("aten.mul.left_t", List((Int(1), Int(2))), Int(2)) == List((Int(1), Int(2), Int(1), Int(2)))
+    assert infer("aten.mul.left_t", List((Int(1),)), Int(-3)) == List(())
+    assert infer("aten.mul.left_t", List((Int(1),)), Int(1 << 62)) == List(None, Int())
+
+
 def test_python_numbers_do_not_wrap_and_divide_as_python_does() -> None:
     ctx = Infer()
     ctx.promotion = Promotion.NUMPY

@@ -46,3 +46,13 @@ func.func @kept(%x: !torch.vtensor, %y: !torch.vtensor<[4],f32>, %z: !torch.vten
   %2 = torch.aten.mm %z, %z : !torch.vtensor<[4,4],f32>, !torch.vtensor<[4,4],f32> -> !torch.vtensor<[4,4],f32>
   return %0, %1, %2 : !torch.vtensor, !torch.vtensor<[4],f32>, !torch.vtensor<[4,4],f32>
 }
+
+// -----
+// A result whose type no broadcast gives.
+// CHECK-LABEL: func.func @of_a_wrong_rank
+// CHECK-NEXT: torch.aten.tanh %arg0
+// CHECK-NEXT: return
+func.func @of_a_wrong_rank(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[3],f32> {
+  %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[3],f32>
+  return %0 : !torch.vtensor<[3],f32>
+}
