@@ -112,6 +112,10 @@ GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
         "Gradients",
         (
             _row("CreateAutodiffSubgraphs", "tierup-create-differentiable-subgraphs", tests=_GRADIENTS),
+            _row(
+                "differentiate", "tierup-differentiate", instead="sizes of captured tensors are recomputed, views and comparisons too",
+                tests=("test_differentiate.py",),
+            ),
             _row("guardDifferentiableGraph", "tierup-guard-differentiable", tests=_GRADIENTS),
             _row("InlineAutodiffSubgraphs", "tierup-inline-differentiable", tests=_GRADIENTS),
             _row("UpdateDifferentiableGraphRequiresGrad", "tierup-update-requires-grad", tests=_GRADIENTS),
