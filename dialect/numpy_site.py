@@ -203,10 +203,10 @@ def same_shape(a: Tensor, b: Tensor, ties: Sequence[Tie] = ()) -> bool:
     """Whether two shapes are the same, given sizes that must be equal for the program to run; sizes that only the run knows aside."""
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return a.shape is None and b.shape is None
-    return all(x == y or (_run_time(x) and _run_time(y)) or _tied(x, y, ties) for x, y in zip(a.shape, b.shape, strict=True))
+    return all(x == y or (_run_time(x) and _run_time(y)) or tied(x, y, ties) for x, y in zip(a.shape, b.shape, strict=True))
 
 
-def _tied(x: Dim, y: Dim, ties: Sequence[Tie]) -> bool:
+def tied(x: Dim, y: Dim, ties: Sequence[Tie]) -> bool:
     """Whether a chain of ties leads from x to y."""
     reached, grown = [x], True
     while grown:

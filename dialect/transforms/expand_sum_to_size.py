@@ -8,14 +8,15 @@ becomes, for a size of [3, 1],
     %0 = torch.aten.view %1, %size : !torch.vtensor<[1,3,1],f32>, !torch.list<int> -> !torch.vtensor<[3,1],f32>
 
 and the gradient itself where nothing was repeated. Only where types are known (`tierup-infer-types` first) and say which dims were; a
-symbolic size is at least 2, and was repeated from 1 or not at all. An optional size of which nothing is known stays.
+symbolic size is at least 2, and was repeated from 1 or not at all; where two symbols meet that the program needs equal, they are compared
+(`torch.runtime.assert`). An optional size of which nothing is known stays.
 """
 
 from __future__ import annotations
 
 from tierup.dialect.autograd_zero import SUM_TO_SIZE
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_site import Keep, Site
+from tierup.dialect.numpy_site import Keep, Site, tied
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.typed_rewriting import rewrite_typed
@@ -44,8 +45,15 @@ def _expand(site: Site) -> ir.Value:
     to = [item.value if isinstance(item, Int) else None for item in items or ()]
     of = list(site.shape_of(x))
     leading = len(of) - len(to)
-    if items is None or leading < 0 or any(w not in (1, n) for w, n in zip(to, of[leading:], strict=True)):
+    if items is None or leading < 0:
         raise Keep("which dims were repeated is for the run to say")
+    pairs = list(enumerate(zip(to, of[leading:], strict=True)))
+    other = [i for i, (w, n) in pairs if w not in (1, n)]
+    if not all(tied(to[i], of[leading + i], site.inference.ties) for i in other):  # type: ignore[arg-type]  # None is tied to nothing
+        raise Keep("which dims were repeated is for the run to say")
+    for i in other:
+        _compare(site, x, leading + i, size, i)
+    to = [n if i in other else w for i, (w, n) in pairs]
     if to and to == of:
         return x
     repeated = [i for i, n in enumerate(of) if i < leading or (to[i - leading] == 1 and n != 1)]
@@ -54,3 +62,14 @@ def _expand(site: Site) -> ir.Value:
     dims = site.list_of([site.integer(i) for i in repeated], "int")
     summed = site.one("aten.sum.dim_IntList", x, dims, site.constant(Bool(True)), site.constant(NoneValue()))
     return site.one("aten.view", summed, size) if leading else summed
+
+
+def _compare(site: Site, x: ir.Value, dim: int, size: ir.Value, i: int) -> None:
+    """Let the program raise unless a size of x is the i-th of a list."""
+    int_, bool_ = (ir.Type.parse(f"!torch.{t}", site.op.context) for t in ("int", "bool"))
+    (of,) = site.build("aten.size.int", [x, site.integer(dim)], [int_])
+    (to,) = site.build("aten.__getitem__.t", [size, site.integer(i)], [int_])
+    (same,) = site.build("aten.eq.int", [of, to], [bool_])
+    message = ir.StringAttr.get("_grad_sum_to_size(): the size does not broadcast to the tensor's", site.op.context)
+    made = ir.Operation.create("torch.runtime.assert", [], [same], {"message": message}, loc=site.op.location, ip=ir.InsertionPoint(site.op))
+    site.made.append(made.operation)

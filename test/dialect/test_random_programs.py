@@ -71,6 +71,7 @@ PROMISES: dict[str, Promise] = {
     "tierup-explicit-promotion": Promise(("typed", "outlined"), rounds=True),
     "tierup-decompose-ops": Promise(("values", "typed"), rounds=True),
     "tierup-create-differentiable-subgraphs": Promise(("gradients",)),
+    "tierup-differentiate": Promise(("differentiable",), refuses=True),  # ops without a rule
     "tierup-guard-differentiable": Promise(("differentiable",), leaves="guarded"),
     "tierup-lower-all-tuples": Promise(("graph",), flattens=True),
     "tierup-inline-differentiable": Promise(("differentiable",)),

@@ -4,7 +4,37 @@ from __future__ import annotations
 
 import pytest
 from gradient_cases import CASES
-from gradient_harness import Case, array, captures_read, case, check
+from gradient_harness import Case, array, captures_read, case, check, differentiated, program
+
+from tierup.dialect import gradients, optable
+from tierup.dialect.contracts import walk
+from tierup.dialect.gradients import arithmetic, casts, elementary, movement, products, reductions, selection, views
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
+
+FAMILIES = (arithmetic, casts, elementary, movement, products, reductions, selection, views)
+
+FORMULAS = {rule.apply for family in FAMILIES for rule in family.RULES.rules}
+
+
+def test_what_rules_emit_has_rules_itself() -> None:
+    """So that gradients can be differentiated again."""
+    without = set()
+    for given in CASES:
+        module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
+        for op in walk(module.operation):
+            name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+            row = optable.lookup(name)
+            if row is not None and row.differentiable and row.kind is not Kind.SCALAR and gradients.lookup(name) is None:
+                without.add((given.op, name))
+    assert not without
+
+
+def test_every_rule_has_a_case() -> None:
+    tried = {rule.apply for given in CASES if (rule := gradients.lookup(given.op)) is not None}
+    assert not {formula.__name__ for formula in FORMULAS - tried}
+
 
 # numbers, read only where they are no constants
 _DIMS = {"alpha", "beta", "dim", "dim0", "dim1"}

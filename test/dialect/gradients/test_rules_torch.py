@@ -1,0 +1,84 @@
+"""Every rule of differentiation against PyTorch's autograd: first and second order, to a few units in the last place; ties and zeros too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gradient_cases import CASES, X, Y  # noqa: E402
+from gradient_harness import Case, array, case, differentiated, program, runner  # noqa: E402
+from torch_oracle import run_torch, to_torch  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+# where central differences see no derivative: ties, the corners of relu, 0 to a power, infinite slopes
+CORNERS = [
+    case("aten.maximum", X, Y), case("aten.minimum", X, X.copy()), case("aten.relu", np.array([-1.0, 0.0, 2.0])),
+    case("aten.pow.Tensor_Scalar", np.array([0.0, 1.0, -2.0]), 1.5), case("aten.pow.Tensor_Scalar", np.array([0.0, -1.0]), 2),
+    case("aten.pow.Tensor_Tensor", np.array([0.0, 0.0, 2.0]), np.array([0.0, 2.0, 0.0])), case("aten.sqrt", np.array([0.0, 4.0])),
+    case("aten.pow.Scalar", 0.0, np.array([0.0, 1.0, 2.0])), case("aten.log", np.array([0.0, 1.0])),
+    case("aten.maximum", np.array([np.nan, 1.0]), np.array([1.0, np.nan])), case("aten.div.Tensor", X, np.zeros((2, 3))),
+]  # fmt: skip
+
+
+UNKNOWN = ("aten.copy",)  # PyTorch has no gradient of it, as of all that only its own passes make
+
+
+@pytest.mark.parametrize("given", [c for c in [*CASES, *CORNERS] if c.op not in UNKNOWN], ids=str)
+def test_gradients_of_both_orders_are_pytorchs(given: Case) -> None:
+    arrays = given.arrays
+    wrt = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+    text = program(given)
+    (value,) = runner(text)(*arrays)
+    cotangent = array(*value.shape, low=-1, high=1.5, seed=3)
+    first = differentiated(text, wrt)
+    gradients = runner(first)(*arrays, cotangent)
+    second = [array(*g.shape, low=-1, high=1.5, seed=4 + k) for k, g in enumerate(gradients)]
+
+    leaves = [to_torch(a.copy()) for a in (*arrays, cotangent)]
+    wanted = [leaves[i].requires_grad_() for i in wrt] + [leaves[-1].requires_grad_()]
+    items = iter(leaves)
+    operands = tuple(next(items) if isinstance(v, np.ndarray) else _listed(v, items) for v in given.operands)
+    result = run_torch(given.op, operands)
+    expected = torch.autograd.grad(result, wanted[:-1], leaves[-1], create_graph=True, materialize_grads=True)
+    for got, want in zip(gradients, expected, strict=True):
+        _same(got, want, given)
+    if np.isfinite(value).all() and all(np.isfinite(g).all() for g in gradients):
+        linear = [g for g in expected if g.requires_grad]
+        seeds = [to_torch(s) for s, g in zip(second, expected, strict=True) if g.requires_grad]
+        twice = torch.autograd.grad(linear, wanted, seeds, materialize_grads=True)
+        mine = runner(differentiated(first, [*wrt, len(arrays)], range(len(wrt))))(*arrays, cotangent, *second)
+        for got, want in zip(mine, twice, strict=True):
+            if np.isfinite(want.numpy()).all():
+                _same(got, want, given)
+
+
+def _listed(value: object, items: object) -> object:
+    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+        return [next(items) for _ in value]  # type: ignore[call-overload]
+    return value
+
+
+def _same(got: np.ndarray, want: object, given: Case) -> None:
+    expected = want.detach().numpy()  # type: ignore[attr-defined]
+    assert got.shape == expected.shape and got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=str(given))
+
+
+@pytest.mark.parametrize("op", ["mul.Tensor", "add.Tensor", "div.Tensor", "pow.Tensor_Tensor", "maximum"])
+def test_an_operand_of_another_dtype_gets_a_gradient_of_its_own(op: str) -> None:
+    """Float32 with float64, a rank-0 float64, and integers."""
+    x = array(2, 3, low=0.5, high=2).astype(np.float32)
+    for other in (array(3, low=0.5, high=2), np.array(1.7), np.arange(1, 4), np.float16([1.5, 0.7, 2.1])):
+        rest = (1,) if op == "add.Tensor" else ()
+        for given in (case(f"aten.{op}", x, other, *rest), case(f"aten.{op}", other, x, *rest)):
+            wrt = [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]
+            (value,) = runner(program(given))(*given.arrays)
+            gradients = runner(differentiated(program(given), wrt))(*given.arrays, np.ones_like(value))
+            leaves = [to_torch(a.copy()).requires_grad_(a.dtype.kind == "f") for a in given.arrays]
+            expected = torch.autograd.grad(run_torch(given.op, (*leaves, *rest)).sum(), [leaves[i] for i in wrt])
+            for got, want in zip(gradients, expected, strict=True):
+                assert str(got.dtype) == str(want.dtype).removeprefix("torch.")
+                np.testing.assert_allclose(got, want.numpy(), rtol=2e-3 if got.dtype == np.float16 else 2e-6)
