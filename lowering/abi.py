@@ -9,9 +9,10 @@ What the program writes to an argument comes back as a result of kind ARGUMENT: 
 is 0.
 
 A kernel with exit sites finds `live_words(artifact.exits)` words (int64) behind its Results. When it leaves at an exit, they hold what
-the site's `live` says that is not an argument's, one after the other, those of a list in its place: a SCALAR's 8 bytes; for an
-ALLOCATED array the address of memory from malloc that the caller must free, then its sizes, in C order. At any other status they mean
-nothing.
+the site's `live` says that is not an argument's: first the number of ALLOCATED arrays, then for each of these its owner; then, one after
+the other, those of a list in its place: a SCALAR's 8 bytes; for an ALLOCATED array the address of its first element, its sizes, its
+strides (in elements). An owner is the address of memory from malloc that the caller must free, once, however many arrays lie in it. At any
+other status the words mean nothing.
 
 Free of MLIR and LLVM, and picklable: a cached artifact needs no compiler.
 """
@@ -127,8 +128,8 @@ class ErrorSite:
 @dataclass(frozen=True)
 class ExitSite:
     """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its bet is lost. `live`: where each of its operands
-    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED. A tuple of
-    these is a list."""
+    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED, where
+    `argument` is a number that those arrays have in common which are views of each other in the program. A tuple of these is a list."""
 
     index: int
     op: str
@@ -144,13 +145,13 @@ def words_of(live: Live) -> int:
     if isinstance(live, tuple):
         return sum(map(words_of, live))
     if live.kind is ResultKind.ALLOCATED:
-        return 1 + len(live.sizes)
+        return 2 + 2 * len(live.sizes)
     return 1 if live.kind is ResultKind.SCALAR else 0
 
 
 def live_words(exits: tuple[ExitSite, ...]) -> int:
     """How many words a kernel with these exits finds behind its Results."""
-    return max((sum(map(words_of, site.live)) for site in exits), default=0)
+    return max((1 + sum(map(words_of, site.live)) for site in exits), default=0)
 
 
 @dataclass(frozen=True)

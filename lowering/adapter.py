@@ -75,7 +75,7 @@ def adapter(
     symbols: dict[str, str] = {}
     for i, spec in enumerate(arguments):
         if spec.kind is ArgumentKind.ARRAY:
-            operands += _array(body, i, spec, symbols)
+            operands += _callers(_array(body, i, spec, symbols), exits)
         else:
             operands.append(_scalar(body, i, spec.kind))
     for i, (left, right) in enumerate(ties):
@@ -83,7 +83,7 @@ def adapter(
     returned = []
     for i, result in enumerate(results):
         if result.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
-            operands += _buffer(body, i, result)
+            operands += _callers(_buffer(body, i, result), exits)
         elif result.kind in (ResultKind.ALLOCATED, ResultKind.SCALAR):
             returned.append((i, result, _returned_type(result)))
     if exits:
@@ -215,6 +215,11 @@ def _dense(body: _Body, sizes: list[str]) -> list[str]:
         else:
             step = body.let(f"mul i64 {step}, {size}")
     return strides
+
+
+def _callers(descriptor: list[str], exits: Sequence[ExitSite]) -> list[str]:
+    """A descriptor of memory that is the caller's: with a null allocated pointer, by which exits tell it (tierup-define-exits)."""
+    return ["ptr null", *descriptor[1:]] if exits else descriptor
 
 
 def _descriptor(data: str, sizes: list[str], strides: list[str]) -> list[str]:

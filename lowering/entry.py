@@ -43,7 +43,7 @@ def _handing_over(failed: Callable[..., Any]) -> Callable[..., Any]:
     """What the dispatcher calls when a kernel left: `failed` with the live values in place of their address."""
 
     def left(record: VersionRecord, status: int, flat: tuple[Any, ...], address: int) -> Any:
-        return failed(record, status, flat, live_values(record.exits, record.arguments, status, flat, address))
+        return failed(record, status, flat, live_values(record, status, flat, address))
 
     return left
 

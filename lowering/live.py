@@ -6,18 +6,21 @@ Free of MLIR and LLVM.
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dims import evaluate
-from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of
+from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec
+from tierup.lowering.entry_records import VersionRecord
 
 free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
 
-_SCALARS: dict[str, tuple[type, Any]] = {"int": (int, ctypes.c_int64), "float": (float, ctypes.c_double), "bool": (bool, ctypes.c_int64)}
+_SCALARS: dict[str, tuple[type, str]] = {"int": (int, "q"), "float": (float, "d"), "bool": (bool, "q")}
 
 
 class Memory:
@@ -27,74 +30,99 @@ class Memory:
         self.owner, self.__array_interface__ = owner, interface
 
 
-class _Allocated(Memory):
-    """Memory from malloc; goes with the last array over it."""
+class _Allocated(ctypes.c_char * (1 << 62)):  # type: ignore[misc]  # a length that no array in it exceeds
+    """Memory from malloc, made by `from_address`; goes with the last array over it. Arrays find it through the buffer protocol, which takes
+    them a third of the time of Memory's."""
 
-    def __init__(self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        super().__init__(None, {"version": 3, "typestr": dtype.str, "shape": shape, "data": (address, False)})
-        self._address = address
-
-    def __del__(self, free: Any = free) -> None:  # a default: at exit the module's names may be gone
-        free(self._address)
+    def __del__(self, free: Any = free, addressof: Any = ctypes.addressof) -> None:  # defaults: at exit the module's names may be gone
+        free(addressof(self))
 
 
-def live_values(
-    exits: Sequence[ExitSite], arguments: Sequence[ArgumentSpec], status: int, flat: Sequence[Any], address: int
-) -> tuple[Any, ...] | None:
+def live_values(record: VersionRecord, status: int, flat: Sequence[Any], address: int) -> tuple[Any, ...] | None:
     """The operands of the bailout at which a kernel left, in their order; None for a status that is no exit's. `address`: of the live
-    words (abi.py). Arrays own the memory that the kernel allocated; views keep their argument alive."""
-    site = next((site for site in exits if site.index == status - EXIT_BASE), None)
-    if site is None:
-        return None
-    symbols: dict[str, int] = {}
-    words = iter(_owned([leaf for live in site.live for leaf in _leaves(live)], address))
+    words (abi.py). Arrays own the memory that the kernel allocated, together where they are views of each other; views keep their
+    argument alive."""
+    decoders = _decoders.get(record)
+    if decoders is None:
+        decoders = _decoders[record] = {EXIT_BASE + site.index: _Decoder(site, record.arguments) for site in record.exits}
+    decoder = decoders.get(status)
+    return None if decoder is None else decoder.values(flat, address)
 
-    def value(live: Live) -> Any:
-        if isinstance(live, tuple):
-            return [value(item) for item in live]
-        if live.kind is ResultKind.ALIAS:
-            return flat[live.argument]
-        if live.kind is not ResultKind.VIEW:
-            return next(words)
-        symbols.update(symbols or symbols_of(arguments, flat))
-        return view(live, flat[live.argument], symbols)
 
-    return tuple(value(live) for live in site.live)
+class _Decoder:
+    """How the words of one exit are read."""
+
+    def __init__(self, site: ExitSite, arguments: Sequence[ArgumentSpec]) -> None:
+        self._live, self._arguments = site.live, arguments
+        leaves = [leaf for live in site.live for leaf in _leaves(live)]
+        self._n_arrays = sum(leaf.kind is ResultKind.ALLOCATED for leaf in leaves)
+        layout, owner, at = f"={1 + self._n_arrays}q", 0, 1 + self._n_arrays
+        # (the word with the owner, or 0; the first word; rank; dtype, or the number's type; bytes of an element; group)
+        self._plan: list[tuple[int, int, int, Any, int, int]] = []
+        for leaf in leaves:
+            if leaf.kind is ResultKind.SCALAR:
+                python, code = _SCALARS[leaf.dtype]
+                layout += code
+                self._plan.append((0, at, 0, python, 0, 0))
+                at += 1
+            else:
+                owner += 1
+                dtype, rank = dtypes.BY_NAME[leaf.dtype].numpy, len(leaf.sizes)
+                self._plan.append((owner, at, rank, dtype, dtype.itemsize, leaf.argument))
+                layout += f"{1 + 2 * rank}q"
+                at += 1 + 2 * rank
+        self._words = struct.Struct(layout)
+        self._memory = ctypes.c_char * self._words.size
+        self._all_handed = all(not isinstance(live, tuple) and live.kind in _HANDED for live in site.live)
+
+    def values(self, flat: Sequence[Any], address: int) -> tuple[Any, ...]:
+        words = self._words.unpack_from(self._memory.from_address(address))
+        # all of it at once: memory has its owner before anything can go wrong
+        owned = {at: _Allocated.from_address(at) for at in {*words[1 : 1 + self._n_arrays]}}
+        groups: dict[int, int] = {}
+        handed: list[Any] = []
+        for owner, at, rank, kind, itemsize, group in self._plan:
+            if not owner:
+                handed.append(kind(words[at]))
+                continue
+            allocation, middle = words[owner], at + 1 + rank
+            strides = tuple([stride * itemsize for stride in words[middle : middle + rank]])
+            array = np.ndarray(words[at + 1 : middle], kind, owned[allocation], words[at] - allocation, strides)
+            # values that are not views of each other, and that the kernel has in one place since they are equal
+            handed.append(array if groups.setdefault(allocation, group) == group else array.copy())
+        return tuple(handed) if self._all_handed else self._placed(handed, flat)
+
+    def _placed(self, handed: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
+        """All live values: what was handed over, arguments and views of these, in lists where they stand in lists."""
+        symbols: dict[str, int] = {}
+        rest = iter(handed)
+
+        def value(live: Live) -> Any:
+            if isinstance(live, tuple):
+                return [value(item) for item in live]
+            if live.kind is ResultKind.ALIAS:
+                return flat[live.argument]
+            if live.kind is ResultKind.NONE:
+                return None
+            if live.kind is not ResultKind.VIEW:
+                return next(rest)
+            symbols.update(symbols or symbols_of(self._arguments, flat))
+            return view(live, flat[live.argument], symbols)
+
+        return tuple([value(live) for live in self._live])
+
+
+_HANDED = (ResultKind.SCALAR, ResultKind.ALLOCATED)
+_decoders: WeakKeyDictionary[VersionRecord, dict[int, _Decoder]] = WeakKeyDictionary()
 
 
 def _leaves(live: Live) -> Iterator[ResultSpec]:
+    """What of a live value is handed over."""
     if isinstance(live, tuple):
         for item in live:
             yield from _leaves(item)
-    elif live.kind not in (ResultKind.ALIAS, ResultKind.VIEW):
+    elif live.kind in _HANDED:
         yield live
-
-
-def _owned(leaves: Sequence[ResultSpec], address: int) -> list[Any]:
-    """What the kernel handed over. All of it at once: memory has its owner before anything can go wrong."""
-    found: list[Any] = []
-    for spec in leaves:
-        if spec.kind is ResultKind.ALLOCATED:
-            found.append(_allocated(spec, address))
-        elif spec.kind is ResultKind.SCALAR:
-            python, c = _SCALARS[spec.dtype]
-            found.append(python(c.from_address(address).value))
-        else:
-            found.append(None)
-        address += 8 * words_of(spec)
-    return found
-
-
-def _allocated(spec: ResultSpec, address: int) -> np.ndarray[Any, Any]:
-    rank, dtype = len(spec.sizes), dtypes.BY_NAME[spec.dtype].numpy
-    data, *sizes = (ctypes.c_int64 * (1 + rank)).from_address(address)
-    array = np.asarray(_Allocated(data, dtype, tuple(sizes))) if 0 not in sizes else _empty(data, dtype, sizes)
-    return array.view(dtype) if array.dtype != dtype else array
-
-
-def _empty(data: int, dtype: np.dtype[Any], sizes: Sequence[int]) -> np.ndarray[Any, Any]:
-    free(data)
-    return np.empty(sizes, dtype)
 
 
 def symbols_of(arguments: Sequence[ArgumentSpec], flat: Sequence[Any]) -> dict[str, int]:

@@ -65,6 +65,7 @@ BUFFERS = NamedPipeline(
         "canonicalize",
         "cse",
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",
+        "tierup-spare-handed-over",
         "canonicalize",
     ),
 )

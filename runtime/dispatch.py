@@ -240,7 +240,7 @@ class PythonTable:
         prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
         status = prototype(record.address)(call.arguments, call.results)
         if status:
-            live = live_values(record.exits, record.arguments, status, flat, call.live)
+            live = live_values(record, status, flat, call.live)
             call.discard()
             with self._lock:
                 self._failures += 1

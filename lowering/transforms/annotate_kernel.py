@@ -6,7 +6,8 @@ becomes
 
 Results are fresh memory and arguments are only read, so no pointer argument of an entry is written through another. Entries are
 called by the adapter alone, hence internal; so are the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
-marked as it is, and stay functions; so do its exits (tierup-outline-exits), which are rarely called.
+marked as it is, and stay functions; so do its exits (tierup-outline-exits), and what deallocations ask after one
+(tierup-spare-handed-over): they are rarely called.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 from tierup.lowering.transforms.outline_exits import EXIT
+from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
 
 
 @register
@@ -35,7 +37,7 @@ class AnnotateKernel(Pass):
             function.attributes["linkage"] = internal
             if PART in function.attributes:
                 function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])  # parts keep LLVM's time linear
-            if EXIT in function.attributes:
+            if EXIT in function.attributes or HANDED_OVER_MARK in function.attributes:
                 function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in ("noinline", "cold")])
             if RESULT_KINDS in function.attributes or PART in function.attributes:
                 arguments = function.regions[0].blocks[0].arguments

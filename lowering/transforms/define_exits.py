@@ -1,17 +1,22 @@
 """tierup-define-exits: what happens on the way out of a kernel.
 
-    func.func private @f_exit3(memref<?xf32, strided<[?], offset: ?>>, i64, memref<3xi64>) attributes {tierup.exit = 3 : i64}
+    func.func private @f_exit3(memref<?xf32, strided<[?], offset: ?>>, i64, memref<6xi64>) attributes {tierup.exit = 3 : i64}
 becomes
-    func.func private @f_exit3(%x: memref<?xf32, ...>, %n: i64, %live: memref<3xi64>, %status: memref<i32>) {
+    func.func private @f_exit3(%x: memref<?xf32, ...>, %n: i64, %live: memref<6xi64>, %status: memref<i32>) {
       if %status is 0, so that no check has failed before:
-        %copy = memref.alloc of the size of %x, in C order; memref.copy %x, %copy
-        %live[0..] = the address of %copy, the size of %x, %n
+        %live[0..] = 1, the allocation that %x shows; its address, size and stride; %n
         %status = -4
     }
 
-and each call passes the entry's status on, its last argument, which must be there (tierup-asserts-to-status). The copies are the caller's:
-so this must come after the buffers that nobody owns any more were freed (buffer-deallocation-pipeline). A status below 0 is 1 below the
-negative index of the bailout. A `tierup.forced` function counts how often it is asked, and compares.
+and each call passes the entry's status on, its last argument, which must be there (tierup-asserts-to-status). A status below 0 is 1 below
+the negative index of the bailout; the live words are described in abi.py.
+
+Memory goes to the caller as it is: tierup-spare-handed-over keeps the kernel from freeing it, and what the kernel would still write to
+(after_exits.py) is copied here. The allocated pointer in a memref's descriptor says whose memory it is: malloc's, or else the caller's
+(null, see adapter.py) or a constant's (0xdeadbeef, by MLIR's convention). The latter two are copied as well, since what is a copy of an
+argument in the program may be the argument itself here. This must come after buffer-deallocation-pipeline, which would free the copies.
+
+A `tierup.forced` function counts how often it is asked, and compares.
 """
 
 from __future__ import annotations
@@ -20,8 +25,13 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.after_exits import written_after
+from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.descriptors import allocated
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
+
+_GLOBALS = 0xDEADBEEF  # what memref.get_global says it has allocated
 
 
 @register
@@ -35,6 +45,11 @@ class DefineExits(Pass):
         every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
         declared = [f for f in every if not len(f.regions[0].blocks)]
         exits = {ir.StringAttr(f.attributes["sym_name"]).value for f in declared if EXIT in f.attributes}
+        copied: dict[str, set[int]] = {name: set() for name in exits}
+        for op in [op for function in every for op in b.walk(function) if op.name == "func.call"]:
+            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            if name in exits:
+                copied[name] |= _written(op)
         for function in every:
             if ERROR_SITES in function.attributes:
                 status = function.regions[0].blocks[0].arguments[-1]
@@ -46,7 +61,7 @@ class DefineExits(Pass):
         for function in declared:
             with ir.Location.unknown(function.context):
                 if EXIT in function.attributes:
-                    _define_exit(function)
+                    _define_exit(function, copied[ir.StringAttr(function.attributes["sym_name"]).value])
                 elif FORCED in function.attributes:
                     _define_forced(function)
 
@@ -58,7 +73,17 @@ def _body(function: ir.Operation, *more: ir.Type) -> ir.Block:
     return function.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
 
 
-def _define_exit(function: ir.Operation) -> None:
+def _written(call: ir.Operation) -> set[int]:
+    """The operands of an exit that may be written, or returned, once it is over."""
+    arrays = [i for i, v in enumerate(list(call.operands)[:-1]) if isinstance(v.type, ir.MemRefType)]
+    written = written_after(call)
+    if written is None:
+        return set(arrays)
+    bases = {i: base(call.operands[i]) for i in arrays}
+    return {i for i, root in bases.items() if any(may_alias(root, other) for other in written)}
+
+
+def _define_exit(function: ir.Operation, copied: set[int]) -> None:
     index = ir.IntegerAttr(function.attributes[EXIT]).value
     block = _body(function, ir.MemRefType.get([], b.integer_type(32)))
     *values, live, status = block.arguments
@@ -68,31 +93,67 @@ def _define_exit(function: ir.Operation) -> None:
         branch = b.op("scf.if", [clear], regions=2)
         b.op("func.return")
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        words = [word for value in values for word in _words(value)]
-        for position, word in enumerate(words):
+        owners: list[ir.Value] = []
+        words: list[ir.Value] = []
+        for i, value in enumerate(values):
+            if isinstance(value.type, ir.MemRefType):
+                owner, *layout = _handed_over(value, i in copied)
+                owners.append(owner)
+                words += layout
+            else:
+                words.append(_word(value))
+        for position, word in enumerate([b.integer(len(owners), 64), *owners, *words]):
             b.op("memref.store", [word, live, b.index(position)])
         b.op("memref.store", [b.integer(-1 - index, 32), status])
         b.op("scf.yield")
 
 
-def _words(value: ir.Value) -> list[ir.Value]:
-    """A value as 8-byte words; of memory a copy, its address and its sizes."""
+def _word(value: ir.Value) -> ir.Value:
+    """A number as 8 bytes."""
     i64, type_ = b.integer_type(64), str(value.type)
-    if type_ == "i64":
-        return [value]
-    if type_ == "i1":
-        return [b.value("arith.extui", [value], i64)]
-    if type_ == "f64":
-        return [b.value("arith.bitcast", [value], i64)]
-    memref = ir.MemRefType(value.type)
+    return value if type_ == "i64" else b.value("arith.extui" if type_ == "i1" else "arith.bitcast", [value], i64)
+
+
+def _handed_over(array: ir.Value, copied: bool) -> list[ir.Value]:
+    """The allocation that owns an array's memory, the address of its first element, sizes and strides, as i64."""
+    if copied:
+        return _layout(_copy(array))
+    i64 = b.integer_type(64)
+    owner = allocated(array)
+    foreign = b.value("arith.ori", [_equal(owner, b.integer(n, 64)) for n in (0, _GLOBALS)], b.integer_type(1))
+    count = 2 + 2 * ir.MemRefType(array.type).rank
+    branch = b.op("scf.if", [foreign], [i64] * count, regions=2)
+    for region, copy in zip(branch.regions, (True, False), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("scf.yield", _layout(_copy(array) if copy else array))
+    return list(branch.results)
+
+
+def _copy(array: ir.Value) -> ir.Value:
+    memref = ir.MemRefType(array.type)
+    dynamic = b.dynamic_sizes(array)
     dense = ir.MemRefType.get(b.shape_of(memref), memref.element_type)
-    dynamic = b.dynamic_sizes(value)
-    # no alignment attribute: the pointer is then malloc's own, which the caller frees
     copy = b.value("memref.alloc", dynamic, dense, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(dynamic), 0]))
-    b.op("memref.copy", [value, copy])
-    address = b.value("memref.extract_aligned_pointer_as_index", [copy], b.index_type())
-    sizes = [b.dim(copy, axis) for axis in range(memref.rank)]
-    return [b.value("arith.index_cast", [word], i64) for word in (address, *sizes)]
+    b.op("memref.copy", [array, copy])
+    return copy
+
+
+def _layout(array: ir.Value) -> list[ir.Value]:
+    memref, i64 = ir.MemRefType(array.type), b.integer_type(64)
+    index, rank = b.index_type(), memref.rank
+    scalar = ir.MemRefType.get([], memref.element_type)
+    made = b.op("memref.extract_strided_metadata", [array], [scalar, *[index] * (1 + 2 * rank)])
+    _, offset, *lengths = made.results
+    address = b.value("arith.index_cast", [b.value("memref.extract_aligned_pointer_as_index", [array], index)], i64)
+    bytes_ = b.value("arith.muli", [b.value("arith.index_cast", [offset], i64), b.integer(_itemsize(memref.element_type), 64)], i64)
+    start = b.value("arith.addi", [address, bytes_], i64)
+    return [allocated(array), start, *(b.value("arith.index_cast", [length], i64) for length in lengths)]
+
+
+def _itemsize(element: ir.Type) -> int:
+    """Bytes of an element in memory, where an i1 takes one."""
+    width = ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else ir.FloatType(element).width
+    return max(1, width // 8)
 
 
 def _define_forced(function: ir.Operation) -> None:

@@ -14,8 +14,7 @@ becomes
 
 `tierup.exits` says how many live words (abi.py) the exits need at most, and how many bailouts ask whether a test wants them lost. %live are
 these words. %force, where some ask, holds the bailout that is to be lost, at which evaluation, and how often each has asked. The
-functions are declared here, so that bufferization sees nothing but calls; tierup-define-exits gives them bodies. i1 tensors are bytes
-outside, as at every boundary.
+functions are declared here, so that bufferization sees nothing but calls; tierup-define-exits gives them bodies.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.lowering import builders as b
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS, as_bytes
+from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
 
 EXIT, FORCED = "tierup.exit", "tierup.forced"
 EXITS = "tierup.exits"
@@ -73,10 +72,9 @@ def _outline(function: ir.Operation, module: ir.Module) -> None:
 
 
 def _buffer(value: ir.Value) -> ir.Value:
-    """A tensor as memory that the called function reads; a number as it is."""
+    """A tensor as memory that the called function reads; a number as it is. An i1 takes a byte in memory, 0 or 1."""
     if not isinstance(value.type, ir.RankedTensorType):
         return value
-    value = as_bytes(value)
     sizes, unknown = b.shape_of(value.type), ir.ShapedType.get_dynamic_stride_or_offset()
     layout = ir.StridedLayoutAttr.get(unknown, [unknown] * len(sizes))
     memref = ir.MemRefType.get(sizes, ir.RankedTensorType(value.type).element_type, layout=layout)

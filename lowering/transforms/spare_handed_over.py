@@ -1,0 +1,109 @@
+"""tierup-spare-handed-over: the deallocations that follow an exit spare what went over to the caller.
+
+    func.call @f_exit3(%x, %n, %live, %status)
+    ...
+    memref.dealloc %y : memref<?xf32>
+becomes
+    %s = memref.load %status[]
+    %left = arith.cmpi slt, %s, %zero : i32
+    %spared = scf.if %left -> i1 { yield @tierup_handed_over(the allocation of %y, %live) } else { yield false }
+    scf.if %spared { } else { memref.dealloc %y }
+
+where %y may be what some exit hands over. The function reads the list at the head of the live words (abi.py). Comes after the passes that
+look for buffers which nothing but a loop and a deallocation uses (tierup-fuse-rows).
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.descriptors import allocated
+from tierup.lowering.transforms.outline_exits import EXIT
+
+HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"
+_LESS, _EQUAL = 2, 0
+
+
+@register
+@dataclass(frozen=True)
+class SpareHandedOver(Pass):
+    """Free memory only when no exit has handed it over."""
+
+    name = "tierup-spare-handed-over"
+
+    def run(self, module: ir.Module) -> None:
+        every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
+        names = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in every}
+        if HANDED_OVER in names:
+            return  # done before
+        exits = {name for name, f in names.items() if EXIT in f.attributes}
+        found = False
+        for function in every:
+            calls = [op for op in b.walk(function) if op.name == "func.call" and _callee(op) in exits]
+            if calls:
+                found |= _spare(function, calls)
+        if found:
+            with ir.Location.unknown(module.context), ir.InsertionPoint(module.body):
+                _define(_inputs(names[exits.pop()])[-2])  # all have the same live words
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def _inputs(function: ir.Operation) -> list[ir.Type]:
+    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs)
+
+
+def _spare(function: ir.Operation, calls: list[ir.Operation]) -> bool:
+    *_, live, status = calls[0].operands
+    handed = dict.fromkeys(base(v) for call in calls for v in list(call.operands)[:-2] if isinstance(v.type, ir.MemRefType))
+    at_risk = [op for op in b.walk(function) if op.name == "memref.dealloc" and any(may_alias(base(op.operands[0]), v) for v in handed)]
+    for op in at_risk:
+        with op.location, ir.InsertionPoint(op):
+            _guard(op, live, status)
+    return bool(at_risk)
+
+
+def _guard(op: ir.Operation, live: ir.Value, status: ir.Value) -> None:
+    bit = b.integer_type(1)
+    left = _compare(_LESS, b.value("memref.load", [status], b.integer_type(32)), b.integer(0, 32))
+    asked = b.op("scf.if", [left], [bit], regions=2)
+    with ir.InsertionPoint(asked.regions[0].blocks.append()):
+        call = b.op("func.call", [allocated(op.operands[0]), live], [bit], callee=ir.FlatSymbolRefAttr.get(HANDED_OVER))
+        b.op("scf.yield", list(call.results))
+    with ir.InsertionPoint(asked.regions[1].blocks.append()):
+        b.op("scf.yield", [b.integer(0, 1)])
+    freed = b.op("scf.if", [b.value("arith.xori", [asked.results[0], b.integer(1, 1)], bit)], regions=2)
+    with ir.InsertionPoint(freed.regions[0].blocks.append()):
+        end = b.op("scf.yield")
+    op.move_before(end)
+
+
+def _define(live: ir.Type) -> None:
+    """Whether an allocation is in the list: its length in word 0, then the allocations."""
+    i64, bit = b.integer_type(64), b.integer_type(1)
+    type_ = ir.FunctionType.get([i64, live], [bit])
+    function = b.op(
+        "func.func", regions=1, sym_name=ir.StringAttr.get(HANDED_OVER), sym_visibility=ir.StringAttr.get("private"),
+        function_type=ir.TypeAttr.get(type_), **{HANDED_OVER_MARK: ir.UnitAttr.get()},
+    )  # fmt: skip
+    block = function.regions[0].blocks.append(i64, live, arg_locs=[ir.Location.unknown()] * 2)
+    allocation, words = block.arguments
+    with ir.InsertionPoint(block):
+        count = b.value("arith.index_cast", [b.value("memref.load", [words, b.index(0)], i64)], b.index_type())
+        one = b.index(1)
+        end = b.value("arith.addi", [count, one], b.index_type())
+        loop = b.op("scf.for", [one, end, one, b.integer(0, 1)], [bit], regions=1)
+        b.op("func.return", list(loop.results))
+    body = loop.regions[0].blocks.append(b.index_type(), bit, arg_locs=[ir.Location.unknown()] * 2)
+    with ir.InsertionPoint(body):
+        word = b.value("memref.load", [words, body.arguments[0]], i64)
+        b.op("scf.yield", [b.value("arith.ori", [body.arguments[1], _compare(_EQUAL, word, allocation)], bit)])
+
+
+def _compare(predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:
+    return b.value("arith.cmpi", [x, y], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), predicate))
