@@ -9,16 +9,14 @@
 // CHECK: %[[B:.*]] = bufferization.to_buffer %arg0 read_only : tensor<?xf32> to memref<?xf32, strided<[?], offset: ?>>
 // CHECK: call @main_exit3(%[[B]], %arg1, %[[LIVE]])
 // CHECK: } else {
-// CHECK: %[[BYTES:.*]] = linalg.generic
-// CHECK: arith.extui
-// CHECK: %[[B2:.*]] = bufferization.to_buffer %[[BYTES]] read_only : tensor<2xi8> to memref<2xi8, strided<[?], offset: ?>>
+// CHECK: %[[B2:.*]] = bufferization.to_buffer %arg2 read_only : tensor<2xi1> to memref<2xi1, strided<[?], offset: ?>>
 // CHECK: call @main_exit4(%[[B2]], %[[LIVE]])
 // CHECK-DAG: %[[P0:.*]] = arith.constant 0 : i64
 // CHECK-DAG: %[[I7:.*]] = arith.constant 7 : i64
 // CHECK: call @main_forced(%[[P0]], %[[I7]], %[[FORCE]])
 // CHECK: call @main_forced(%{{.*}}, %{{.*}}, %[[FORCE]])
 // CHECK-DAG: func.func private @main_exit3(memref<?xf32, strided<[?], offset: ?>>, i64, memref<3xi64>) attributes {tierup.exit = 3 : i64}
-// CHECK-DAG: func.func private @main_exit4(memref<2xi8, strided<[?], offset: ?>>, memref<3xi64>) attributes {tierup.exit = 4 : i64}
+// CHECK-DAG: func.func private @main_exit4(memref<2xi1, strided<[?], offset: ?>>, memref<3xi64>) attributes {tierup.exit = 4 : i64}
 // CHECK-DAG: func.func private @main_forced(i64, i64, memref<4xi64>) -> i1 attributes {tierup.forced}
 func.func @main(%x: tensor<?xf32>, %n: i64, %m: tensor<2xi1>, %c: i1) -> i1 attributes {tierup.result_kinds = ["scalar"], tierup.exits = array<i64: 3, 2>} {
   scf.if %c {
