@@ -128,8 +128,8 @@ class ErrorSite:
 @dataclass(frozen=True)
 class ExitSite:
     """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its bet is lost. `live`: where each of its operands
-    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED, where
-    `argument` is a number that those arrays have in common which are views of each other in the program. A tuple of these is a list."""
+    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED. A tuple of
+    these is a list."""
 
     index: int
     op: str

@@ -40,8 +40,7 @@ class _Allocated(ctypes.c_char * (1 << 62)):  # type: ignore[misc]  # a length t
 
 def live_values(record: VersionRecord, status: int, flat: Sequence[Any], address: int) -> tuple[Any, ...] | None:
     """The operands of the bailout at which a kernel left, in their order; None for a status that is no exit's. `address`: of the live
-    words (abi.py). Arrays own the memory that the kernel allocated, together where they are views of each other; views keep their
-    argument alive."""
+    words (abi.py). Arrays own the memory that the kernel allocated; views keep their argument alive."""
     decoders = _decoders.get(record)
     if decoders is None:
         decoders = _decoders[record] = {EXIT_BASE + site.index: _Decoder(site, record.arguments) for site in record.exits}
@@ -57,18 +56,18 @@ class _Decoder:
         leaves = [leaf for live in site.live for leaf in _leaves(live)]
         self._n_arrays = sum(leaf.kind is ResultKind.ALLOCATED for leaf in leaves)
         layout, owner, at = f"={1 + self._n_arrays}q", 0, 1 + self._n_arrays
-        # (the word with the owner, or 0; the first word; rank; dtype, or the number's type; bytes of an element; group)
-        self._plan: list[tuple[int, int, int, Any, int, int]] = []
+        # (the word with the owner, or 0; the first word; rank; dtype, or the number's type; bytes of an element)
+        self._plan: list[tuple[int, int, int, Any, int]] = []
         for leaf in leaves:
             if leaf.kind is ResultKind.SCALAR:
                 python, code = _SCALARS[leaf.dtype]
                 layout += code
-                self._plan.append((0, at, 0, python, 0, 0))
+                self._plan.append((0, at, 0, python, 0))
                 at += 1
             else:
                 owner += 1
                 dtype, rank = dtypes.BY_NAME[leaf.dtype].numpy, len(leaf.sizes)
-                self._plan.append((owner, at, rank, dtype, dtype.itemsize, leaf.argument))
+                self._plan.append((owner, at, rank, dtype, dtype.itemsize))
                 layout += f"{1 + 2 * rank}q"
                 at += 1 + 2 * rank
         self._words = struct.Struct(layout)
@@ -79,17 +78,18 @@ class _Decoder:
         words = self._words.unpack_from(self._memory.from_address(address))
         # all of it at once: memory has its owner before anything can go wrong
         owned = {at: _Allocated.from_address(at) for at in {*words[1 : 1 + self._n_arrays]}}
-        groups: dict[int, int] = {}
+        taken: set[int] = set()
         handed: list[Any] = []
-        for owner, at, rank, kind, itemsize, group in self._plan:
+        for owner, at, rank, kind, itemsize in self._plan:
             if not owner:
                 handed.append(kind(words[at]))
                 continue
             allocation, middle = words[owner], at + 1 + rank
             strides = tuple([stride * itemsize for stride in words[middle : middle + rank]])
             array = np.ndarray(words[at + 1 : middle], kind, owned[allocation], words[at] - allocation, strides)
-            # values that are not views of each other, and that the kernel has in one place since they are equal
-            handed.append(array if groups.setdefault(allocation, group) == group else array.copy())
+            # What the kernel has in one place may be copies of each other in the program: no two results of it may share memory
+            handed.append(array if allocation not in taken else array.copy())
+            taken.add(allocation)
         return tuple(handed) if self._all_handed else self._placed(handed, flat)
 
     def _placed(self, handed: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:

@@ -58,7 +58,6 @@ class _Arguments:
         self.known = signature.symbols_of(arguments)
         self.inference = inference
         stated = b.strings(function.attributes[signature.ALIASES]) if signature.ALIASES in function.attributes else [""]
-        self.groups: dict[ir.Value, int] = {}
         self.shares = any(alias != _FRESH for alias in stated)  # a result may be memory of an argument
 
     def live(self, exit_: ir.Operation, operand: ir.Value, handed: list[ir.Value]) -> Live:
@@ -94,15 +93,7 @@ class _Arguments:
                 own = own_memory(value, self.roots)
                 if own is not True:
                     t.check(_as_value(own), _MESSAGE)
-        group = self.groups.setdefault(_viewed(value), len(self.groups))
-        return ResultSpec(ResultKind.ALLOCATED, dtype.name, (0,) * len(sizes), group)
-
-
-def _viewed(value: ir.Value) -> ir.Value:
-    """The value that a chain of views is of."""
-    while not isinstance(value.owner, ir.Block) and (row := optable.lookup(value.owner.name)) is not None and row.aliasing is Aliasing.VIEW:
-        value = root(value.owner.operation.operands[0])
-    return value
+        return ResultSpec(ResultKind.ALLOCATED, dtype.name, (0,) * len(sizes))
 
 
 Own = Union[bool, Callable[[], ir.Value]]  # whether memory is the call's own: known, or a !torch.bool to be made where it is asked

@@ -86,7 +86,7 @@ func.func @main(%x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor) {
 """
 
 
-def test_views_of_one_buffer_are_views_of_one_array() -> None:
+def test_of_several_values_in_one_buffer_the_first_has_it() -> None:
     x = f32(5, 3)
     native = Native((SLICED, "main"), [], [x], force=True)
     native.code.force(0, 0)
@@ -96,37 +96,34 @@ def test_views_of_one_buffer_are_views_of_one_array() -> None:
     wanted = {(5, 3): np.exp(x), (5, 2): np.exp(x)[:, 1:], (2, 3): np.exp(x)[1::2]}
     arrays = [v for v in live if v is not x]
     assert {v.shape for v in arrays} == set(wanted)
-    for value in arrays:
-        np.testing.assert_allclose(value, wanted[value.shape], rtol=1e-6)
-        assert _owner(value) is _owner(arrays[0]) is not None
-    assert {v.shape: v.strides for v in arrays} == {(5, 3): (12, 4), (5, 2): (12, 4), (2, 3): (24, 4)}
-    assert all(np.shares_memory(v, next(v for v in arrays if v.shape == (5, 3))) for v in arrays)
-    del arrays[1:], live, value
+    first, *others = arrays
+    assert _owner(first) is not None and not any(np.shares_memory(first, v) for v in others)
+    del live, arrays
     native.left.clear()
     gc.collect()
-    np.testing.assert_allclose(arrays[0], wanted[arrays[0].shape], rtol=1e-6)  # the buffer goes with the last of them
+    for value in (first, *others):
+        np.testing.assert_allclose(value, wanted[value.shape], rtol=1e-6)
 
 
 def copied(x):
     y = np.exp(x)
     z = y.copy()
-    w = x.copy()
-    u = (y + z) * w
-    return u, y * 2, z - 1, w + 1
+    for _ in range(int(x.size > 100)):
+        y = y * 2
+        z = z * 2
+    return y, z
 
 
-@pytest.mark.parametrize("entry", ["native", "python"])
-def test_a_copy_that_the_kernel_need_not_make_is_one_outside(entry: str) -> None:
+@pytest.mark.parametrize("table", [0, 1], ids=["native", "python"])
+def test_a_copy_that_the_kernel_need_not_make_is_one_outside(table: int) -> None:
     x = f32(8)
     native = Native(copied, [[x]], [x], force=True)
-    apart = []
-    for live in _exits(native, [x], entry):
-        arrays: list[np.ndarray] = []
-        for value in live:
-            if isinstance(value, np.ndarray) and not any(np.shares_memory(value, other) for other in arrays):
-                arrays.append(value)
-        apart.append(len(arrays))
-    assert max(apart) == 4  # y, z, w and u; the kernel holds y and z in one buffer, and w is x
+    for site in native.artifact.exits:
+        native.code.force(site.index, 0)
+        y, z = native([x], table)
+        assert not np.shares_memory(y, z)
+        np.testing.assert_array_equal(y, z)
+    assert len(native.artifact.exits) > 3
 
 
 def carried(x, n):
