@@ -133,6 +133,10 @@ class Function:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
+    def __reduce__(self) -> str:
+        """Pickled by name and copied as itself, as plain Python functions are."""
+        return getattr(self, "__qualname__", self.__name__)
+
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
         variants, plain = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)

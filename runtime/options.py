@@ -21,8 +21,8 @@ def _choice(default: str, choices: tuple[str, ...], meaning: str) -> Any:
     return field(default=default, metadata={"choices": choices, "meaning": meaning})
 
 
-def _count(default: float, least: int, meaning: str) -> Any:
-    return field(default=default, metadata={"least": least, "meaning": meaning})
+def _count(default: float, least: int, meaning: str, most: int | None = None) -> Any:
+    return field(default=default, metadata={"least": least, "most": most, "meaning": meaning})
 
 
 def _flag(default: bool, meaning: str) -> Any:
@@ -65,7 +65,7 @@ class Options:
     )
     backend: str = _choice("cpu", ("cpu",), "what code is made for")
     threads: int = _count(1, 1, "threads of native code (matrix products)")
-    level: int = _count(2, 0, "LLVM's optimisation level, 0 to 3")
+    level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
         False,
         "True: a program that cannot be compiled whole is an error, not a split; with num_profiled_runs=0 every call that native code "
@@ -126,20 +126,22 @@ def _checked(name: str, metadata: Mapping[str, Any], default: object, value: obj
     elif isinstance(default, int):
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"option {name}: expected a whole number, got {value!r}")
-        _check_least(name, metadata, value)
+        _check_bounds(name, metadata, value)
     elif isinstance(default, float):
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise TypeError(f"option {name}: expected a number, got {value!r}")
-        _check_least(name, metadata, value)
+        _check_bounds(name, metadata, value)
         return float(value)
     elif value not in metadata["choices"]:
         raise ValueError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
     return value
 
 
-def _check_least(name: str, metadata: Mapping[str, Any], value: float) -> None:
+def _check_bounds(name: str, metadata: Mapping[str, Any], value: float) -> None:
     if not value >= metadata["least"]:  # a NaN is not
         raise ValueError(f"option {name}: expected at least {metadata['least']}, got {value}")
+    if metadata["most"] is not None and value > metadata["most"]:
+        raise ValueError(f"option {name}: expected at most {metadata['most']}, got {value}")
 
 
 def _strategy(value: object) -> Strategy:

@@ -68,6 +68,8 @@ def _values(option: Field[Any]) -> str:
         return ", ".join(f'`"{choice}"`' for choice in option.metadata["choices"])
     if isinstance(option.default, bool):
         return "True, False"
+    if option.metadata.get("most") is not None:
+        return f"a whole number, {option.metadata['least']} to {option.metadata['most']}"
     if "least" in option.metadata:
         return f"{'a whole number' if isinstance(option.default, int) else 'seconds'}, at least {option.metadata['least']}"
     return "a list of pairs"

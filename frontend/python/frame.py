@@ -131,9 +131,9 @@ class Frame:
         if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
-        if isinstance(value, (type, FunctionType, np.ufunc)) or callable(value) and not isinstance(value, ModuleType):
+        if callable(value) and not isinstance(value, ModuleType) and not _has_state(value):
             self.outside.constant(access, "identity", value)
-            return Const(value, access) if not _has_state(value) else Object(value, access)
+            return Const(value, access)
         if access.root != "argument" or access.path:
             self.outside.constant(access, "identity", value)
         return Object(value, access)

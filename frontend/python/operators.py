@@ -89,9 +89,18 @@ def static_truth(frame: Frame, node: ast.AST, value: Value) -> bool | None:
         return bool(value.items)
     if isinstance(value, ShapeOf):
         return None if value.array.rank is None else value.array.rank > 0
-    if isinstance(value, (Object, Method, DTypeOf)):
-        return True if not isinstance(value, Object) else bool(value.value)
-    return None
+    if isinstance(value, Object):
+        return _truth_of_object(frame, node, value)
+    return True if isinstance(value, (Method, DTypeOf)) else None
+
+
+def _truth_of_object(frame: Frame, node: ast.AST, value: Object) -> bool:
+    """True, of objects whose class says nothing else: what `__bool__` gives hangs on state that no guard sees."""
+    kind = type(value.value)
+    if hasattr(kind, "__bool__") or hasattr(kind, "__len__"):
+        raise frame.error(node, f"the truth value of {describe(value)}", "test an array, a number or a list that it has, or `is None`")
+    frame.outside.constant(value.access.attribute("__class__"), "identity", kind)
+    return True
 
 
 def short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands) -> Value:
@@ -163,6 +172,10 @@ def _negated(frame: Frame, value: Value) -> Value:
 
 def _identical(frame: Frame, node: ast.AST, a: Value, b: Value) -> bool:
     if isinstance(a, (Const, Object)) and isinstance(b, (Const, Object)):
+        if not any(isinstance(v, Const) and v.value is None for v in (a, b)):  # that an argument is not None is in the calls' structure
+            for v in (a, b):
+                if isinstance(v, Object):
+                    frame.outside.constant(v.access, "identity", v.value)
         return a.value is b.value
     constants = [v.value for v in (a, b) if isinstance(v, Const)]
     if a is b:

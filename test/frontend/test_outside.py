@@ -1,5 +1,8 @@
 """What a function reads besides its arguments: hidden inputs, constants, methods, other decorated functions."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from frontend_oracle import assert_same, check, graph, jit, run
@@ -311,3 +314,61 @@ def weak(x, a, b, c):
 def test_python_numbers_are_weak_and_numpy_scalars_are_not():
     check(weak, X, 2, 2.5, True)
     check(weak, X, np.int64(2), np.float64(2.5), np.bool_(True))
+
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = np.full(3, weight)
+
+    @tierup.jit
+    def __call__(self, x):
+        return x * self.weight if self else x
+
+    @tierup.jit
+    def is_it(self, other, x):
+        return x + 1 if self is other else x - 1
+
+
+def test_objects_that_can_be_called_share_a_graph_and_are_not_kept():
+    layers = [Layer(float(i)) for i in range(5)]
+    for layer in layers:
+        assert_same(layer(np.ones(3)), np.ones(3) * layer.weight)
+    stats = Layer.__dict__["__call__"].stats()
+    assert (stats.profiled_runs, stats.compiles, stats.hits) == (1, 1, 4)
+    gone = [weakref.ref(layer) for layer in layers]
+    del layer, layers
+    gc.collect()
+    assert not any(ref() for ref in gone)
+
+
+def test_whether_two_arguments_are_one_object_is_asked_at_every_call():
+    a, b = Layer(1.0), Layer(2.0)
+    for one, other in ((a, a), (a, a), (a, b), (b, b), (b, a), (a, None), (a, a)):
+        assert_same(one.is_it(other, np.ones(3)), np.ones(3) + (1 if one is other else -1))
+
+
+class Switch:
+    on = True
+
+    def __bool__(self):
+        return self.on
+
+    @tierup.jit
+    def add(self, x):
+        return x + 1 if self else x - 1
+
+
+def test_a_truth_value_that_a_class_computes_is_refused():
+    with pytest.raises(UnsupportedSyntax, match="the truth value of a Switch object"):
+        Switch().add(X)
+
+
+class SilentLayer(Layer):
+    def __len__(self):
+        return 0
+
+
+def test_a_truth_value_is_of_the_objects_own_class():
+    assert_same(Layer(2.0)(np.ones(3)), np.full(3, 2.0))
+    with pytest.raises(UnsupportedSyntax, match="the truth value of a SilentLayer object"):
+        SilentLayer(2.0)(np.ones(3))

@@ -1,6 +1,8 @@
 """The life of a function: which tier answers which call, what is counted, and what users are told."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -410,3 +412,15 @@ def test_threads_that_call_first_at_once_make_one_graph():
         t.join()
     assert f.stats().calls == 8
     assert f.counters()["graph_executors_constructed"] == 1
+
+
+@tierup.jit
+def doubled(x):
+    return x * 2
+
+
+def test_a_function_is_pickled_by_name_and_copied_as_itself():
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.copy(doubled) is doubled and copy.deepcopy([doubled])[0] is doubled
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(tierup.jit(lambda x: x))

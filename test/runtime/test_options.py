@@ -42,6 +42,7 @@ def test_a_functions_own_options_win():
         ({"optimize": 1}, TypeError, "option optimize"),
         ({"num_profiled_runs": -1}, ValueError, "at least 0"),
         ({"num_profiled_runs": True}, TypeError, "whole number"),
+        ({"level": 4}, ValueError, "option level: expected at most 3, got 4"),
         ({"entry": "fast"}, ValueError, "native, python"),
         ({"fusion_strategy": [("statc", 2)]}, ValueError, "static"),
         ({"fusion_strategy": 3}, TypeError, "fusion_strategy"),
