@@ -144,6 +144,20 @@ class Publication:
             np.copyto(array, contents)
         return tuple(user)
 
+    def own(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The user's results, those of them copied that the program makes afresh but that share memory with an argument or with each
+        other: where values are what they are, a copy of a value is the value."""
+        others = [value for value in flat if isinstance(value, np.ndarray)]
+        made = []
+        for i, value in enumerate(user):
+            alias = self.aliases[i] if self.aliases else ""
+            if alias == "fresh" and isinstance(value, np.ndarray):
+                if any(np.may_share_memory(value, other) for other in others):
+                    value = value.copy()
+                others.append(value)
+            made.append(value)
+        return tuple(made)
+
     def _user(self, alias: str, value: Any, flat: tuple[Any, ...], apart: Any) -> Any:
         kind, _, argument = alias.partition(":")
         if kind == "argument":

@@ -105,10 +105,11 @@ def _promise(func: ir.Operation) -> None:
     """What the function returns follows from its guards now: who is given something else is not the one that it returns to."""
     block = func.regions[0].blocks[0]
     returned = list(block.operations)[-1].operation
-    casts = []
+    casts: list[ir.Operation] = []
     for i, value in enumerate(list(returned.operands)):
         while (made := maker(value, "torch.tensor_static_info_cast")) is not None and says_as_much(made.operands[0].type, value.type):
-            casts.append(made)
+            if made not in casts:  # a value may be returned twice
+                casts.append(made)
             value = made.operands[0]
         returned.operands[i] = value
     set_signature(func, block)

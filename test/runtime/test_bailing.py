@@ -485,3 +485,24 @@ def test_the_log_shows_bailouts(capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = capsys.readouterr().err.splitlines()
     assert "native_arm: bailout; the condition (aten.Bool.Tensor) expected bool=true, got bool=false" in line
     assert "-> went on in tier 0" in line
+
+
+def test_what_the_program_copies_is_a_copy_after_a_lost_bet() -> None:
+    def copies(x):
+        w = x.copy()
+        y = np.exp(x)
+        z = y.copy()
+        kept = x[x > 0]
+        return w, y, z, np.tanh(kept) * 2
+
+    f = bailing(copies)
+    for _ in range(3):
+        f(np.array([1, 2, -3, 4], np.float32))
+    for _ in range(3):  # then the bet is widened
+        x = np.array([1, -2, -3, 4], np.float32)
+        before = f.stats().bailouts
+        w, y, z, kept = f(x)
+        assert f.stats().bailouts == before + 1
+        assert_close((w, y, z, kept), copies(x))
+        arrays = [x, w, y, z, kept]
+        assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[i + 1 :])

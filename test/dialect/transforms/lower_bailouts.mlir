@@ -210,3 +210,15 @@ func.func @while(%x: !torch.vtensor<[?],f32>, %n: !torch.int, %c: !torch.bool) -
   } : (!torch.int, !torch.bool, !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
   return %0 : !torch.vtensor<[?],f32>
 }
+
+// -----
+// A value that is returned twice loses its cast once.
+// CHECK-LABEL: func.func @twice
+// CHECK-SAME: -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>)
+// CHECK: return %{{.*}}, %{{.*}} : !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>
+func.func @twice(%x: !torch.vtensor<[?],f32>) -> (!torch.vtensor, !torch.vtensor) {
+  %0 = torch.aten.tanh %x : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+  %1 = "tierup.bailout"(%0) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.vtensor<[?],f32>) -> !torch.vtensor<[4],f32>
+  %2 = torch.tensor_static_info_cast %1 : !torch.vtensor<[4],f32> to !torch.vtensor
+  return %2, %2 : !torch.vtensor, !torch.vtensor
+}
