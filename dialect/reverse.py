@@ -75,7 +75,7 @@ class Reverse:
             e.inference.values[made.results[0]] = e.tensor(a)
             return made.results[0]
         assert not isinstance(a, ir.Value) and not isinstance(b, ir.Value), "the gradient of a list is a list"
-        return [self._sum(x, y) for x, y in zip(a, b, strict=True)]  # type: ignore[misc]  # of tensors, no lists of lists
+        return [self._sum(x, y) for x, y in zip(a, b, strict=True)]
 
     def take(self, value: ir.Value) -> Gradient:
         """The gradient of a value, all of it: whoever uses the value stands behind the op that made it."""
@@ -101,7 +101,7 @@ class Reverse:
             for operand, gradient in zip(op.operands, items, strict=True):
                 self.give(operand, gradient)
         elif name in _UNPACKS:
-            self.give(op.operands[0], found)  # type: ignore[arg-type]  # results of an unpacked list are tensors
+            self.give(op.operands[0], found)
         elif name in _PICKS:
             self._pick(op, found[0])
         elif name == "tierup.autograd_add":

@@ -71,5 +71,6 @@ def _compare(site: Site, x: ir.Value, dim: int, size: ir.Value, i: int) -> None:
     (to,) = site.build("aten.__getitem__.t", [size, site.integer(i)], [int_])
     (same,) = site.build("aten.eq.int", [of, to], [bool_])
     message = ir.StringAttr.get("_grad_sum_to_size(): the size does not broadcast to the tensor's", site.op.context)
-    made = ir.Operation.create("torch.runtime.assert", [], [same], {"message": message}, loc=site.op.location, ip=ir.InsertionPoint(site.op))
+    ip = ir.InsertionPoint(site.op)
+    made = ir.Operation.create("torch.runtime.assert", [], [same], {"message": message}, loc=site.op.location, ip=ip)
     site.made.append(made.operation)

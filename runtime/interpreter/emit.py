@@ -238,11 +238,21 @@ class FunctionEmitter:
         """Let the next value of a carried name have that name at once, where nothing reads the old one any more."""
         last_read: dict[Var, int] = {}
         made: dict[Var, int] = {}
+        heirs: dict[Var, list[Var]] = {}  # the results of loops that may go on with the name of what they began with
         for k, node in enumerate(body.nodes):
             last_read.update(dict.fromkeys(node.reads(), k))
             if isinstance(node, Let):
                 made.update(dict.fromkeys(node.results, k))
+            elif isinstance(node, Loop):
+                for init, result in zip(node.inits, node.results, strict=True):
+                    if isinstance(init, Var):
+                        heirs.setdefault(init, []).append(result)
         last_read.update(dict.fromkeys((v for y in body.yields for v in variables(y)), len(body.nodes)))
+
+        def needed(var: Var) -> int:
+            """Where the variable's name is read for the last time."""
+            return max([last_read.get(var, -1), *map(needed, heirs.get(var, ()))])
+
         for target, argument, piece in zip(targets, body.arguments[1:], body.yields[1:], strict=True):
-            if isinstance(piece, Var) and piece in made and piece not in self.name and last_read.get(argument, -1) <= made[piece]:
+            if isinstance(piece, Var) and piece in made and piece not in self.name and needed(argument) <= made[piece]:
                 self.name[piece] = target

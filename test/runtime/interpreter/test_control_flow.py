@@ -320,3 +320,26 @@ def test_deep_nesting_of_branches_is_refused_with_a_reason() -> None:
     body = "torch.prim.If %c -> () {" * 120 + "torch.prim.If.yield } else { torch.prim.If.yield }" + " torch.prim.If.yield } else { torch.prim.If.yield }" * 119
     with pytest.raises(UnsupportedOp, match="nested deeper than"):
         main("(%c: !b) -> !n", f"{body}\n return %none : !n")
+
+
+def test_a_loop_that_goes_on_with_a_carried_name_keeps_it_while_its_result_is_read() -> None:
+    """The inner loop's result takes over the name of what it began with, so the next value may have it only once that is read."""
+    f = main("(%x: !t, %n: !i) -> (!t, !t)", """
+      %r:2 = torch.prim.Loop %n, %true, init(%x, %x) {
+      ^bb0(%i: !i, %a: !t, %sum: !t):
+        %inner = torch.prim.Loop %c2, %true, init(%a) {
+        ^bb1(%j: !i, %b: !t):
+          %s = torch.aten.sin %b : !t -> !t
+          torch.prim.Loop.condition %true, iter(%s : !t)
+        } : (!i, !b, !t) -> !t
+        %next = torch.aten.exp %inner : !t -> !t
+        %more = torch.aten.mul.Tensor %sum, %inner : !t, !t -> !t
+        torch.prim.Loop.condition %true, iter(%next, %more : !t, !t)
+      } : (!i, !b, !t, !t) -> (!t, !t)
+      return %r#0, %r#1 : !t, !t""")
+    a = more = X.astype(np.float64)
+    for _ in range(3):
+        inner = np.sin(np.sin(a))
+        a, more = np.exp(inner), more * inner
+    for got, want in zip(f(X.astype(np.float64), 3), (a, more), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
