@@ -58,6 +58,22 @@ def test_a_function_that_has_used_up_its_versions_warns_once_at_the_users_line()
     assert "sum_of" in text and "test_log.py" in text and "1 static" in text and "Raise fusion_strategy" in text
 
 
+def between_regions(x):
+    y = np.sort(np.tanh(x) * 2.0)
+    return np.exp(y[y > 0]) - 1.0
+
+
+def test_a_region_that_has_used_up_its_versions_warns_at_the_users_line_too() -> None:
+    f = tierup.jit(between_regions, fusion_strategy=[("static", 1)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in (4, 4, 4, 5, 5, 6, 6, 7, 7):
+            f(np.arange(n) - 1.0)
+    assert f.stats().fallbacks > 0, f.explain()
+    found = [w for w in caught if "region" in str(w.message)]
+    assert found and {w.filename for w in found} == {__file__}
+
+
 def test_no_warning_when_versions_are_not_wanted_at_all() -> None:
     f = tierup.jit(sum_of, bailout_depth=0)
     with warnings.catch_warnings():
