@@ -15,12 +15,14 @@ from functools import lru_cache
 
 from tierup.dialect import custom, diagnostics, optable, registry, symbols
 from tierup.dialect.contiguity import VIEWS, doubtful_view
+from tierup.dialect.contracts import defined_functions
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
+from tierup.dialect.transforms.stack_lists import grows_lists
 from tierup.lowering import builders as b
 from tierup.lowering import cache, faults, request_json
 from tierup.lowering import signature as kernel_signature
@@ -35,9 +37,9 @@ from tierup.runtime.plans import NotCompiled, Produced, note, note_code, request
 VALUES = registry.parse(
     "builtin.module(inline{default-pipeline=},tierup-expand-to-torch,tierup-functionalize,tierup-remove-list-mutation)"
 )
-TYPES = registry.parse(
-    "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types))"
-)
+_TYPES = "func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types)"
+TYPES = registry.parse(f"builtin.module({_TYPES})")
+TYPES_OF_LISTS = registry.parse(f"builtin.module(func.func(tierup-infer-types),tierup-stack-lists,{_TYPES})")
 FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/faults.py`)
 GUARDED = "tierup.guarded"  # the unit attribute of a function with bets in mid-program: its graph is in values, its arguments are refined
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
@@ -67,9 +69,10 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
 def specialise_refined(module: ir.Module) -> str:
     """As `specialise`, for a graph of values whose arguments have the types that the guards promise. Raises NotCompiled."""
     try:
-        with step(module, TYPES):
+        types = TYPES_OF_LISTS if any(map(grows_lists, defined_functions(module))) else TYPES
+        with step(module, types):
             faults.begins("specialize")
-            TYPES.run(module)
+            types.run(module)
         _refuse_numpys(module)
         _custom("pre-fusion", module)
         _clean(module)

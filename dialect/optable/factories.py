@@ -39,8 +39,10 @@ def _dtype(value: Value, default: DType | None) -> DType | None:
         return None
 
 
-def _shape(value: Value) -> Shape | None:
+def _shape(ctx: Infer, value: Value) -> Shape | None:
     sizes = _sizes(value)
+    if sizes is None and isinstance(value, List) and value.items is not None and all(isinstance(i, Int) for i in value.items):
+        sizes = tuple(ctx.fresh() if i.value is None else i.value for i in value.items if isinstance(i, Int))  # for the run to say
     for d in sizes or ():
         if isinstance(d, int) and d < 0:
             raise ShapeError(f"Trying to create tensor with negative dimension {d}: {[str(s) for s in sizes or ()]}")
@@ -72,7 +74,7 @@ def _sized(dtype_index: int) -> InferRule:
     """zeros, ones, empty: operand 0 has the sizes."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        return Tensor(_dtype(_at(operands, dtype_index), _float_default(ctx)), _shape(operands[0]))
+        return Tensor(_dtype(_at(operands, dtype_index), _float_default(ctx)), _shape(ctx, operands[0]))
 
     return infer
 
@@ -80,7 +82,7 @@ def _sized(dtype_index: int) -> InferRule:
 def _full(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     dtype = _dtype(_at(operands, 2), _kind(ctx, operands[1]))
     _check_fits(ctx, operands[1], dtype)
-    return Tensor(dtype, _shape(operands[0]))
+    return Tensor(dtype, _shape(ctx, operands[0]))
 
 
 def _like(dtype_index: int, fill_index: int | None = None) -> InferRule:
@@ -103,7 +105,7 @@ def _new(dtype_index: int, fill_index: int | None = None) -> InferRule:
         dtype = _dtype(_at(operands, dtype_index), read.dtype_of(operands[0]))
         if fill_index is not None:
             _check_fits(ctx, operands[fill_index], dtype)
-        return Tensor(dtype, _shape(operands[1]))
+        return Tensor(dtype, _shape(ctx, operands[1]))
 
     return infer
 

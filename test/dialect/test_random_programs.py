@@ -48,6 +48,7 @@ class Promise:
 
 
 PROMISES: dict[str, Promise] = {
+    "tierup-stack-lists": Promise(("graph", "values")),
     "tierup-add-gradients": Promise(("values",), refuses=True),  # the function that it differentiates is @main, which these have not
     "tierup-functionalize": Promise(("graph",), refuses=True, alike=False),
     "tierup-insert-profiling": Promise(("graph", "values"), leaves="profiled"),

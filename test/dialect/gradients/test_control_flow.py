@@ -135,3 +135,40 @@ def test_a_branch_with_its_gradient_is_native(sign: int, tmp_path: Path) -> None
             assert got.dtype == want.dtype and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
     assert f.stats().hits and "in tier 0:" not in f.explain(), f.explain()
+
+
+# a loop whose carried sizes stand still, in a loop; the inner one runs as often as the outer one says
+ROUNDS = f"""
+func.func @f(%x: {T}, %w: {T}, %n: !torch.int) -> {T} {{
+  %one = torch.constant.int 1
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  %0 = torch.prim.Loop %n, %true, init(%x) {{
+  ^bb0(%i: !torch.int, %a: {T}):
+    %1 = torch.aten.mul.Tensor %a, %w : {T}, {T} -> {T}
+    %2 = torch.prim.Loop %i, %true, init(%1) {{
+    ^bb1(%j: !torch.int, %b: {T}):
+      %3 = torch.aten.sin %b : {T} -> {T}
+      %4 = torch.aten.mul.Tensor %3, %x : {T}, {T} -> {T}
+      torch.prim.Loop.condition %true, iter(%4 : {T})
+    }} : (!torch.int, !torch.bool, {T}) -> {T}
+    torch.prim.Loop.condition %true, iter(%2 : {T})
+  }} : (!torch.int, !torch.bool, {T}) -> {T}
+  %5 = torch.aten.tanh %0 : {T} -> {T}
+  %6 = torch.aten.sum %5, %none : {T}, !torch.none -> {T}
+  return %6 : {T}
+}}"""
+
+
+def test_a_counted_loop_with_its_gradient_is_native(tmp_path: Path) -> None:
+    text = differentiated(ROUNDS)
+    (tmp_path / "f.mlir").write_text(text)
+    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(text)
+    for rows in (2, 2, 2, 3, 3, 4, 5, 6):
+        for n in (4, 0, 1, 2):
+            x, w = array(rows, 3, low=0.5, high=1.5).astype(np.float32), array(3, seed=3).astype(np.float32)
+            for got, want in zip(f(x, w, n), tier0(x, w, n), strict=True):
+                assert got.dtype == want.dtype and got.shape == want.shape
+                np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+    assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
+    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
