@@ -77,9 +77,10 @@ class Executor:
             return False
         with self._lock:
             self.program.release()
-            compiler = sys.modules.get("tierup.runtime.compile_version")  # not imported: it keeps nothing
-            if compiler is not None:
-                compiler.forget_values()
+            compiler = sys.modules.get("tierup.runtime.compile_version")
+            forget_values = getattr(compiler, "forget_values", None)  # not imported, or at this moment: it keeps nothing
+            if forget_values is not None:
+                forget_values()
             for kind in self._kinds.values():
                 kind.release()
         self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")

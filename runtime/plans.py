@@ -139,5 +139,6 @@ def _surroundings() -> list[str]:
 
 def has_custom_passes() -> bool:
     """Whether passes of the user's own are registered in this process."""
-    custom = sys.modules.get("tierup.dialect.custom")  # not imported: nothing is registered
-    return custom is not None and any(custom.registered(when) for when in custom.WHEN)
+    custom = sys.modules.get("tierup.dialect.custom")
+    registered = getattr(custom, "registered", None)  # not imported, or by another thread at this moment: nothing is registered
+    return custom is not None and registered is not None and any(registered(when) for when in custom.WHEN)

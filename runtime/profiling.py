@@ -439,7 +439,7 @@ class ProfilingExecutor:
 
 
 def _stack_level() -> int:
-    """How far up the stack the user's code is: the first frame that is neither of this package nor of tier 0's code, which calls regions."""
+    """How far up the stack the user's code is: the first frame that is not of this package, nor of tier 0's code, which calls regions."""
     ours = os.path.dirname(os.path.dirname(__file__)), "<tierup"
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
