@@ -125,6 +125,12 @@ def compress_by_mask(x, mask):
     return x[mask], x[mask].sum()
 
 
-@program(lambda r, n: (n, 3), sizes=(4, 6, 9), native=("static", "static"), by_value=True)
+@program(
+    lambda r, n: (n, 3),
+    sizes=(6, 6, 6),  # one version serves all numbers
+    native=("static",),
+    also=(lambda r, n: (n + 3, 3), lambda r, n: (0, 2)),
+    bad=(lambda r, n: (-1, 3), lambda r, n: (2, -1)),
+)
 def factories(n, m):
     return np.zeros((n, m)), np.ones(n, np.int32), np.arange(n) * m, np.full((2, n), 0.5)
