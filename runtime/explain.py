@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 _EVENTS_SHOWN = 12
 
 
-def explain(name: str, executors: Sequence[Executor]) -> str:
-    """What a function with these executors did, which versions it has, and why anything ran in tier 0."""
-    stats = sum((e.stats() for e in executors), Stats())
+def explain(name: str, executors: Sequence[Executor], before: Stats | None = None) -> str:
+    """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
+    were dropped."""
+    before = before or Stats()
+    stats = sum((e.stats() for e in executors), before)
     lines = [
         f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
         f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
+    if before.calls:
+        lines.append(
+            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs: "
+            "each structure of the arguments, and each change of a constant from outside, makes a graph"
+        )
     for executor in executors:
         if len(executors) > 1:
             lines.append(f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}")

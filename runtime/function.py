@@ -284,7 +284,7 @@ class Function:
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
-        return explain(self.__name__, self._executors)
+        return explain(self.__name__, self._executors, self._stats_before)
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again."""
