@@ -3,19 +3,25 @@
     lit test              all of them
     lit -v test/tools     one folder, with output
 
-Nothing needs to be installed but the packages: tools run as modules of the Python that runs lit.
+Nothing needs to be installed but the packages: tools run in forks of lit's processes (`lit_forked.py`), and where a test asks for more than
+that knows, as modules of the Python that runs lit.
 """
 
 import os
 import sys
 from pathlib import Path
 
-import lit.formats
-
 _here = Path(__file__).resolve().parent
+for variable in [name for name in os.environ if name.startswith("TIERUP_")]:
+    del os.environ[variable]  # tests say what they want themselves
+sys.path[:0] = [str(_here.parent), str(_here)]
+
+import lit_forked  # noqa: E402 - found by the line above
+
+lit_forked.preload()
 
 config.name = "tierup"  # noqa: F821 - lit puts `config` here
-config.test_format = lit.formats.ShTest(False)  # False: lit's own shell, so that no bash is needed
+config.test_format = lit_forked.Forked()
 config.suffixes = [".mlir"]
 config.excludes = ["programs", "corpus", "inputs"]  # inputs of other tests, without RUN lines
 config.test_source_root = str(_here)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "test"), str(Path(__file__).parent)]
 TRANSFORMS = ROOT / "dialect" / "transforms"
 TESTS = ROOT / "test" / "dialect" / "transforms"
 KEPT = ROOT / "build" / "mutants"
