@@ -164,7 +164,7 @@ SECTIONS = (
         5x8,8            dynamic   static
         5x8,5x1          nothing   dynamic
         5x8,5x1          dynamic   hit
-        0x8              nothing   miss
+        0x8              nothing   dynamic
         0x8              nothing   static
         """,
         {"fusion_strategy": [("dynamic", 10)]},
