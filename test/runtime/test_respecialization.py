@@ -165,7 +165,7 @@ SECTIONS = (
         5x8,5x1          nothing   dynamic
         5x8,5x1          dynamic   hit
         0x8              nothing   dynamic
-        0x8              nothing   static
+        0x8              nothing   hit
         """,
         {"fusion_strategy": [("dynamic", 10)]},
     ),
