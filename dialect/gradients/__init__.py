@@ -1,21 +1,24 @@
-"""The rules of reverse-mode differentiation, by op: `lookup("aten.mul.Tensor")` gives one or None. See core.py for their shape."""
+"""The rules of reverse-mode differentiation, by op: `lookup("aten.mul.Tensor")` gives one or None. See core.py for their shape.
+
+A module in this folder that has `RULES` is a family of rules.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from tierup.dialect.gradients.core import Rule
-
-FAMILIES = ("arithmetic", "elementary", "selection", "reductions", "products", "views", "movement", "casts")
 
 
 @cache
 def table() -> dict[str, Rule]:
     """Every rule by op name. Raises ValueError when two rules claim one op."""
     rules: dict[str, Rule] = {}
-    for family in FAMILIES:
-        for rule in import_module(f"tierup.dialect.gradients.{family}").RULES.rules:
+    for family in sorted(module.name for module in iter_modules(__path__)):
+        found = getattr(import_module(f"{__name__}.{family}"), "RULES", None)
+        for rule in found.rules if found is not None else ():
             if rule.op in rules:
                 raise ValueError(f"two gradients for {rule.op}, the second in {family}")
             rules[rule.op] = rule

@@ -159,3 +159,23 @@ def captures_read(given: Case, monkeypatch: pytest.MonkeyPatch) -> tuple[set[str
     differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"])
     mine = [g for g in seen if g.rule.op == given.op]
     return set(mine[0].rule.captures), {name for g in mine for name in g.read}
+
+
+def check_dtypes(given: Case) -> None:
+    """With float32 for some of its float arguments, and for all, the gradient of each has its dtype and the value of the float64 one's."""
+    arrays = given.arrays
+    wrt = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+    text = program(given)
+    backward = runner(differentiated(text, wrt))
+    wanted = backward(*arrays, _cotangent(runner(text)(*arrays)[0]))
+    for narrow in {*((i,) for i in wrt), tuple(wrt)}:
+        mixed = [a.astype(np.float32) if i in narrow else a for i, a in enumerate(arrays)]
+        (value,) = runner(text)(*mixed)
+        found = backward(*mixed, _cotangent(value))
+        for i, got, want in zip(wrt, found, wanted, strict=True):
+            assert got.shape == want.shape and got.dtype == mixed[i].dtype, f"{given}, float32 at {narrow}: argument {i} gets {got.dtype}"
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4, err_msg=f"{given}, float32 at {narrow}, argument {i}")
+
+
+def _cotangent(value: np.ndarray) -> np.ndarray:
+    return array(*value.shape, low=-1, high=1.5, seed=1).astype(value.dtype)

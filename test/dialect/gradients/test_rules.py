@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from gradient_cases import CASES
-from gradient_harness import Case, array, captures_read, case, check, differentiated, program
+from gradient_harness import Case, array, captures_read, case, check, check_dtypes, differentiated, program, runner
 
 from tierup.dialect import gradients, optable
 from tierup.dialect.contracts import walk
-from tierup.dialect.gradients import arithmetic, casts, elementary, movement, products, reductions, selection, views
 from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
-FAMILIES = (arithmetic, casts, elementary, movement, products, reductions, selection, views)
-
-FORMULAS = {rule.apply for family in FAMILIES for rule in family.RULES.rules}
+FORMULAS = {rule.apply for rule in gradients.table().values()}
 
 
 def test_what_rules_emit_has_rules_itself() -> None:
@@ -50,6 +48,23 @@ def test_gradients_agree_with_central_differences(given: Case) -> None:
 def test_gradients_of_typed_programs_do_too(given: Case) -> None:
     """Sizes and dtypes that are known leave ops out."""
     check(given, typed=True)
+
+
+@pytest.mark.parametrize("op", sorted({given.op for given in CASES}))
+def test_each_operand_gets_a_gradient_of_its_own_dtype(op: str) -> None:
+    for given in {(c.numpy, len(c.arrays), tuple(a.dtype.kind for a in c.arrays)): c for c in CASES if c.op == op}.values():
+        if not _takes_one_dtype(given):
+            check_dtypes(given)
+
+
+def _takes_one_dtype(given: Case) -> bool:
+    """Whether the op refuses operands of several dtypes."""
+    arrays = [a.astype(np.float32) if not i else a for i, a in enumerate(given.arrays)]
+    try:
+        runner(program(given))(*arrays)
+    except TypeError:
+        return True
+    return False
 
 
 def test_a_rank_0_that_is_reduced_over_its_dim_has_a_gradient_where_its_rank_is_known() -> None:

@@ -7,26 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradient_cases import CASES, X, Y  # noqa: E402
+from gradient_cases import CASES, CORNERS, UNKNOWN_TO_TORCH  # noqa: E402
 from gradient_harness import Case, array, case, differentiated, program, runner  # noqa: E402
 from torch_oracle import run_torch, to_torch  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-# where central differences see no derivative: ties, the corners of relu, 0 to a power, infinite slopes
-CORNERS = [
-    case("aten.maximum", X, Y), case("aten.minimum", X, X.copy()), case("aten.relu", np.array([-1.0, 0.0, 2.0])),
-    case("aten.pow.Tensor_Scalar", np.array([0.0, 1.0, -2.0]), 1.5), case("aten.pow.Tensor_Scalar", np.array([0.0, -1.0]), 2),
-    case("aten.pow.Tensor_Tensor", np.array([0.0, 0.0, 2.0]), np.array([0.0, 2.0, 0.0])), case("aten.sqrt", np.array([0.0, 4.0])),
-    case("aten.pow.Scalar", 0.0, np.array([0.0, 1.0, 2.0])), case("aten.log", np.array([0.0, 1.0])),
-    case("aten.maximum", np.array([np.nan, 1.0]), np.array([1.0, np.nan])), case("aten.div.Tensor", X, np.zeros((2, 3))),
-]  # fmt: skip
-
-
-UNKNOWN = ("aten.copy",)  # PyTorch has no gradient of it, as of all that only its own passes make
-
-
-@pytest.mark.parametrize("given", [c for c in [*CASES, *CORNERS] if c.op not in UNKNOWN], ids=str)
+@pytest.mark.parametrize("given", [c for c in [*CASES, *CORNERS] if c.op not in UNKNOWN_TO_TORCH], ids=str)
 def test_gradients_of_both_orders_are_pytorchs(given: Case) -> None:
     arrays = given.arrays
     wrt = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]

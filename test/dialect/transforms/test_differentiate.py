@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradient_cases import CASES, X, Y
+from gradient_cases import CASES
 from gradient_harness import Case, array, differentiated, program, runner
+from gradient_operands import X, Y
 
 from tierup.dialect import ops, optable
 from tierup.dialect.contracts import walk
