@@ -113,6 +113,15 @@ def test_a_finaliser_that_calls_the_function_runs_in_the_middle_of_a_call():
 @pytest.mark.parametrize("stage", [*stages.STAGES, "instrument", "cut"])
 @pytest.mark.parametrize("function", [scale, ranked])
 def test_ctrl_c_in_mid_compile_reaches_the_user_and_a_later_call_compiles(function, stage, monkeypatch):
+    # started in the background of a shell, Python leaves SIGINT ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        _press_at(function, stage, monkeypatch)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _press_at(function, stage, monkeypatch):
     f, pressed = tierup.jit(function), []
 
     class Pressing:
