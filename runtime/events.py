@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
@@ -98,34 +99,68 @@ LOGGED = {
 }
 
 Listener = Callable[[Event], object]
-_listeners: tuple[Listener, ...] = ()
+
+
+class _Subscription:
+    """A listener, and whether it was said that it raises."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+        self.has_raised = False
+
+    def tell(self, event: Event) -> None:
+        try:
+            self.listener(event)
+        except Exception as e:  # noqa: BLE001 - whatever it is, it is no business of the call that the event is about
+            if not self.has_raised:
+                self.has_raised = True
+                _say_that_it_raised(self.listener, event, e)
+
+
+_subscriptions: tuple[_Subscription, ...] = ()
 _lock = threading.RLock()
 
 
 def emit(event: Event) -> None:
-    """Tell every listener, in order of subscription. A listener's exception reaches the caller: it is the user's code."""
-    for listener in _listeners:
-        listener(event)
+    """Tell every listener, in order of subscription. What a listener raises never reaches the call: it is said once, as a warning. Ctrl-C
+    and other exceptions that are no `Exception` go through."""
+    for subscription in _subscriptions:
+        subscription.tell(event)
+
+
+def _say_that_it_raised(listener: Listener, event: Event, error: Exception) -> None:
+    """Warn at the listener's line."""
+    name = getattr(listener, "__qualname__", None) or repr(listener)
+    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    place = (__file__, 0) if inside is None else (inside.tb_frame.f_code.co_filename, inside.tb_lineno)
+    text = (
+        f"the listener {name} of tierup.events raised {type(error).__name__}: {error}; it was told of: {event}. "
+        "Calls go on as without it, and its further exceptions are not reported"
+    )
+    try:
+        warnings.warn_explicit(text, RuntimeWarning, *place)
+    except RuntimeWarning:  # warnings are errors here: the call must not see one all the same
+        print(f"{place[0]}:{place[1]}: RuntimeWarning: {text}", file=sys.stderr)
 
 
 def is_heard() -> bool:
     """Whether anybody listens."""
-    return bool(_listeners)
+    return bool(_subscriptions)
 
 
 @contextmanager
 def subscribe(listener: Listener) -> Iterator[Listener]:
-    """Call `listener(event)` for each event of any function while the block runs, from the thread where it happens."""
-    global _listeners
+    """Call `listener(event)` for each event of any function while the block runs, from the thread where it happens. An exception of the
+    listener's is a RuntimeWarning, once in the block, and nothing else."""
+    global _subscriptions
+    mine = _Subscription(listener)
     with _lock:
-        _listeners = (*_listeners, listener)
+        _subscriptions = (*_subscriptions, mine)
     try:
         yield listener
     finally:
         with _lock:
-            remaining = list(_listeners)
-            remaining.remove(listener)
-            _listeners = tuple(remaining)
+            _subscriptions = tuple(s for s in _subscriptions if s is not mine)
 
 
 def log_listener(wanted: str) -> Listener:
@@ -144,4 +179,4 @@ def log_listener(wanted: str) -> Listener:
 
 
 if os.environ.get(LOG):
-    _listeners = (log_listener(os.environ[LOG]),)
+    _subscriptions = (_Subscription(log_listener(os.environ[LOG])),)

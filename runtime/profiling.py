@@ -341,7 +341,7 @@ class ProfilingExecutor:
             raise
         try:
             self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
-        except BaseException:  # a listener's, or Ctrl-C: a later call goes on from here
+        except BaseException:  # Ctrl-C: a later call goes on from here
             if isinstance(outcome, NotCompiled):
                 self._refused[signature.classes] = outcome
             raise

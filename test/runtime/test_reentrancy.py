@@ -4,13 +4,14 @@ nothing is half made and the next call is right."""
 import gc
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 import tierup
 from tierup.lowering import faults as stages
-from tierup.runtime import compile_version
+from tierup.runtime import compile_version, faults
 from tierup.runtime.events import EventKind
 
 
@@ -51,14 +52,73 @@ def test_a_listener_that_calls_the_function_whose_event_it_hears(function):
     assert f.stats().calls == 6 + 6
 
 
+def raising(event):
+    raise LookupError(f"on {event.kind.value}")
+
+
+def raises_here(caught):
+    """The warnings that name the listener above."""
+    return [w for w in caught if "the listener raising of tierup.events raised LookupError: on profiled" in str(w.message)]
+
+
 @pytest.mark.parametrize("function", [scale, ranked, bump])
-def test_a_listener_that_raises_leaves_nothing_half_made(function):
-    f = tierup.jit(function)
+def test_what_a_listener_raises_is_a_warning_once_and_changes_no_call(function):
+    f, quiet = tierup.jit(function), tierup.jit(function)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with tierup.events.subscribe(raising):
+            for n in (6, 6, 6, 4, 6):
+                check(f, X[:n])
+    assert len(raises_here(caught)) == len(caught) == 1
+    assert (caught[0].filename, caught[0].category) == (__file__, RuntimeWarning)
+    for n in (6, 6, 6, 4, 6):
+        check(quiet, X[:n])
+    assert f.is_optimized and f.stats() == quiet.stats() and f.stats().calls == 5
+
+
+def test_a_listener_that_raises_in_a_region_of_a_split_changes_no_call():
+    f, told = tierup.jit(ranked), []
+
+    def listener(event):
+        told.append(event.function)
+        raise LookupError
+
+    for _ in range(3):
+        check(f)
+    with pytest.warns(RuntimeWarning, match="listener of tierup.events raised LookupError"), tierup.events.subscribe(listener):
+        check(f, X[:4])
+    assert told == ["ranked, region 0", "ranked, region 1"]
+    s = f.stats()
+    assert (s.calls, s.hits, s.bailouts) == (4, 2, 0) and s.fallbacks == 2
+
+
+def test_a_listener_that_raises_while_a_version_arrives_does_not_keep_it_out():
+    f = tierup.jit(scale, compile="background")
+    with pytest.warns(RuntimeWarning, match="the listener raising"), tierup.events.subscribe(raising), faults.faults(delay=1e-6):
+        check(f), check(f)
+        assert f.wait(60)
+    check(f)
+    assert f.stats().hits == 1
+
+
+def test_a_listener_that_raises_where_warnings_are_errors_is_said_on_stderr(capsys):
+    f = tierup.jit(scale)
+    with warnings.catch_warnings(), tierup.events.subscribe(raising):
+        warnings.simplefilter("error")
+        check(f)
+    assert "RuntimeWarning: the listener raising of tierup.events raised LookupError" in capsys.readouterr().err
+
+
+def test_ctrl_c_in_a_listener_reaches_the_caller_and_leaves_nothing_half_made():
+    def listener(event):
+        raise KeyboardInterrupt
+
+    f = tierup.jit(ranked)
     for number in range(8):
-        with tierup.events.subscribe(lambda event: 1 / 0):
+        with tierup.events.subscribe(listener):
             try:
                 f(X.copy())
-            except ZeroDivisionError:
+            except KeyboardInterrupt:
                 pass
         if number >= 4:
             check(f)
