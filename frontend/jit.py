@@ -19,19 +19,21 @@ from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import Program
 from tierup.runtime.trees import CallShape
 
+_NOT_GIVEN = object()
+
 
 @overload
 def jit(fn: Callable[..., Any], /, **options: Any) -> Function: ...
 @overload
-def jit(fn: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Function]: ...
-def jit(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def jit(**options: Any) -> Callable[[Callable[..., Any]], Function]: ...
+def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
     """Make a function that runs at once and gets faster: `@tierup.jit`, `@tierup.jit(max_versions=4)` or `tierup.jit(fn)`.
 
     Decorating changes no value and no dtype. Options: see `tierup.options`. Raises TypeError for what is no Python function;
     the first call raises UnsupportedSyntax for a construct that is not translated.
     """
-    if fn is None:
-        return lambda function: jit(function, **options)
+    if fn is _NOT_GIVEN:
+        return lambda function, /: jit(function, **options)
     if isinstance(fn, Function):
         fn = fn.__tierup_function__
     if not isinstance(fn, FunctionType):

@@ -86,6 +86,8 @@ class Faults:
         return (self._evaluation or 0) if self.wants(site) else None
 
 
+_FIRST = object()  # what `evaluation` is where it is not given: 0
+_MOST_SECONDS = 1e6
 _here: ContextVar[tuple[Faults, ...]] = ContextVar("tierup_faults", default=())
 _everywhere: tuple[Faults, ...] = ()
 _lock = threading.RLock()
@@ -102,7 +104,7 @@ _thread = _Thread()
 def faults(
     *,
     guard: int | str = "",
-    evaluation: int | None = 0,
+    evaluation: Any = _FIRST,
     compiler: str = "",
     delay: float = 0.0,
     allocation: int | None = None,
@@ -112,22 +114,37 @@ def faults(
     """Let something fail while the block runs: once, or `always`; in this thread (and the compiles it asks for), or `everywhere`.
 
     `guard`: the site that is lost, as a pattern ("f:argument*", "*, region 0:*", "*:bailout2"); a number is an argument's. It is lost
-    the `evaluation`-th time (from 0) that a call comes by, each call counted on its own; None: every time.
+    the `evaluation`-th time (from 0, which is the default) that a call comes by, each call counted on its own; None: every time.
     `compiler`: the stage that raises InjectedFault (of `tierup.lowering.faults`), or "crash": compiles are done by a worker process
     then, which dies over it. `delay`: seconds by which a compile takes longer. While one of the two is given, compiles leave the cache on
     disk alone. `allocation`: which memory for an array that NumPy is asked for in a call (from 0), in whatever tier, it does not get:
     MemoryError.
 
     Without any of these nothing fails, and `sites` says what could. Bets in mid-program can be lost by code alone that was made under
-    `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises ValueError.
+    `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises TypeError or ValueError for a
+    wrong value, and for `evaluation` and `always` where nothing is to fail.
     """
+    pattern = guard if isinstance(guard, str) else f"*:argument{_number('guard', guard, ', or a string')}"
+    if evaluation is not _FIRST and not pattern:
+        raise ValueError("evaluation says when a guard is lost: give guard as well")
+    at = 0 if evaluation is _FIRST else None if evaluation is None else _number("evaluation", evaluation, ", or None")
+    if allocation is not None:
+        _number("allocation", allocation, ", or None")
     known = (*stages.STAGES, *stages.OTHERS, CRASH)
+    if not isinstance(compiler, str):
+        raise TypeError(f"compiler: expected the name of a stage, got {compiler!r}")
     if compiler and compiler not in known:
         raise ValueError(f"no stage {compiler!r} of compiling: choose from {', '.join(known)}")
-    if delay < 0 or (evaluation or 0) < 0 or (allocation or 0) < 0:
-        raise ValueError("evaluation, allocation and delay count from 0")
-    pattern = f"*:argument{guard}" if isinstance(guard, int) else guard
-    made = Faults(pattern, evaluation, CompilerFault(compiler, delay) if compiler or delay else None, allocation, always)
+    if not isinstance(delay, int | float) or isinstance(delay, bool):
+        raise TypeError(f"delay: expected seconds, got {delay!r}")
+    if not 0 <= delay <= _MOST_SECONDS:  # a NaN is not
+        raise ValueError(f"delay: expected 0 to {_MOST_SECONDS:.0f} seconds, got {delay}")
+    for name, flag in (("always", always), ("everywhere", everywhere)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name}: expected True or False, got {flag!r}")
+    if always and not (pattern or compiler or delay or allocation is not None):
+        raise ValueError("always says how often something fails: give guard, compiler, delay or allocation as well")
+    made = Faults(pattern, at, CompilerFault(compiler, delay) if compiler or delay else None, allocation, always)
     token = _here.set(_here.get() if everywhere else (*_here.get(), made))
     _begin(made, everywhere)
     try:
@@ -136,6 +153,15 @@ def faults(
     finally:
         _end(made, everywhere)
         _here.reset(token)
+
+
+def _number(name: str, value: object, others: str) -> int:
+    """A count from 0. Raises TypeError or ValueError."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name}: expected a whole number{others}, got {value!r}")
+    if value < 0:
+        raise ValueError(f"{name} counts from 0, got {value}")
+    return value
 
 
 def _begin(made: Faults, everywhere: bool) -> None:

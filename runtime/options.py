@@ -21,7 +21,7 @@ def _choice(default: str, choices: tuple[str, ...], meaning: str) -> Any:
     return field(default=default, metadata={"choices": choices, "meaning": meaning})
 
 
-def _count(default: float, least: int, meaning: str, most: int | None = None) -> Any:
+def _count(default: float, least: int, meaning: str, most: float | None = None) -> Any:
     return field(default=default, metadata={"least": least, "most": most, "meaning": meaning})
 
 
@@ -42,7 +42,7 @@ class Options:
     )
     fusion_strategy: Strategy = field(
         default=(("static", 2), ("dynamic", 10)),
-        metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]'},
+        metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]; kinds may be written in capitals'},
     )
     bailout_depth: int = _count(
         20, 0, "a cap on the sum of fusion_strategy's counts, one less where a lost bet goes on; 0: no version is made, and what fits none "
@@ -64,7 +64,7 @@ class Options:
         "profiling", ("profiling", "specializing"), "the life cycle: profile, bet, guard; or a plan per argument spec, without profiles"
     )
     backend: str = _choice("cpu", ("cpu",), "what code is made for")
-    threads: int = _count(1, 1, "threads of native code (matrix products)")
+    threads: int = _count(1, 1, "threads of native code (matrix products)", most=64)  # OpenBLAS in scipy-openblas32 is built for 64
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
         False,
@@ -75,7 +75,7 @@ class Options:
         False, "True: bets in mid-program can be made to be lost on purpose (tierup.testing); code with such bets is slower"
     )
     release_graphs: bool = _flag(False, "True: records and graphs, which only compiling needs, are let go once a function has versions")
-    release_delay: float = _count(60.0, 0, "seconds from a function's last compile until release_graphs lets go; 0: at once")
+    release_delay: float = _count(60.0, 0, "seconds from a function's last compile until release_graphs lets go; 0: at once", most=1e9)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -99,7 +99,12 @@ class Options:
     @cached_property
     def is_dynamic(self) -> bool:
         """Whether versions with symbolic sizes are wanted at all."""
-        return any(self.kind_of_version(i) == "dynamic" for i in range(self.depth))
+        left = self.bailout_depth
+        for kind, count in self.fusion_strategy:
+            if left > 0 and count > 0 and kind == "dynamic":
+                return True
+            left -= count
+        return False
 
     @property
     def is_assertion(self) -> bool:
@@ -132,6 +137,8 @@ def _checked(name: str, metadata: Mapping[str, Any], default: object, value: obj
             raise TypeError(f"option {name}: expected a number, got {value!r}")
         _check_bounds(name, metadata, value)
         return float(value)
+    elif not isinstance(value, str):
+        raise TypeError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
     elif value not in metadata["choices"]:
         raise ValueError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
     return value
@@ -141,18 +148,20 @@ def _check_bounds(name: str, metadata: Mapping[str, Any], value: float) -> None:
     if not value >= metadata["least"]:  # a NaN is not
         raise ValueError(f"option {name}: expected at least {metadata['least']}, got {value}")
     if metadata["most"] is not None and value > metadata["most"]:
-        raise ValueError(f"option {name}: expected at most {metadata['most']}, got {value}")
+        raise ValueError(f"option {name}: expected at most {metadata['most']:.12g}, got {value}")
 
 
 def _strategy(value: object) -> Strategy:
     try:
-        pairs = tuple((str(kind).lower(), int(count)) for kind, count in value)  # type: ignore[attr-defined]  # the except says it
+        pairs = tuple((kind, count) for kind, count in value)  # type: ignore[attr-defined]  # the except says it
+        if not all(isinstance(kind, str) and isinstance(count, int) and not isinstance(count, bool) for kind, count in pairs):
+            raise TypeError
     except (TypeError, ValueError):
         raise TypeError(f'option fusion_strategy: expected a list like [("static", 2), ("dynamic", 10)], got {value!r}') from None
     for kind, count in pairs:
-        if kind not in ("static", "dynamic") or count < 0:
+        if kind.lower() not in ("static", "dynamic") or count < 0:
             raise ValueError(f'option fusion_strategy: expected ("static", n) or ("dynamic", n) with n >= 0, got {(kind, count)!r}')
-    return pairs
+    return tuple((kind.lower(), count) for kind, count in pairs)
 
 
 _current: contextvars.ContextVar[Options] = contextvars.ContextVar("tierup_options", default=Options())

@@ -68,10 +68,11 @@ def _values(option: Field[Any]) -> str:
         return ", ".join(f'`"{choice}"`' for choice in option.metadata["choices"])
     if isinstance(option.default, bool):
         return "True, False"
+    what = "a whole number" if isinstance(option.default, int) else "seconds"
     if option.metadata.get("most") is not None:
-        return f"a whole number, {option.metadata['least']} to {option.metadata['most']}"
+        return f"{what}, {option.metadata['least']} to {option.metadata['most']:.12g}"
     if "least" in option.metadata:
-        return f"{'a whole number' if isinstance(option.default, int) else 'seconds'}, at least {option.metadata['least']}"
+        return f"{what}, at least {option.metadata['least']}"
     return "a list of pairs"
 
 

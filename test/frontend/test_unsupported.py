@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from frontend_oracle import graph, jit
 
+import tierup
 from tierup.frontend.errors import UnsupportedSyntax
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -159,3 +160,12 @@ def lambda_free(x):
 def test_what_the_runtime_reads_is_free_of_mlir():
     code = "import sys, tierup.frontend, tierup.frontend.ops, tierup.runtime.trees, tierup.runtime.hidden; print('torch_mlir' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("thing", [None, 3, np.tanh, "f"])
+@pytest.mark.parametrize("options", [{}, {"max_versions": 2}])
+def test_what_is_no_python_function_is_refused_where_it_is_decorated(thing, options):
+    with pytest.raises(TypeError, match=f"tierup.jit takes a Python function, not {type(thing).__name__}"):
+        tierup.jit(thing, **options)
+    with pytest.raises(TypeError, match=f"tierup.jit takes a Python function, not {type(thing).__name__}"):
+        tierup.jit(**options)(thing)

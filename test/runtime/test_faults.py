@@ -252,9 +252,36 @@ def test_when_no_block_is_in_force_calls_go_to_the_dispatcher_again():
     assert type(f) is direct and not injector.active and stages.hook is None
 
 
-def test_arguments_that_make_no_sense_are_refused():
-    for wrong in ({"compiler": "parsing"}, {"delay": -1}, {"allocation": -1}, {"evaluation": -1}):
-        with pytest.raises(ValueError):
-            with tierup.testing.faults(**wrong):
-                raise AssertionError("not reached")
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"compiler": "parsing"}, ValueError, "no stage 'parsing' of compiling: choose from specialize"),
+        ({"compiler": "LLVM"}, ValueError, "no stage 'LLVM'"),
+        ({"compiler": 3}, TypeError, "compiler: expected the name of a stage, got 3"),
+        ({"compiler": None}, TypeError, "compiler"),
+        ({"delay": -1}, ValueError, "delay: expected 0 to"),
+        ({"delay": float("nan")}, ValueError, "delay: expected 0 to"),
+        ({"delay": float("inf")}, ValueError, "delay: expected 0 to"),
+        ({"delay": "1"}, TypeError, "delay: expected seconds, got '1'"),
+        ({"delay": True}, TypeError, "delay: expected seconds"),
+        ({"allocation": -1}, ValueError, "allocation counts from 0"),
+        ({"allocation": 1.5}, TypeError, "allocation: expected a whole number, or None, got 1.5"),
+        ({"guard": 3.5}, TypeError, "guard: expected a whole number, or a string, got 3.5"),
+        ({"guard": None}, TypeError, "guard: expected a whole number, or a string, got None"),
+        ({"guard": True}, TypeError, "guard: expected"),
+        ({"guard": -1}, ValueError, "guard counts from 0"),
+        ({"guard": 0, "evaluation": -1}, ValueError, "evaluation counts from 0"),
+        ({"guard": 0, "evaluation": 0.5}, TypeError, "evaluation: expected a whole number, or None, got 0.5"),
+        ({"guard": 0, "evaluation": False}, TypeError, "evaluation: expected"),
+        ({"evaluation": 0}, ValueError, "give guard as well"),
+        ({"evaluation": None, "compiler": "llvm"}, ValueError, "give guard as well"),
+        ({"always": True}, ValueError, "give guard, compiler, delay or allocation as well"),
+        ({"guard": 0, "always": 1}, TypeError, "always: expected True or False, got 1"),
+        ({"everywhere": "yes"}, TypeError, "everywhere: expected True or False"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(wrong, error, words):
+    with pytest.raises(error, match=words):
+        with tierup.testing.faults(**wrong):
+            raise AssertionError("not reached")
     assert not injector.active
