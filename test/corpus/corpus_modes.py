@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,8 @@ class Mode:
     options: dict[str, Any] = field(default_factory=dict)
     one_of: int = 1
     waits: bool = False  # after each call, for what it asked to be compiled in the background
+    reloaded: bool = False  # by a second function, which finds the code of the first on disk
+    threads: int = 1  # which make each call at once
 
 
 def interpreted(program: Program) -> Iterator[Step]:
@@ -206,11 +210,51 @@ def _read_only(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def run(program: Program, mode: Mode) -> None:
     """Raise AssertionError, naming the call, unless the program does in this mode what the undecorated function does."""
+    if mode.reloaded:
+        _run(program, mode, _made(program, mode))
+    function = _made(program, mode)
+    if mode.threads > 1:
+        _run_at_once(program, mode, function)
+        return
+    _run(program, mode, function)
+    if mode.reloaded:
+        compiled = [v for v in function.versions if isinstance(v, Version) and not v.compiled.from_disk]
+        assert not compiled, f"{program.name}: compiled again, and not loaded from disk\n{function.explain()}"
+
+
+def _made(program: Program, mode: Mode) -> Function:
     if program.mlir:  # options by the context manager: `load` has a parameter `entry` of its own
         with options(**mode.options):
-            _run(program, mode, load(HERE / program.mlir))
-    else:
-        _run(program, mode, jit(program.function, **mode.options))
+            return load(HERE / program.mlir)
+    return jit(program.function, **mode.options)
+
+
+def _run_at_once(program: Program, mode: Mode, function: Function) -> None:
+    """Every thread makes each call at the same moment, with arguments of its own; who answers hangs on who comes first."""
+    if program.state():
+        return  # which threads would write at once
+    steps = list(mode.steps(program))
+    together = Barrier(mode.threads, timeout=120)
+
+    def calls(thread: int) -> None:
+        try:
+            for number, step in enumerate(steps, 1):
+                together.wait()
+                where = f"{program.name}, {mode.name}, thread {thread}, call {number} ({step.what}, n={step.n})"
+                one_call(program, function, step, number + 1000 * thread, where)
+        except BaseException:
+            together.abort()
+            raise
+
+    with ThreadPoolExecutor(mode.threads) as pool:
+        running = [pool.submit(calls, thread) for thread in range(mode.threads)]
+    errors = [e for e in (r.exception() for r in running) if e is not None]
+    for error in sorted(errors, key=lambda e: not isinstance(e, AssertionError)):  # not that of a thread which waited in vain
+        raise error
+    s = function.stats()
+    fine = mode.threads * sum(step.raises is False for step in steps)
+    assert s.calls == s.hits + s.misses + s.profiled_runs + s.interpreted >= fine, f"{program.name}: {s}"
+    assert function.is_optimized or "static" not in program.native, function.explain()
 
 
 def _run(program: Program, mode: Mode, function: Function) -> None:
@@ -310,5 +354,7 @@ MODES = (
     Mode("python_entry", growing, _declared, {"entry": "python"}),
     Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that bet are all in test_forced_bailouts.py
     Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=3),
+    Mode("reloaded", growing, _declared, reloaded=True, one_of=4),
+    Mode("two_threads", growing, _any, threads=2, one_of=4),
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -14,7 +14,7 @@ def tuple_in_tuple_out(pair):
     return b - a, (a, a * b)
 
 
-@program(lambda r, n: ([f32(r, n, 3), f32(r, 3, 2)],))
+@program(lambda r, n: ([f32(r, n, 3), f32(r, 3, 2)],), tolerance=64)  # means of what cancels
 def list_of_weights(layers):
     x = layers[0]
     for w in layers[1:]:
