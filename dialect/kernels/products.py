@@ -15,7 +15,7 @@ from tierup.dialect.kernels.promotion import common_dtype
 Number = int | float
 
 
-def _one_dtype(op: str, *arrays: np.ndarray) -> None:
+def one_dtype(op: str, *arrays: np.ndarray) -> None:
     """torch's TypeError unless all have one dtype, which is not bool."""
     first = arrays[0].dtype
     for array in arrays:
@@ -48,7 +48,7 @@ def mm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """aten.mm: (n, k) x (k, m) -> (n, m)."""
     _ranks("mm", (a, 2), (b, 2))
     _inner("mm", a, b)
-    _one_dtype("mm", a, b)
+    one_dtype("mm", a, b)
     return rounded(_product(a, b), a.dtype)
 
 
@@ -65,7 +65,7 @@ def _batches(op: str, a: np.ndarray, b: np.ndarray) -> None:
             f"{op}: Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] "
             f"but got: [{b.shape[0]}, {b.shape[1]}]."
         )
-    _one_dtype(op, a, b)
+    one_dtype(op, a, b)
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if not a.ndim or not b.ndim:
         raise ValueError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
     _inner("matmul", a, b)
-    _one_dtype("matmul", a, b)
+    one_dtype("matmul", a, b)
     return rounded(_product(a, b), a.dtype)
 
 
@@ -81,7 +81,7 @@ def mv(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """aten.mv: (n, k) x (k) -> (n)."""
     _ranks("mv", (a, 2), (x, 1))
     _inner("mv", a, x)
-    _one_dtype("mv", a, x)
+    one_dtype("mv", a, x)
     return rounded(_product(a, x), a.dtype)
 
 
@@ -90,7 +90,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     _inner("dot", a, b)
-    _one_dtype("dot", a, b)
+    one_dtype("dot", a, b)
     return rounded(_product(a, b), a.dtype)
 
 
@@ -110,7 +110,7 @@ def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _added(op: str, x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
     """beta * x + alpha * (a @ b), rounded once. x is not read when beta is 0, nor a @ b when alpha is 0 (as in BLAS), so that
     their NaNs do not show. For integers alpha and beta are truncated to integers."""
-    _one_dtype(op, x, a, b)
+    one_dtype(op, x, a, b)
     shape = (*a.shape[:-1], *b.shape[-1:]) if b.ndim > 1 else a.shape[:-1]
     try:
         start = np.broadcast_to(x, shape)
@@ -148,7 +148,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
     if weight.ndim > 2:
         raise ValueError(f"linear: weight must have at most 2 dimensions, but has {weight.ndim}")
     _inner("linear", x, weight.T)
-    _one_dtype("linear", x, weight, *(() if bias is None else (bias,)))
+    one_dtype("linear", x, weight, *(() if bias is None else (bias,)))
     if bias is None:
         return rounded(_product(x, weight.T), x.dtype)
     if weight.ndim == 1 and (x.ndim == 2 or x.ndim > 2 and bias.ndim):

@@ -15,7 +15,7 @@ from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, produ
 from tierup.dialect.values import Shape, Tensor, Value
 
 
-def _one_dtype(op: str, *tensors: Value) -> DType | None:
+def one_dtype(op: str, *tensors: Value) -> DType | None:
     """The dtype that all have. TypeError when two known ones differ, or for bool."""
     known = [d for d in map(dtype_of, tensors) if d is not None]
     if len(set(known)) > 1:
@@ -35,7 +35,7 @@ def _numpy_dtype(function: str, a: DType, b: DType) -> DType | None:
 
 def _dtype(ctx: Infer, op: str, function: str, a: Value, b: Value) -> DType | None:
     if ctx.promotion is Promotion.TORCH:
-        return _one_dtype(op, a, b)
+        return one_dtype(op, a, b)
     da, db = dtype_of(a), dtype_of(b)
     return None if da is None or db is None else _numpy_dtype(function, da, db)
 
@@ -106,7 +106,7 @@ def _dot(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     if ctx.promotion is Promotion.NUMPY:
         return Tensor(_dtype(ctx, "dot", "dot", a, b), _dot_shape(ctx, a, b))
     _ranks("dot", (a, 1), (b, 1))
-    return Tensor(_one_dtype("dot", a, b), _product_shape(ctx, "dot", a, b))
+    return Tensor(one_dtype("dot", a, b), _product_shape(ctx, "dot", a, b))
 
 
 @or_unknown
@@ -144,7 +144,7 @@ def _added(op: str, rank_a: int, rank_b: int) -> InferRule:
         _ranks(op, (a, rank_a), (b, rank_b))
         result = _batch_shape(ctx, op, a, b) if rank_a == 3 else _product_shape(ctx, op, a, b)
         _expanded(ctx, op, x, result)
-        return Tensor(_one_dtype(op, x, a, b), result)
+        return Tensor(one_dtype(op, x, a, b), result)
 
     return infer
 
@@ -176,11 +176,11 @@ def _linear(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, weight = operands[:2]
     result = _linear_shape(ctx, x, weight)
     if not _has_bias(operands):
-        return Tensor(_one_dtype("linear", x, weight), result)
+        return Tensor(one_dtype("linear", x, weight), result)
     bias = operands[2]
     _refuse_bias(x, weight, bias)
     _expanded(ctx, "linear", bias, result)
-    return Tensor(_one_dtype("linear", x, weight, bias), result)
+    return Tensor(one_dtype("linear", x, weight, bias), result)
 
 
 _SUMMED = Tolerance(4.0, 1.0)

@@ -6,9 +6,9 @@ import pytest
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dims import at_least, evaluate, symbol
-from tierup.dialect.optable import indexing, inplace, movement, normalisation, products, reductions, views
+from tierup.dialect.optable import convolution, indexing, inplace, movement, normalisation, products, reductions, views
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.values import Int, List, NoneValue, Opaque, Tensor
+from tierup.dialect.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 
 S0, S1 = symbol("s0"), symbol("s1")
 NONE = NoneValue()
@@ -107,6 +107,22 @@ def test_products_tie_their_inner_sizes() -> None:
         infer("aten.mm", tensor(S0, 3), tensor(4, 5))
 
 
+def test_convolutions_of_symbols_are_exact_and_tie_what_must_not_be_too_small() -> None:
+    weight, rest = tensor(8, 3, 5, 3), (NONE, ints(2, 1), ints(1), ints(1), Bool(False), ints(0), Int(1))
+    result, ctx = infer("aten.convolution", tensor(S0, 3, S1, 9), weight, *rest)
+    assert result.shape[:2] == (S0, 8) and result.shape[3] == 9
+    (tie,) = ctx.ties  # two of padding: only a size of 2 is too small
+    for n in range(2, 9):
+        holds = evaluate(tie.left, {"s1": n}) == evaluate(tie.right, {"s1": n})
+        assert holds == (n >= 3) and (not holds or evaluate(result.shape[2], {"s1": n}) == (n + 2 - 5) // 2 + 1)
+    result, ctx = infer("aten.conv2d.padding", tensor(S0, 3, S1, 9), weight, NONE, ints(1), Str("same"), ints(2), Int(1))
+    assert result.shape == (S0, 8, S1, 9)
+    result, ctx = infer("aten.convolution", tensor(S0, 8, S1, 9), weight, NONE, ints(2), ints(1), ints(1), Bool(True), ints(1), Int(1))
+    assert result.shape == (S0, 3, 2 * S1 + 2, 18) and not ctx.ties
+    with pytest.raises(ShapeError, match="channels of the input do not fit"):
+        infer("aten.convolution", tensor(S0, 4, S1, 9), weight, *rest)
+
+
 def test_matmul_broadcasts_batches() -> None:
     assert shape_of("aten.matmul", tensor(S1, 1, 2, 3), tensor(S0, 3, 4)) == (S1, S0, 2, 4)
     assert shape_of("aten.matmul", tensor(S0, 3), tensor(3)) == (S0,)
@@ -146,7 +162,7 @@ def test_an_in_place_op_ties_its_operand_to_the_target() -> None:
         infer("aten.add_.Tensor", tensor(S0, dtype=dtypes.i32), tensor(S0), Int(1))
 
 
-FAMILIES = (reductions, normalisation, products, views, movement, indexing, inplace)
+FAMILIES = (reductions, normalisation, products, convolution, views, movement, indexing, inplace)
 
 
 @pytest.mark.parametrize("op", [op.name for family in FAMILIES for op in family.ROWS])
