@@ -25,6 +25,29 @@ def addmm(g: Backward) -> Gradients:
     return g.sum_to(g.mul(g.grad, g.number(3)), 0), _mm(g, scaled, _t(g, g.operands[2])), _mm(g, _t(g, g.operands[1]), scaled)
 
 
+@RULES.vjp("aten.baddbmm(self, batch1, batch2, beta, alpha)", captures=("batch1", "batch2", "beta", "alpha"))
+def baddbmm(g: Backward) -> Gradients:
+    scaled = g.mul(g.grad, g.number(4))
+    x, y = g.operands[1:3]
+    return g.sum_to(g.mul(g.grad, g.number(3)), 0), g.call("aten.bmm", scaled, _swap(g, y)), g.call("aten.bmm", _swap(g, x), scaled)
+
+
+@RULES.vjp("aten.dot(self, tensor)", captures=("self", "tensor"))
+def dot(g: Backward) -> Gradients:
+    return g.cast_to(g.mul(g.promoted(1), g.grad), 0), g.cast_to(g.mul(g.promoted(0), g.grad), 1)
+
+
+@RULES.vjp("aten.mv(self, vec)", captures=("self", "vec"))
+def mv(g: Backward) -> Gradients:
+    outer = g.call("aten.outer", g.grad, g.promoted(1))
+    return g.cast_to(outer, 0), g.cast_to(g.call("aten.mv", _t(g, g.promoted(0)), g.grad), 1)
+
+
+@RULES.vjp("aten.outer(self, vec2)", captures=("self", "vec2"))
+def outer(g: Backward) -> Gradients:
+    return g.cast_to(g.call("aten.mv", g.grad, g.promoted(1)), 0), g.cast_to(g.call("aten.mv", _t(g, g.grad), g.promoted(0)), 1)
+
+
 @RULES.vjp("aten.linear(input, weight, bias)", captures=("input", "weight"))
 def linear(g: Backward) -> Gradients:
     x, weight = g.operands[:2]
