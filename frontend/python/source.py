@@ -5,12 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import threading
 from dataclasses import dataclass
 from types import FunctionType
 
 from tierup.frontend.errors import UnsupportedSyntax
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
+
+
+_one_at_a_time = threading.RLock()
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def _definition(lines: list[str], first: int) -> Definition | None:
     text = "".join(lines)
     indented = text[:1] in (" ", "\t")
     try:
-        module = ast.parse("if 1:\n" + text if indented else text)
+        module = _parsed("if 1:\n" + text if indented else text)
     except SyntaxError:
         return None
     body = module.body[0].body if indented and module.body and isinstance(module.body[0], ast.If) else module.body
@@ -89,10 +94,22 @@ def _definition(lines: list[str], first: int) -> Definition | None:
     return tree
 
 
+def _parsed(text: str) -> ast.Module:
+    """`ast.parse`, which raises SystemError in CPython 3.11 when another thread is in it too: all threads' nesting is one count there
+    (python/cpython#106905). Ours wait for one another; with a thread of somebody else's it is tried again."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            with _one_at_a_time:
+                return ast.parse(text)
+        except SystemError:
+            continue
+    return ast.parse(text)
+
+
 def _lambda(function: FunctionType, filename: str) -> ast.Lambda | None:
     """The one lambda on the function's line with its parameters; None when two could be meant."""
     try:
-        module = ast.parse("".join(linecache.getlines(filename, function.__globals__)))
+        module = _parsed("".join(linecache.getlines(filename, function.__globals__)))
     except SyntaxError:
         return None
     line = function.__code__.co_firstlineno
