@@ -8,7 +8,6 @@ summed in float32 and rounded once. ValueError for shapes that do not fit, TypeE
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import product
 from math import prod
 
@@ -17,8 +16,8 @@ import numpy as np
 from tierup.dialect.kernels.axes import quiet, rounded, widened
 from tierup.dialect.kernels.products import one_dtype
 from tierup.dialect.optable import windows
-from tierup.dialect.optable.core import Infer, ShapeError
-from tierup.dialect.optable.windows import Convolution
+from tierup.dialect.optable.core import Infer
+from tierup.dialect.optable.windows import Convolution, as_kernels_raise
 
 Ints = Sequence[int]
 _COLUMNS = 1 << 20  # elements of columns that are laid out at a time: they stay in a cache
@@ -29,7 +28,7 @@ def convolution(
     transposed: bool = False, output_padding: Ints = (0,), groups: int = 1,
 ) -> np.ndarray:  # fmt: skip
     """aten.convolution: (N, C, *spatial) by (O, C / groups, *k), transposed by (C, O / groups, *k)."""
-    with _checked():
+    with as_kernels_raise():
         of = windows.convolution("convolution", weight.ndim, stride, padding, dilation, transposed, output_padding, groups)
     return _convolved("convolution", x, weight, bias, of)
 
@@ -118,15 +117,6 @@ def conv_transpose3d(
 # --- operands ----------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _checked() -> Iterator[None]:
-    """Refusals of the shape rules as kernels raise them."""
-    try:
-        yield
-    except ShapeError as e:
-        raise ValueError(str(e)) from None
-
-
 def _of_rank(op: str, spatial: int, x: np.ndarray, weight: np.ndarray) -> None:
     if x.ndim not in (spatial + 1, spatial + 2):
         raise ValueError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {op}, but got {list(x.shape)}")
@@ -139,7 +129,7 @@ def _plain(
     groups: int,
 ) -> np.ndarray:  # fmt: skip
     _of_rank(op, spatial, x, weight)
-    with _checked():
+    with as_kernels_raise():
         of = windows.convolution(op, weight.ndim, stride, padding, dilation, groups=groups)
     return _batched(op, x, weight, bias, of)
 
@@ -149,7 +139,7 @@ def _named(
     groups: int,
 ) -> np.ndarray:  # fmt: skip
     _of_rank(op, spatial, x, weight)
-    with _checked():
+    with as_kernels_raise():
         of = windows.named_padding(op, padding, weight.shape[2:], stride, dilation, groups)
     return _batched(op, x, weight, bias, of)
 
@@ -159,7 +149,7 @@ def _transposed(
     groups: int, dilation: Ints,
 ) -> np.ndarray:  # fmt: skip
     _of_rank(op, spatial, x, weight)
-    with _checked():
+    with as_kernels_raise():
         of = windows.convolution(op, weight.ndim, stride, padding, dilation, True, output_padding, groups)
     return _batched(op, x, weight, bias, of)
 
@@ -171,7 +161,7 @@ def _batched(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None
 
 
 def _convolved(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, of: Convolution) -> np.ndarray:
-    with _checked():
+    with as_kernels_raise():
         found = windows.convolved(Infer(), op, x.shape, weight.shape, None if bias is None else bias.shape, of)
     one_dtype(op, x, weight, *(() if bias is None else (bias,)))
     shape = tuple(int(size) for size in found if isinstance(size, int))  # all of them: the operands' are

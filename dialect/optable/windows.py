@@ -6,7 +6,8 @@ guards can check.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tierup.dialect.dims import Dim, at_least, floordiv, maximum, minimum
@@ -14,6 +15,15 @@ from tierup.dialect.optable.core import Infer, ShapeError, format_shape
 from tierup.dialect.values import Shape
 
 Pairs = tuple[tuple[Dim, Dim], ...]  # per spatial dim: before and after
+
+
+@contextmanager
+def as_kernels_raise() -> Iterator[None]:
+    """Refusals of the functions here as kernels raise them: plain ValueErrors."""
+    try:
+        yield
+    except ShapeError as e:
+        raise ValueError(str(e)) from None
 
 
 def per_axis(op: str, what: str, values: Sequence[int], count: int) -> tuple[int, ...]:
@@ -208,3 +218,12 @@ def adaptively_pooled(ctx: Infer, op: str, x: Shape, sizes: Sequence[Dim], spati
         require_at_least(ctx, size, 0, f"{op}: elements of output_size must be greater than or equal to 0, but got {list(sizes)}")
     check_pooled(ctx, op, x, spatial, no_channels=no_channels)
     return (*x[:-spatial], *sizes)
+
+
+def resized(ctx: Infer, op: str, x: Shape, sizes: Sequence[Dim], spatial: int) -> Shape:
+    """The shape of (N, C, *spatial) resized. Raises ShapeError."""
+    if len(sizes) != spatial or len(x) != spatial + 2:
+        raise ShapeError(f"{op}: expected {spatial} sizes for a tensor of rank {spatial + 2}, but got {list(sizes)} for {format_shape(x)}")
+    for size in (*x[2:], *sizes):
+        require_at_least(ctx, size, 1, f"{op}: Input and output sizes should be greater than 0, but got {format_shape(x)}, {list(sizes)}")
+    return (*x[:2], *sizes)

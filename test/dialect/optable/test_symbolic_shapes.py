@@ -6,7 +6,7 @@ import pytest
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dims import at_least, evaluate, symbol
-from tierup.dialect.optable import convolution, indexing, inplace, movement, normalisation, products, reductions, views
+from tierup.dialect.optable import convolution, indexing, inplace, movement, normalisation, pooling, products, reductions, views
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 
@@ -162,7 +162,7 @@ def test_an_in_place_op_ties_its_operand_to_the_target() -> None:
         infer("aten.add_.Tensor", tensor(S0, dtype=dtypes.i32), tensor(S0), Int(1))
 
 
-FAMILIES = (reductions, normalisation, products, convolution, views, movement, indexing, inplace)
+FAMILIES = (reductions, normalisation, products, convolution, pooling, views, movement, indexing, inplace)
 
 
 @pytest.mark.parametrize("op", [op.name for family in FAMILIES for op in family.ROWS])
