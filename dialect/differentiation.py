@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.infer import LIST_WRITERS
+from tierup.dialect.infer import LIST_WRITERS, Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.pipeline import parse
@@ -43,6 +43,14 @@ def gradient_of_function(
     The module is brought into value form first (calls inlined, writes made values). Raises PassFailure, at the op, for an op without a
     gradient on the way, a function that writes its arguments, an argument or result of integers; ValueError for indices that there are not.
     """
+    func = value_form(module, entry, wrt, results)
+    if not cotangents and len(results) != 1:
+        raise ValueError("gradients of several results need cotangents")
+    _Function(module, func, results, wrt).run(cotangents, keep_results)
+
+
+def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Sequence[int]) -> ir.Operation:
+    """Inline calls and make writes values; the function, which may now be differentiated. Raises as `gradient_of_function` does."""
     func = function_names(module).get(entry)
     if func is None:
         raise ValueError(f"the module has no function @{entry}")
@@ -50,9 +58,7 @@ def gradient_of_function(
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
     _check(func, entry, wrt, results, writer)
-    if not cotangents and len(results) != 1:
-        raise ValueError("gradients of several results need cotangents")
-    _Function(module, func, results, wrt).run(cotangents, keep_results)
+    return func
 
 
 def _first_writer(func: ir.Operation) -> tuple[ir.Location, str] | None:
@@ -89,6 +95,15 @@ def _check(func: ir.Operation, entry: str, wrt: Sequence[int], results: Sequence
             raise PassFailure(op, "writes a list of tensors, which has no gradient: make a new list instead (a + [x])")
 
 
+def activity(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> tuple[dict[ir.Value, bool], Inference]:
+    """Of each value of a function whether it may require a gradient when the arguments `wrt` do; and the types it went by."""
+    count = len(func.regions[0].blocks[0].arguments)
+    states = RequiresGrad(func, function_names(module), arguments=[i in set(wrt) for i in range(count)])
+    values = [v for op in (func, *walk(func)) for v in op.results]
+    values += [v for op in (func, *walk(func)) for region in op.regions for block in region.blocks for v in block.arguments]
+    return {v: states.may(v) for v in values}, states.inference
+
+
 class _Function:
     """One function that gets its gradients."""
 
@@ -96,20 +111,9 @@ class _Function:
         self.func, self.results, self.wrt = func, results, wrt
         self.block = func.regions[0].blocks[0]
         self.arguments = list(self.block.arguments)
-        states = RequiresGrad(func, function_names(module), arguments=[i in set(wrt) for i in range(len(self.arguments))])
-        self.active: dict[ir.Value, bool] = {}
-        self._note(func, states)
+        self.active, inference = activity(module, func, wrt)
         self.last = list(self.block.operations)[-1].operation
-        self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, states.inference)
-
-    def _note(self, op: ir.Operation, states: RequiresGrad) -> None:
-        values = list(op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                values += block.arguments
-                for view in block.operations:
-                    self._note(view.operation, states)
-        self.active.update({v: states.may(v) for v in values})
+        self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, inference)
 
     def run(self, cotangents: bool, keep_results: bool) -> None:
         e, returned = self.emitter, list(self.last.operands)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tierup.dialect import dtypes, optable, torch_types
 from tierup.dialect.attributes import facts_of
-from tierup.dialect.dims import Dim, symbol
+from tierup.dialect.dims import Dim, Symbol, at_least, symbol, symbols
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
 from tierup.dialect.optable.inplace import INPLACE, check_copy
@@ -46,6 +46,12 @@ class Inference:
 
     def __getitem__(self, value: ir.Value) -> Value:
         return self.values[value]
+
+    def doubtful(self) -> frozenset[Symbol]:
+        """The symbols in sizes that are tied and of which one may be 1. In a run that keeps no tie, 1 is broadcast: what is said to have
+        the one size may then have the other."""
+        pairs = ((tie.left, tie.right) for tie in self.ties)
+        return frozenset(s for a, b in pairs if not (at_least(a, 2) and at_least(b, 2)) for dim in (a, b) for s in symbols(dim))
 
 
 def infer_function(

@@ -57,6 +57,7 @@ class Reason(Enum):
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     STRIDES = "whether a view fits depends on how its operand lies in memory, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
+    PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
     SITE_GIVEN_UP = "this bet was lost before and is not made again"
 

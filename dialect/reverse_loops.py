@@ -136,7 +136,10 @@ def _saving(reverse: Reverse, op: ir.Operation, needed: Sequence[int], counted: 
         starts = [e.create("torch.prim.ListConstruct", [t], []).results[0] for t in lists]
         starts += [] if counted else [e.value(0)]
         types = [*(r.type for r in op.results), *(v.type for v in starts)]
-        made = e.create("torch.prim.Loop", types, [*op.operands, *starts], regions=1)
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        if "tierup.site" in attributes:  # whoever numbers ops (split_gradient.py) can tell what the further results are
+            attributes["tierup.saved"] = ir.DenseI64ArrayAttr.get([*needed, *([] if counted else [-1])], e.context)
+        made = e.create("torch.prim.Loop", types, [*op.operands, *starts], attributes, regions=1)
     arguments = [*(a.type for a in old.arguments), *(v.type for v in starts)]
     block = made.regions[0].blocks.append(*arguments, arg_locs=[op.location] * len(arguments))
     for view in list(old.operations):

@@ -20,6 +20,10 @@ class NotOptimized(RuntimeError):
     """A call that may run in native code only (`options(strict=True)`, `assert_optimized()`) has none. The message names the ops."""
 
 
+class NotDifferentiable(TypeError):
+    """A gradient that there is none of. The message names the op, the user's line, and what to do instead."""
+
+
 class RecompileLimitWarning(UserWarning):
     """A function has as many versions as its options allow, and calls come that fit none of them."""
 

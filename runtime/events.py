@@ -36,6 +36,7 @@ class EventKind(Enum):
     GAVE_UP = "gave up"
     SPLIT = "split"
     RELEASED = "released"
+    DIFFERENTIATED = "differentiated"
     __hash__ = object.__hash__  # Enum's is a line of Python
 
 

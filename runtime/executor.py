@@ -28,6 +28,7 @@ from tierup.runtime.stats import Stats
 from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
+    from tierup.runtime.gradient_pair import Gradients
     from tierup.runtime.resuming import Resuming
     from tierup.runtime.specializing import SpecializingExecutor
 
@@ -60,6 +61,7 @@ class Executor:
 
     def _clear(self) -> None:
         self._kinds: dict[tuple[object, ...], Kind] = {}
+        self._gradients: Gradients | None = None
 
     def reset(self) -> None:
         """Forget all versions and all that was recorded; counters start again."""
@@ -123,6 +125,26 @@ class Executor:
             self.program, self._overrides, self.history, direct, self._region,
             is_region=self._is_region, make_rest=self._rest if bails else None,
         )  # fmt: skip
+
+    @property
+    def options(self) -> Options:
+        """Those in force here."""
+        return self._overrides.current()
+
+    @property
+    def gradients(self) -> Gradients:
+        """The programs of this one's gradients; none before they are asked for."""
+        if self._gradients is None:
+            from tierup.runtime.gradient_pair import Gradients  # here: most programs have none
+
+            with self._lock:
+                if self._gradients is None:
+                    self._gradients = Gradients(self)
+        return self._gradients
+
+    def another(self, program: Program) -> Executor:
+        """An executor of another program under the same options."""
+        return Executor(program, self._overrides)
 
     def _region(self, program: Program) -> Executor:
         return Executor(program, self._overrides, is_region=True)

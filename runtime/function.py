@@ -142,6 +142,11 @@ class Function:
         variants, plain = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
         if plain is not None and variants is self._variants and plain.holds({}):
             return _finish(plain.built.output, plain.executor.call(args))
+        variant, flat = self.find(args, kwargs)
+        return _finish(variant.built.output, variant.executor.call(flat))
+
+    def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
+        """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
         variants = self._variants
         arguments = self._bind(args, kwargs)
         if self._fitted is not None:
@@ -152,14 +157,14 @@ class Function:
             if hidden is not None:
                 if not kwargs and self._fitted is None and variant.looks_at_arrays_alone(args):
                     self._plain[_ranks(args)] = variants, variant
-                return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
+                return variant, (*leaves, *hidden)
         variant = self._new_variant(shape, arguments)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
-        return _finish(variant.built.output, variant.executor.call((*leaves, *hidden)))
+        return variant, (*leaves, *hidden)
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         if self._positional is not None and not kwargs and len(args) == len(self._positional):
             return dict(zip(self._positional, args, strict=True))
         try:

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from typing import Union
 
 from tierup.dialect import optable, torch_types
+from tierup.dialect.dims import symbols
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.refined_types import constant
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor, Value
+from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Tensor, Value
 
 Operand = Union[ir.Value, bool, int, float, None, Sequence["Operand"]]
 
@@ -33,6 +34,7 @@ class Emitter:
         self.context = location.context
         self.tensor_type = ir.Type.parse("!torch.vtensor", self.context)
         self._constants: list[dict[str, ir.Value]] = [{}]
+        self.doubtful = inference.doubtful()
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
@@ -135,7 +137,11 @@ class Emitter:
     def same_shape(self, a: ir.Value, b: ir.Value) -> bool:
         """Whether two tensors are known to have the same sizes."""
         shape = self.tensor(a).shape
-        return shape is not None and shape == self.tensor(b).shape
+        return shape is not None and shape == self.tensor(b).shape and (a == b or self.is_certain(shape))
+
+    def is_certain(self, shape: Shape) -> bool:
+        """Whether sizes that are equal here are equal in a run."""
+        return not self.doubtful or not any(symbols(dim) & self.doubtful for dim in shape)
 
     def same_dtype(self, a: ir.Value, b: ir.Value) -> bool:
         """Whether two tensors are known to have the same dtype."""

@@ -53,7 +53,7 @@ class AddGradients(Pass):
             gradient_of_function(
                 module,
                 self.entry,
-                self.wrt or _floats(func),
+                self.wrt or floats(func),
                 results=self.results,
                 cotangents=self.cotangents,
                 keep_results=self.keep_results,
@@ -62,7 +62,7 @@ class AddGradients(Pass):
             raise PassFailure(func, str(e)) from e
 
 
-def _floats(func: ir.Operation) -> list[int]:
+def floats(func: ir.Operation) -> list[int]:
     """The arguments that may have a gradient."""
     dtypes = [
         (i, torch_types.parse_tensor(str(a.type))[1])

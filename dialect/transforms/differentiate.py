@@ -94,7 +94,7 @@ class _Group:
 
     def _reverse(self, seeded: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Operation], dict[int, ir.Value]]:
         """The gradient, behind the forward ops: a marker, stand-ins for incoming gradients, and the gradient of each input that has one."""
-        e = Emitter(ir.InsertionPoint(self.last), self.group.location, Inference(dict(self.inference.values)))
+        e = Emitter(ir.InsertionPoint(self.last), self.group.location, Inference(dict(self.inference.values), self.inference.ties))
         marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
         seeds = [e.create("torch.prim.Uninitialized", [v.type], []) for v in seeded]
         reverse = Reverse(e, dict(self.active), {}, undefined=True)

@@ -1,0 +1,132 @@
+"""From a pristine graph to its forward and backward programs.
+
+Loads MLIR: the runtime imports this module when a gradient is wanted, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tierup.dialect import dims, dtypes, registry
+from tierup.dialect.contracts import function_names
+from tierup.dialect.differentiation import value_form
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import PassFailure
+from tierup.dialect.split_gradient import CannotRestrict, Key, Split, split_gradient
+from tierup.dialect.values import Tensor
+from tierup.runtime.errors import NotDifferentiable, Origin
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.interpreter.translate import translate
+
+_EQUAL_ONCE = registry.parse("builtin.module(tierup-cse)")
+Kind = tuple[str, tuple[int, ...]] | None
+"""What a pair is made for, of one leaf: an array's dtype and its sizes, 2 for all that are more; None for other leaves."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program as text, and its tier 0."""
+
+    graph: str
+    entry: str
+    names: tuple[str, ...]
+    tier0: Tier0
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A program in value form, and its forward and backward programs for all cotangents. `wrt`, `kinds`: see `split`."""
+
+    prepared: str
+    entry: str
+    wrt: tuple[int, ...]
+    kinds: tuple[Kind, ...]
+    split: Split
+    forward: Source
+    backward: Source
+
+
+def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...]) -> Halves:
+    """The forward and backward programs of a pristine graph, for gradients of the arguments `wrt` and arguments of these kinds.
+
+    Raises NotDifferentiable, naming the op, its line and what to do instead.
+    """
+    module = parse_module(graph)
+    with _failures(name):
+        value_form(module, entry, wrt, ())
+        _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
+    prepared = _text(module)
+    found, forward, backward = _split(name, prepared, entry, wrt, kinds, None, None)
+    return Halves(prepared, entry, wrt, kinds, found, forward, backward)
+
+
+def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:
+    """The backward program that takes the cotangents of these results alone, and what the forward program captured. None where it needs
+    something else."""
+    try:
+        found, _, backward = _split(name, halves.prepared, halves.entry, halves.wrt, halves.kinds, seeds, halves.split.keys)
+    except CannotRestrict:
+        return None
+    order = [halves.split.keys.index(key) for key in found.keys]
+    captures = tuple(halves.split.captures[i] for i in order)
+    return Split(found.forward, found.backward, captures, found.seeds, found.gradients, found.keys), backward
+
+
+def _split(
+    name: str,
+    prepared: str,
+    entry: str,
+    wrt: Sequence[int],
+    kinds: Sequence[Kind],
+    seeds: Sequence[int] | None,
+    kept: tuple[Key, ...] | None,
+) -> tuple[Split, Source, Source]:
+    module = parse_module(prepared)
+    func = function_names(module)[entry]
+    with _failures(name), module.context, ir.Location.unknown():
+        found = split_gradient(module, func, wrt, known=_known(kinds), seeds=seeds, kept=kept)
+        _EQUAL_ONCE.run(module)
+    return found, _alone(module, found.forward, found.backward), _alone(module, found.backward, found.forward)
+
+
+def _known(kinds: Sequence[Kind]) -> list[Tensor | None]:
+    """Sizes of two and more are symbols: which are equal is not part of a kind."""
+    found: list[Tensor | None] = []
+    for i, kind in enumerate(kinds):
+        if kind is None:
+            found.append(None)
+        else:
+            shape = tuple(dims.symbol(f"s{i}_{d}") if size > 1 else size for d, size in enumerate(kind[1]))
+            found.append(Tensor(dtypes.BY_NAME[kind[0]], shape))
+    return found
+
+
+def _alone(module: ir.Module, entry: str, other: str) -> Source:
+    """One function of a module as a program of its own."""
+    copy = parse_module(_text(module))
+    for name, func in list(function_names(copy).items()):
+        if name == other:
+            func.erase()
+    tier0 = translate(copy, entry)
+    return Source(_text(copy), entry, tuple(p.name for p in tier0.parameters), tier0)
+
+
+@contextmanager
+def _failures(name: str) -> Iterator[None]:
+    """Raise NotDifferentiable for what a pass refuses."""
+    try:
+        yield
+    except PassFailure as e:
+        found = next(iter(e.diagnostics), None)
+        if found is None:
+            raise NotDifferentiable(f"{name} has no gradient: {e}") from e
+        place, (op, _, said) = found.place, found.message.partition(" op ")
+        origin = Origin(op.strip("'").removeprefix("torch."), place.file, place.line, place.column)
+        raise NotDifferentiable(f"{name} has no gradient: {origin.op} {said} (at {origin})") from e
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)
