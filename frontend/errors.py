@@ -21,7 +21,8 @@ class UnsupportedSyntax(SyntaxError):
 
     def plain(self) -> UnsupportedSyntax:
         """Itself without the subclass that a front end uses to try something else first."""
-        return UnsupportedSyntax(
+        cls = NotDifferentiable if isinstance(self, NotDifferentiable) else UnsupportedSyntax
+        return cls(
             self.construct,
             self.remedy,
             filename=self.filename or "<unknown>",
@@ -29,6 +30,11 @@ class UnsupportedSyntax(SyntaxError):
             offset=self.offset or 0,
             text=self.text or "",
         )
+
+
+class NotDifferentiable(UnsupportedSyntax):
+    """A gradient that there is none of: at an operation without one, or through a write to what the function does not own. Names file,
+    line, the operation, and what to write instead."""
 
 
 class ProgramError(ValueError):

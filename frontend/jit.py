@@ -14,6 +14,7 @@ import numpy as np
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
+from tierup.frontend.python.gradient_spec import GradientSpec, function_of
 from tierup.runtime.function import Built, Function
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import Program
@@ -36,19 +37,28 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
         return lambda function, /: jit(function, **options)
     if isinstance(fn, Function):
         fn = fn.__tierup_function__
+    if isinstance(fn, GradientSpec):
+        return function_from(fn, options)
     if not isinstance(fn, FunctionType):
         raise TypeError(
             f"tierup.jit takes a Python function, not {type(fn).__name__}" + (": decorate its method" if isinstance(fn, type) else "")
         )
-    function = fn
+    return function_from(fn, options)
+
+
+def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any]) -> Function:
+    """The function that runs a Python function's body, or its gradients."""
+    function = function_of(target)
     place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
     def make(shape: CallShape, arguments: Mapping[str, object]) -> Built:
-        return built(build(function, shape, arguments), function.__name__, place)
+        return built(build(target, shape, arguments), target.__name__, place)
 
-    return Function(
-        function.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function
+    made = Function(
+        target.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function
     )
+    made.__tierup_function__ = target  # what programs that call it build
+    return made
 
 
 def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:

@@ -104,7 +104,7 @@ class Function:
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
-            self.__tierup_function__ = wrapped
+            self.__tierup_function__: Any = wrapped
         self.__name__ = name
         self._signature = signature
         self._fitted = fitted
@@ -260,6 +260,11 @@ class Function:
     def versions(self) -> tuple[Version | Split, ...]:
         """The versions there are now: whole programs compiled, and programs split into native regions."""
         return tuple(version for executor in self._executors for version in executor.all_versions)
+
+    @property
+    def own_options(self) -> dict[str, Any]:
+        """The options it was made with."""
+        return self._overrides.changes
 
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`."""

@@ -184,6 +184,10 @@ class Overrides:
         base = _current.get()
         self._merged = (base, replace(base, **self._changes))
 
+    @property
+    def changes(self) -> dict[str, Any]:
+        return dict(self._changes)
+
     def base(self) -> Options:
         """The options of a call outside of every `with options(...)`."""
         return replace(Options(), **self._changes)

@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from tierup.dialect.passes import Pass as Pass
     from tierup.dialect.passes import PassFailure as PassFailure
     from tierup.frontend import ops as ops
+    from tierup.frontend.errors import NotDifferentiable as NotDifferentiable
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
+    from tierup.frontend.gradients import grad as grad
+    from tierup.frontend.gradients import value_and_grad as value_and_grad
     from tierup.frontend.jit import jit as jit
     from tierup.frontend.jit import load as load
+    from tierup.frontend.stopping import no_grad as no_grad
+    from tierup.frontend.stopping import stop_gradient as stop_gradient
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.background import wait_for_compiles as wait_for_compiles
@@ -36,6 +41,7 @@ __version__ = "0.1.0"
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
     "ExecutedPlan": "tierup.runtime.last_plan:ExecutedPlan",
+    "NotDifferentiable": "tierup.frontend.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "Pass": "tierup.dialect.passes:Pass",
     "PassFailure": "tierup.dialect.passes:PassFailure",
@@ -46,19 +52,24 @@ _EXPORTS = {
     "counters": "tierup.runtime.counters:counters",
     "custom_pass": "tierup.dialect.custom:custom_pass",
     "events": "tierup.runtime.events",
+    "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",
     "last_executed_plan": "tierup.runtime.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
+    "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
     "register_pass": "tierup.dialect.custom:register_pass",
+    "stop_gradient": "tierup.frontend.stopping:stop_gradient",
     "testing": "tierup.runtime.faults",
     "unregister_pass": "tierup.dialect.custom:unregister_pass",
+    "value_and_grad": "tierup.frontend.gradients:value_and_grad",
     "wait_for_compiles": "tierup.runtime.background:wait_for_compiles",
 }
 
 __all__ = [
     "ExecutedPlan",
+    "NotDifferentiable",
     "NotOptimized",
     "Pass",
     "PassFailure",
@@ -70,14 +81,18 @@ __all__ = [
     "counters",
     "custom_pass",
     "events",
+    "grad",
     "jit",
     "last_executed_plan",
     "load",
+    "no_grad",
     "ops",
     "options",
     "register_pass",
+    "stop_gradient",
     "testing",
     "unregister_pass",
+    "value_and_grad",
     "wait_for_compiles",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -14,12 +14,14 @@ import numpy as np
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
-from tierup.frontend.python import handlers
+from tierup.frontend.python import gradient_calls, handlers
 from tierup.frontend.python.arrays import shape_items
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
+from tierup.frontend.python.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.source import Source, parse
 from tierup.frontend.python.statements import execute
 from tierup.frontend.python.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
@@ -45,20 +47,24 @@ from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree
 REGISTERED = handlers.MODULES  # importing them is what registers their handlers
 
 
-def build(function: FunctionType, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:
-    """The graph of `function` for calls of this shape.
+Target = FunctionType | GradientSpec
+"""What a graph is built of: a function's body, or the gradients of a function."""
+
+
+def build(target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:
+    """The graph of a function, or of its gradients, for calls of this shape.
 
     `arguments` are needed for parameters that are objects (`self`): their attributes are read now. Raises UnsupportedSyntax
-    for what is not translated.
+    for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for arguments and results
+    that have none.
     """
-    source = parse(function)
     context = thread_context()
     try:
         with context:
             try:
-                return _Program(context, mutable=False).build(source, shape, arguments or {})
+                return ProgramBuilder(context, mutable=False).build(target, shape, arguments or {})
             except NeedsMutation:
-                return _Program(context, mutable=True).build(source, shape, arguments or {})
+                return ProgramBuilder(context, mutable=True).build(target, shape, arguments or {})
     except UnsupportedSyntax as e:
         raise e.plain() from None
 
@@ -75,7 +81,7 @@ def shape_from_annotations(function: FunctionType) -> CallShape:
 
 
 @dataclass
-class _Callee:
+class Callee:
     """A private function built for one kind of call. `hidden`: what its caller must pass after the arguments."""
 
     name: str
@@ -86,26 +92,30 @@ class _Callee:
 
 
 @dataclass
-class _Program:
+class ProgramBuilder:
     """One module in the making."""
 
     context: ir.Context
     mutable: bool
     em: Emitter = field(init=False)
-    outside: Outside = field(init=False)
-    callees: dict[Any, _Callee] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+    callees: dict[Any, Callee] = field(default_factory=dict)
     stack: list[FunctionType] = field(default_factory=list)
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
 
     def __post_init__(self) -> None:
         self.em = Emitter(self.context, self.mutable)
-        self.outside = Outside()
         self.module = ir.Module.create(self.em.unknown)
+
+    def nested(self, mutable: bool) -> ProgramBuilder:
+        """One for a module apart, of which a function is taken over into this."""
+        return ProgramBuilder(self.context, mutable, self.outside, stack=self.stack)
 
     # --- the entry ---------------------------------------------------------------------------------------------------
 
-    def build(self, source: Source, shape: CallShape, arguments: Mapping[str, object]) -> GraphResult:
+    def build(self, target: Target, shape: CallShape, arguments: Mapping[str, object]) -> GraphResult:
         em = self.em
+        source = parse(function_of(target))
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
         types = [em.types.tensor if leaf.kind in ("array", "scalar") else em.types.scalars[leaf.kind] for _, leaf in leaves]
         name = _symbol(source.function)
@@ -114,7 +124,7 @@ class _Program:
         with em.function(frame.block):
             for parameter, tree in shape.parameters:
                 frame.env[parameter] = _parameter(frame, tree, Access("argument", parameter), arguments, ssa)
-            value = self._body(frame)
+            value = self._value(frame, target)
             results, output = self._outputs(frame, value)
             self._finish(func, frame, results)
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
@@ -122,17 +132,29 @@ class _Program:
         func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n)}) for n in names])
         func.attributes["tierup.source"] = ir.StringAttr.get("jit")
         self._drop_unused(func)
+        if isinstance(target, GradientSpec):  # the entry only calls: without the call, runs in tier 0 are quicker
+            parse_pipeline("builtin.module(tierup-inline)").run(self.module)
         return GraphResult(
             self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes)
         )
 
     def _function(self, source: Source, name: str, types: list[ir.Type]) -> tuple[ir.Operation, Frame]:
         """An empty function and its frame. Its type is set when it is finished."""
-        location = ir.Location.file(source.filename, source.tree.lineno, source.tree.col_offset + 1, self.context)
+        location = source.location(self.context)
         attributes = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, []))}
         func = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=ir.InsertionPoint(self.module.body))
         block = func.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
         return func, Frame(self.em, source, self.outside, block, self.call)
+
+    def _value(self, frame: Frame, target: Target) -> Value | None:
+        """What a function, or its gradient, gives for the arguments that `frame` has names for; None when it can only raise."""
+        if not isinstance(target, GradientSpec):
+            return self._body(frame)
+        frame.em.location = frame.source.location(self.context)
+        try:
+            return gradient_calls.call(self, frame, None, target, dict(frame.env))
+        except WillRaise as e:
+            raise e.error from None
 
     def _body(self, frame: Frame) -> Value | None:
         """What the body returns; None when it can only raise."""
@@ -197,24 +219,31 @@ class _Program:
 
     # --- calls of other tierup functions -------------------------------------------------------------------------------
 
-    def call(self, frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def call(self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """A func.call of a private function, built once for each kind of arguments."""
+        function = function_of(target)
         if function in self.stack:
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         bound = _bind(frame, node, function, args, kwargs)
-        key = (function, tuple(self._key(v) for v in bound.values()))
+        if isinstance(target, GradientSpec):
+            return gradient_calls.call(self, frame, node, target, bound)
+        key = (function, tuple(self.key(v) for v in bound.values()))
         callee = self.callees.get(key)
         if callee is None:
-            callee = self.callees[key] = self._build_callee(function, bound)
+            callee = self.callees[key] = self.build_callee(function, bound)
         em = frame.em
         operands = [s for v, t in zip(bound.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
         operands += [frame.hidden_array(access).ssa for access in callee.hidden]
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
-        results = em.create("func.call", operands, types_of(em, callee.result), symbol).results
+        results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
         return raise_(callee.result, iter(results), em.region)
 
-    def _build_callee(self, function: FunctionType, bound: Mapping[str, Value]) -> _Callee:
+    def build_callee(
+        self, target: Target, bound: Mapping[str, Value], result_of: Callable[[Frame, Value | None], Value] | None = None
+    ) -> Callee:
+        """A private function for these kinds of arguments. `result_of` makes its result of what the body returns (None: it only raises)."""
         em = self.em
+        function = function_of(target)
         name = f"{_symbol(function)}_{len(self.callees)}"
         parameters = [template_of(v) for v in bound.values()]
         types = [t for template in parameters for t in types_of(em, template)]
@@ -226,15 +255,16 @@ class _Program:
             with em.function(frame.block):
                 for parameter, template in zip(bound, parameters, strict=True):
                     frame.env[parameter] = external(raise_(template, ssa, 0))
-                value = self._body(frame) or NONE
+                found = self._value(frame, target)
+                value = (found or NONE) if result_of is None else result_of(frame, found)
                 result = template_of(value)
                 self._finish(func, frame, lower(em, value, result))
         except BaseException:
             func.erase()
             raise
-        return _Callee(name, func, tuple(frame.hidden), parameters, result)
+        return Callee(name, func, tuple(frame.hidden), parameters, result)
 
-    def _key(self, value: Value) -> Any:
+    def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""
         if isinstance(value, Const):
             number = value.value is None or isinstance(value.value, (bool, int, float, str, np.generic))
@@ -243,9 +273,9 @@ class _Program:
         if isinstance(value, Object):
             return "object", value.access
         if isinstance(value, Sequence):
-            return value.kind, tuple(self._key(v) for v in value.items)
+            return value.kind, tuple(self.key(v) for v in value.items)
         if isinstance(value, Mapping_):
-            return "dict", tuple((k, self._key(v)) for k, v in value.items.items())
+            return "dict", tuple((k, self.key(v)) for k, v in value.items.items())
         template = template_of(value)
         self.kept.append(template)
         return id(template) if isinstance(template, Same) else template

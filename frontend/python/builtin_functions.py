@@ -48,8 +48,8 @@ def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO
 
 
 @function(zip)
-def zip_(frame: Frame, node: ast.AST, *args: Value) -> Value:
-    return iteration.zipped(frame, node, list(args))
+def zip_(frame: Frame, node: ast.AST, *args: Value, strict: Value = FALSE) -> Value:
+    return iteration.zipped(frame, node, list(args), strict=bool(constant(frame, node, strict, "`strict`")))
 
 
 @function(reversed)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect import dtypes, literals
+from tierup.dialect import dtypes, literals, optable
 from tierup.dialect.mlir import ir
 
 PROMOTION = "tierup.promotion"
@@ -53,6 +53,7 @@ class Emitter:
         self._anchor: ir.Operation = None  # type: ignore[assignment]
         self._constants: dict[tuple[str, object], ir.Value] = {}
         self._made: list[ir.Operation] = []
+        self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
         self.region = 0  # counts regions entered: a list may grow only in the one that made it
         self._next_region = 0
 
@@ -61,8 +62,8 @@ class Emitter:
     @contextmanager
     def function(self, block: ir.Block) -> Iterator[None]:
         """Emit into the entry block of a function; constants gather at its top and go when nothing uses them."""
-        saved = self.ip, self._anchor, self._constants, self._made, self.location, self.region
-        self.ip = ir.InsertionPoint(block)
+        saved = self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients
+        self.ip, self.has_gradients = ir.InsertionPoint(block), True
         self._anchor = ir.Operation.create("torch.constant.none", results=[self.types.none], loc=self.unknown, ip=self.ip)
         self._constants, self._made = {}, []
         self._enter_region()
@@ -73,7 +74,7 @@ class Emitter:
                     op.erase()
             self._anchor.erase()
         finally:
-            self.ip, self._anchor, self._constants, self._made, self.location, self.region = saved
+            self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients = saved
 
     @contextmanager
     def at_end(self, block: ir.Block, *, region: int | None = None) -> Iterator[None]:
@@ -113,11 +114,29 @@ class Emitter:
 
     def numpy(self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None) -> ir.Value:
         """An op under NumPy's rules; a tensor unless `result` says otherwise."""
-        return self.create(f"torch.{name}", operands, [self.types.tensor if result is None else result], self.numpy_attribute).results[0]
+        results = [self.types.tensor if result is None else result]
+        return self._compute(name, operands, results, self.numpy_attribute)[0]
 
     def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
         """An op under torch's rules (tierup.ops)."""
-        return self.create(f"torch.{name}", operands, [self.types.tensor] if results is None else results).results
+        return self._compute(name, operands, [self.types.tensor] if results is None else results)
+
+    def _compute(
+        self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None
+    ) -> Sequence[ir.Value]:
+        if self.has_gradients:
+            return self.create(f"torch.{name}", operands, results, attributes).results
+        row = optable.lookup(name)
+        if row is not None and row.writes:  # what is written keeps the gradient that it had
+            return self.create(f"torch.{name}", [operands[0], *self.given(operands[1:])], results, attributes).results
+        return self.given(self.create(f"torch.{name}", operands, results, attributes).results)
+
+    def given(self, values: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        """What ops or calls here give: tensors without a gradient where there is to be none."""
+        if self.has_gradients:
+            return values
+        tensor = self.types.tensor
+        return [self.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
 
     # --- constants ---------------------------------------------------------------------------------------------------
 

@@ -39,12 +39,12 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
     if handler is None:
         construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
         raise frame.error(node, construct, remedy)
-    outer = frame.em.location
+    outer = frame.em.location, frame.em.has_gradients
     frame.at(node)
     try:
         return handler(frame, node)
     finally:
-        frame.em.location = outer
+        frame.em.location, frame.em.has_gradients = outer
 
 
 _REFUSED: dict[type, tuple[str, str]] = {

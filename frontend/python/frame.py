@@ -16,6 +16,7 @@ from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Definition, Source
 from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Sequence, Unset, Value
+from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
 from tierup.runtime.trees import Leaf, flatten
 
@@ -74,6 +75,9 @@ class Frame:
         self.boundary: tuple[str, ...] | None = None
         self.in_loop = False
         self.is_entry = True
+        self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
+        if hasattr(source.function, NO_GRAD):
+            self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
         self.duplicates = 0  # how often the code after a branch was built once more
 
     # --- errors ------------------------------------------------------------------------------------------------------
@@ -89,6 +93,7 @@ class Frame:
         if line is not None:
             column = getattr(node, "col_offset", 0) + 1
             self.em.location = ir.Location.file(self.source.filename, line, column, self.em.context)
+            self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
 
     # --- names -------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from tierup.frontend.python import (
     builtin_functions,
+    gradients_of_tierup,
     numpy_elementwise,
     numpy_factories,
     numpy_finding,
@@ -14,6 +15,7 @@ from tierup.frontend.python import (
 
 MODULES = (
     builtin_functions,
+    gradients_of_tierup,
     numpy_elementwise,
     numpy_factories,
     numpy_finding,

@@ -112,8 +112,14 @@ def enumerated(frame: Frame, node: ast.AST, value: Value, start: Value) -> Itera
     return Iterable_(inner.length, item, inner.needs_static_index)
 
 
-def zipped(frame: Frame, node: ast.AST, values: list[Value]) -> Iterable_:
+def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = False) -> Iterable_:
     parts = [iterate(frame, node, v) for v in values]
+    if strict:
+        lengths = {part.length.value if isinstance(part.length, Const) else None for part in parts}
+        if None in lengths:
+            raise frame.error(node, "zip(strict=True) of as many items as only the run knows", "leave `strict` out")
+        if len(lengths) > 1:
+            raise WillRaise(ValueError("zip() has arguments of different lengths"))
     length: Value = ZERO
     for n, part in enumerate(parts):
         length = part.length if n == 0 else smaller(frame, node, length, part.length)

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from types import FunctionType
 
+from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
@@ -31,6 +32,10 @@ class Source:
         if isinstance(self.tree, ast.Lambda):
             return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
         return self.tree.body
+
+    def location(self, context: ir.Context) -> ir.Location:
+        """Of the definition's first line."""
+        return ir.Location.file(self.filename, self.tree.lineno, self.tree.col_offset + 1, context)
 
     def error(
         self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax
@@ -91,6 +96,7 @@ def _definition(lines: list[str], first: int) -> Definition | None:
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.lineno += shift
+            node.end_lineno += shift
     return tree
 
 

@@ -23,6 +23,7 @@ from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.operators import operate
 from tierup.frontend.python.scalars import not_, raise_now
 from tierup.frontend.python.values import NONE, Array, Const, Ends, Fell, Jump, Raised, Return, Scalar, Sequence, describe
+from tierup.frontend.stopping import no_grad
 
 
 @dataclass(eq=False)
@@ -157,13 +158,16 @@ def _delete(frame: Frame, node: ast.Delete, rest: list[Any], tail: bool) -> Ends
 
 
 def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | None:
-    """np.errstate only decides about warnings, which programs do not give."""
+    """np.errstate only decides about warnings, which programs do not give; tierup.no_grad about the lines in it."""
     for item in node.items:
         call = item.context_expr
         callee = evaluate(frame, call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(callee, Const) or callee.value is not np.errstate:
-            raise frame.error(node, "`with`", "only np.errstate is translated")
+        if not isinstance(callee, Const) or callee.value not in (np.errstate, no_grad):
+            raise frame.error(node, "`with`", "only np.errstate and tierup.no_grad are translated")
         assert isinstance(call, ast.Call)
+        if callee.value is no_grad:
+            frame.without_gradients.add((node.body[0].lineno, node.end_lineno or node.lineno))
+            continue
         for keyword in call.keywords:
             mode = evaluate(frame, keyword.value)
             if not isinstance(mode, Const) or mode.value not in ("ignore", "warn"):

@@ -281,6 +281,19 @@ def test_loops_over_structure_are_written_out():
     check(written_out, [], X)
 
 
+def strictly(xs, ys):
+    t = 0
+    for a, b in zip(xs, ys, strict=True):
+        t = t + a * b
+    return t
+
+
+def test_zip_strict_raises_for_different_lengths():
+    check(strictly, [X, X], (X, 2))
+    check(strictly, [X, X], [X])  # ValueError, by the undecorated function too
+    check(strictly, [], [])
+
+
 def best(x):
     value, where = -np.inf, -1
     for i in range(x.shape[0]):

@@ -22,7 +22,7 @@ REFUSED = {
     "import os": "an import inside the function; import at the top",
     "global K": "`global`; return the new value",
     "try:\n    return x\nexcept ValueError:\n    return x": "`try`; check the condition before",
-    "with open('f') as f: pass": "`with`; only np.errstate",
+    "with open('f') as f: pass": "`with`; only np.errstate and tierup.no_grad are",
     "print(x)": "`print`; return the value and print it outside",
     "return {1, 2}": "a set; use a tuple",
     "return np.cros(x, x)": "module 'numpy' has no attribute",

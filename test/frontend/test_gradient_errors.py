@@ -1,0 +1,193 @@
+"""What has no gradient: an error that names the function, the operation or argument, the line, and what to do; the same at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+from tierup.dialect import gradients
+
+X = np.arange(12, dtype=np.float64).reshape(3, 4)
+HERE = __file__
+HELD = np.ones(4)
+
+
+def line_of(function: Callable[..., Any], text: str) -> int:
+    """The line of a test function's source with this text."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def refused(error: type[Exception], function: Any, *args: Any, **kwargs: Any) -> str:
+    """The message, which is the same at each call."""
+    said = set()
+    for _ in range(3):
+        with pytest.raises(error) as caught:
+            function(*args, **kwargs)
+        assert type(caught.value) is error
+        said.add(str(caught.value))
+    (message,) = said
+    return message
+
+
+@pytest.fixture
+def no_rule_for_tanh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(gradients.table(), "aten.tanh")
+
+
+@pytest.mark.usefixtures("no_rule_for_tanh")
+def test_an_operation_without_a_gradient() -> None:
+    def g(x: Any) -> Any:
+        return np.tanh(x).sum()
+
+    message = refused(tierup.NotDifferentiable, tierup.grad(g), X)
+    assert message.startswith(
+        f"{HERE}:{line_of(g, 'np.tanh(')}: grad(g): 'torch.aten.tanh' op has no gradient (in `return np.tanh(x).sum()`)"
+    )
+    assert "tierup.stop_gradient" in message
+    assert issubclass(tierup.NotDifferentiable, tierup.UnsupportedSyntax)
+
+
+@pytest.mark.usefixtures("no_rule_for_tanh")
+def test_an_operation_without_a_gradient_in_a_function_that_is_called() -> None:
+    @tierup.jit
+    def inner(x: Any) -> Any:
+        return np.tanh(x)
+
+    def f(x: Any) -> Any:
+        return inner(x).sum()
+
+    message = refused(tierup.NotDifferentiable, tierup.value_and_grad(f), X)
+    assert message.startswith(f"{HERE}:{line_of(inner.__wrapped__, 'np.tanh(')}: value_and_grad(f): ")
+
+
+def test_a_write_to_an_argument() -> None:
+    def f(x: Any, out: Any) -> Any:
+        out[0] = x.sum()
+        return x.sum()
+
+    message = refused(tierup.NotDifferentiable, tierup.grad(f), X, np.zeros(3))
+    assert message.startswith(f"{HERE}:{line_of(f, 'out[0] =')}") and "writes to `out`" in message and "copy" in message
+
+
+def test_a_write_to_an_array_of_the_enclosing_scope() -> None:
+    def f(x: Any) -> Any:
+        HELD[:] = x[0]
+        return x.sum()
+
+    message = refused(tierup.NotDifferentiable, tierup.grad(f), X)
+    assert message.startswith(f"{HERE}:{line_of(f, 'HELD[:]')}") and "writes to `HELD`" in message
+    assert HELD.tolist() == [1, 1, 1, 1]
+
+
+def test_writes_to_arrays_of_its_own_are_fine() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[0] = x[1] * x[1]
+        y *= 2
+        return y.sum()
+
+    wanted = np.full((3, 4), 2.0)
+    wanted[0] = 0
+    wanted[1] += 4 * X[1]
+    np.testing.assert_allclose(tierup.grad(f)(X), wanted)
+
+
+@pytest.mark.parametrize("value", [X.astype(np.int64), X > 1, 3, True, "a", np.int32(3), object()], ids=lambda v: type(v).__name__)
+def test_an_argument_that_is_not_of_floats(value: Any) -> None:
+    def f(p: Any) -> Any:
+        return np.sum(p["w"])
+
+    message = refused(TypeError, tierup.grad(f), {"w": value})
+    assert f"grad(f) of {HERE}:{line_of(f, 'def f')}: argument p['w'] is " in message and "leave it out of argnums" in message
+
+
+def test_a_result_that_is_not_of_rank_0() -> None:
+    def f(x: Any, axis: int = 0) -> Any:
+        return x.sum(axis=0)
+
+    message = refused(ValueError, tierup.value_and_grad(f), X)
+    assert (
+        f"value_and_grad(f) of {HERE}:{line_of(f, 'def f')}: the function returns an array with dims" in message
+        and "sum or mean" in message
+    )
+
+
+def test_a_result_whose_rank_only_the_run_knows() -> None:
+    def f(x: Any, shape: Any) -> Any:
+        return np.squeeze(x)
+
+    g = tierup.grad(f)
+    assert g(np.array([[2.0]]), ()).tolist() == [[1.0]]
+    with pytest.raises(ValueError, match="of rank 0"):
+        g(np.ones((2, 1)), ())
+    assert g(np.array([[3.0]]), ()).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "said"),
+    [
+        (lambda x: x.argmax(), TypeError, "returns an integer or a bool"),
+        (lambda x: (x > 1).any(), TypeError, "returns an integer or a bool"),
+        (lambda x: (x.sum(), x), TypeError, "has_aux=True"),
+        (lambda x: None, TypeError, "returns None"),
+        (lambda x: float(x.sum()), TypeError, "a Python float"),
+    ],
+    ids=["int", "bool", "tuple", "None", "float"],
+)
+def test_a_result_that_has_no_gradient(function: Any, error: type[Exception], said: str) -> None:
+    assert said in refused(error, tierup.grad(function), X)
+
+
+def test_has_aux_needs_a_pair() -> None:
+    assert "a tuple (value, anything else)" in refused(TypeError, tierup.grad(lambda x: x.sum(), has_aux=True), X)
+
+
+def test_a_function_that_raises_raises_its_own() -> None:
+    def f(x: Any) -> Any:
+        raise ValueError("mine")
+
+    assert "mine" in refused(ValueError, tierup.grad(f), X)
+
+
+def test_errors_inside_a_program_come_from_the_run() -> None:
+    @tierup.jit
+    def f(x: Any, n: int) -> Any:
+        if x.sum() > 0:
+            return tierup.grad(lambda_)(n)
+        return x.sum()
+
+    assert f(-X, 3) == -66
+    with pytest.raises(TypeError, match=r"argument x is a Python int.*test_gradient_errors.py"):
+        f(X, 3)
+
+
+def lambda_(x: Any) -> Any:
+    return x * 1.0
+
+
+def test_what_makes_no_gradient_function() -> None:
+    with pytest.raises(TypeError, match="takes a Python function or a tierup.jit function, not int"):
+        tierup.grad(3)  # type: ignore[arg-type]  # that is the test
+    with pytest.raises(TypeError, match="positions or names"):
+        tierup.grad(lambda_, 1.0)  # type: ignore[arg-type]  # that is the test
+    for argnums in (1, -2, "y", (0, 5)):
+        with pytest.raises(ValueError, match=r"lambda_\(\) has no parameter .*: it has x"):
+            tierup.grad(lambda_, argnums)
+    with pytest.raises(ValueError, match="twice"):
+        tierup.grad(lambda_, (0, "x"))
+    with pytest.raises(TypeError, match="max_version"):
+        tierup.grad(lambda_, max_version=2)
+    with pytest.raises(TypeError, match="missing"):
+        tierup.grad(lambda_)()
+    assert "there is no argument xs[2]" in refused(TypeError, tierup.grad(variadic, 2), X, X)
+
+
+def variadic(*xs: Any) -> Any:
+    return xs[0].sum()

@@ -1,0 +1,216 @@
+"""`tierup.value_and_grad` and `tierup.grad`: values, trees, which arguments, and that the gradient function is a function like any."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+from gradient_oracle import assert_close, differences
+
+import tierup
+
+RNG = np.random.default_rng(0)
+A, B, X = RNG.normal(size=(3, 4)), RNG.normal(size=4), RNG.normal(size=(5, 3))
+SCALE = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def linear(w: Any, b: Any, x: Any) -> Any:
+    return np.mean(np.tanh(x @ w + b) ** 2)
+
+
+def by_tree(p: Any, x: Any) -> Any:
+    h = np.tanh(x @ p["layers"][0][0] + p["layers"][0][1])
+    return (h * p["scale"]).sum() + p["layers"][1][0]
+
+
+def tree() -> Any:
+    return {"layers": [(A, B), (0.5, None)], "scale": np.float64(2.0)}
+
+
+@pytest.mark.parametrize("argnums", [0, 1, (0, 1), (2, 0), -1, "b", ("x", 1), [0]], ids=str)
+def test_argnums_say_by_what_and_in_which_shape(argnums: Any) -> None:
+    value, found = tierup.value_and_grad(linear, argnums)(A, B, X)
+    names = ["w", "b", "x"]
+    numbers = [names.index(n) if isinstance(n, str) else n % 3 for n in (argnums if isinstance(argnums, (tuple, list)) else [argnums])]
+    wanted = tuple(differences(linear, (A, B, X), n) for n in numbers)
+    assert value == pytest.approx(linear(A, B, X))
+    assert type(value) is np.float64
+    assert_close(found, wanted if isinstance(argnums, (tuple, list)) else wanted[0])
+
+
+def test_gradients_have_the_tree_of_their_argument() -> None:
+    value, found = tierup.value_and_grad(by_tree)(tree(), X)
+    assert value == pytest.approx(by_tree(tree(), X))
+    assert_close(found, differences(by_tree, (tree(), X), 0))
+    assert type(found["scale"]) is np.float64 and type(found["layers"][1][0]) is np.float64  # a NumPy scalar, a Python float
+    assert found["layers"][1][1] is None
+
+
+def test_a_gradient_has_the_dtype_and_kind_of_its_argument() -> None:
+    found = tierup.grad(linear, (0, 1, 2))(A.astype(np.float32), B, X.astype(np.float16))
+    assert [g.dtype for g in found] == [np.float32, np.float64, np.float16]
+    one = tierup.grad(lambda x: x * x)(np.array(3.0))
+    assert type(one) is np.ndarray and one.shape == () and one == 6.0
+
+
+def test_a_python_float_is_a_float64() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(x * y)
+
+    value, found = tierup.value_and_grad(f, (0, 1))(2.0, SCALE.astype(np.float32))
+    assert value.dtype == np.float64 and found[0] == 10.0 and found[1].dtype == np.float32
+
+
+def test_has_aux() -> None:
+    def f(w: Any, x: Any) -> Any:
+        h = x @ w
+        return h.sum(), {"h": h, "name": "aux", "n": 3}
+
+    (value, aux), found = tierup.value_and_grad(f, has_aux=True)(A, X)
+    assert value == pytest.approx((X @ A).sum())
+    assert_close(found, differences(lambda w, x: f(w, x)[0], (A, X), 0))
+    np.testing.assert_allclose(aux["h"], X @ A)
+    assert aux["name"] == "aux" and aux["n"] == 3
+    again, aux = tierup.grad(f, has_aux=True)(A, X)
+    assert_close(again, found)
+    assert aux["name"] == "aux"
+
+
+def test_other_arguments_may_be_anything() -> None:
+    def f(x: Any, n: Any, mode: Any, flag: Any = True, *rest: Any, **named: Any) -> Any:
+        y = x * n if mode == "times" else x + n
+        for r in rest:
+            y = y * r
+        return (y * named["k"]).sum() if flag else y.mean()
+
+    found = tierup.grad(f)(A, 3, "times", True, 2, B, k=np.arange(4))
+    assert_close(found, 3 * 2 * np.broadcast_to(B * np.arange(4), A.shape))
+    by_rest = tierup.grad(f, argnums=(5, 0))(A, 3, "times", True, 2, B, k=1)
+    assert_close(by_rest, (6 * A.sum(0), 6 * np.broadcast_to(B, A.shape)))
+
+
+def test_of_a_jit_function_with_its_options_and_ones_own() -> None:
+    f = tierup.jit(linear, num_profiled_runs=0, max_versions=3)
+    g = tierup.value_and_grad(f, max_versions=5)
+    assert g.own_options == {"num_profiled_runs": 0, "max_versions": 5}
+    assert_close(g(A, B, X)[1], differences(linear, (A, B, X), 0))
+    assert g.stats().hits == 1
+    assert tierup.jit(g, max_versions=2).own_options == {"max_versions": 2}
+    assert_close(tierup.jit(g, max_versions=2)(A, B, X), g(A, B, X))
+
+
+def test_of_a_method_is_a_method() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.w = A
+
+        def loss(self, w: Any, x: Any) -> Any:
+            return (np.tanh(x @ w) * self.w.sum()).sum()
+
+    model = Model()
+    g = tierup.value_and_grad(model.loss, "w")
+    assert_close(g(A, X)[1], differences(model.loss, (A, X), 0))
+    assert_close(tierup.grad(model.loss, (0, 1))(A, X)[1], differences(model.loss, (A, X), 1))
+    model.w = 2 * A  # read at each call
+    assert_close(g(A, X)[1], differences(model.loss, (A, X), 0))
+
+
+def test_as_a_decorator() -> None:
+    @tierup.value_and_grad
+    def square(x: Any) -> Any:
+        """Doc."""
+        return (x * x).sum()
+
+    assert square.__doc__ == "Doc." and square.__name__ == "value_and_grad(square)"
+    assert_close(square(B)[1], 2 * B)
+    cubed = functools.partial(tierup.grad, argnums=1)(lambda a, x: (a * x**3).sum())
+    assert_close(cubed(2.0, B), 6 * B**2)
+
+
+def test_arrays_of_the_enclosing_scope_are_constants_read_at_each_call() -> None:
+    scale = {"s": SCALE}
+
+    def f(x: Any) -> Any:
+        return (x * x * scale["s"]).sum()
+
+    g = tierup.grad(f)
+    assert_close(g(B), 2 * B * SCALE)
+    scale["s"] = -SCALE
+    assert_close(g(B), -2 * B * SCALE)
+
+
+def test_an_argument_that_does_not_matter_has_zeros() -> None:
+    found = tierup.grad(lambda x, y: (y * y).sum(), (0, 1))(A, B)
+    assert_close(found, (np.zeros_like(A), 2 * B))
+    assert_close(tierup.grad(lambda x: 1.5)(A), np.zeros_like(A))
+    assert tierup.value_and_grad(lambda p, x: x.sum())((), B) == (pytest.approx(B.sum()), ())
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_gradients_of_gradients(order: int) -> None:
+    f: Any = lambda x: x**4 * np.sin(x)  # noqa: E731
+    g = f
+    for _ in range(order):
+        g = tierup.grad(g)
+    lower = tierup.grad(f) if order == 2 else f if order == 1 else tierup.grad(tierup.grad(f))
+    assert g(0.7) == pytest.approx(float(differences(lambda x: float(lower(x)), (0.7,), 0)), rel=1e-5)
+
+
+def test_a_hessian_vector_product() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x) * x[0])
+
+    def directional(x: Any, v: Any) -> Any:
+        return np.sum(tierup.grad(f)(x) * v)
+
+    hv = tierup.grad(directional)(B, SCALE)
+    assert_close(hv, differences(lambda x: float(np.sum(tierup.grad(f)(x) * SCALE)), (B,), 0), rtol=1e-5)
+
+
+def test_gradients_are_arrays_of_their_own() -> None:
+    """Of a sum all gradients are the same value, and it is broadcast: still they can be written, one by one."""
+    g = tierup.grad(lambda a, b: np.sum(a + b), (0, 1))
+    for _ in range(3):  # in tier 0, compiled, and native
+        first, second = g(B, SCALE)
+        first += 1
+        assert first.tolist() == [2, 2, 2, 2] and second.tolist() == [1, 1, 1, 1]
+    assert g.stats().hits == 2
+    identity = tierup.grad(lambda x, y: np.sum(x * y), (0, 1))
+    for _ in range(3):
+        found = identity(B, SCALE)
+        assert not any(np.shares_memory(gradient, a) for gradient in found for a in (B, SCALE))
+
+
+def test_a_gradient_function_is_compiled_and_says_what_it_did() -> None:
+    g = tierup.value_and_grad(linear, (0, 1))
+    want = tuple(differences(linear, (A, B, X), n) for n in (0, 1))
+    for _ in range(3):
+        assert_close(g(A, B, X)[1], want)
+    assert (g.stats().hits, g.stats().compiles) == (2, 1)
+    assert g.is_optimized and "native" in g.explain() and "value_and_grad(linear)" in g.explain()
+    assert "torch.aten.tanh" in g.plan() and "torch.aten.tanh" in g.graph
+    with tierup.assert_optimized():
+        g(A, B, X)
+    wide = RNG.normal(size=(9, 3))
+    for _ in range(2):
+        assert_close(g(A, B, wide)[1][0], differences(linear, (A, B, wide), 0))
+    assert g.stats().compiles == 2
+    g.reset()
+    assert g.stats().calls == 0 and g(A, B, X)[0] == pytest.approx(linear(A, B, X))
+
+
+def test_gradients_through_branches_and_loops() -> None:
+    def f(x: Any, n: int) -> Any:
+        y = x
+        for _ in range(n):
+            y = np.sin(y) * x
+        if y.sum() > 0:
+            y = y * 2
+        return y.sum()
+
+    g = tierup.grad(f)
+    for sign in (1, -1, 1, -1):
+        x = sign * np.abs(B)
+        assert_close(g(x, 3), differences(f, (x, 3), 0), rtol=1e-5)
