@@ -2,15 +2,15 @@
 
 Neighbouring passes of MLIR's run in one PassManager, which is kept with the context: a second run costs no parsing.
 Our passes are run by Python between them. The module is verified after each of ours, as MLIR does after each of its own; a compile
-that cannot wait verifies once after each unbroken row of ours.
+that cannot wait has MLIR's verifier look before MLIR's passes see what ours left, and verifies all at the end.
 """
 
 from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import Protocol
 
 from tierup.dialect import diagnostics, mlir_crashes, mlir_passes, ops
@@ -20,7 +20,8 @@ from tierup.dialect.pipeline_text import Element, parse_elements, split_options
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
-_managers: weakref.WeakKeyDictionary[ir.Context, dict[str, passmanager.PassManager]] = weakref.WeakKeyDictionary()
+# per context, by their text and whether they verify after each pass
+_managers: weakref.WeakKeyDictionary[ir.Context, dict[tuple[str, bool], passmanager.PassManager]] = weakref.WeakKeyDictionary()
 
 
 class Hook(Protocol):
@@ -63,6 +64,11 @@ class Nest:
     def __str__(self) -> str:
         return f"{self.anchor}({','.join(map(str, self.steps))})"
 
+    @cached_property
+    def rows(self) -> tuple[Step, ...]:
+        """The steps, neighbouring ones of MLIR's as one."""
+        return _joined(self.steps)
+
 
 Step = OwnPass | MlirPass | Nest
 
@@ -76,14 +82,21 @@ class Pipeline:
     def __str__(self) -> str:
         return f"builtin.module({','.join(map(str, self.steps))})"
 
+    @cached_property
+    def rows(self) -> tuple[Step, ...]:
+        """The steps, neighbouring ones of MLIR's as one."""
+        return _joined(self.steps)
+
     def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True, verify_each: bool = True) -> None:
         """Run all steps on `module` in place. Raises PassFailure; the module is then to be thrown away.
 
-        `verify_each=False`: not after every pass of ours, but before MLIR's passes see what they left, and at the end. That broken IR is
-        never run on holds as before; but the failure names the last pass of the row.
+        `verify_each=False`: not after every pass, but at the end, and by MLIR's verifier before MLIR's passes see what ours left: they know
+        no tierup op. The failure names the last pass before that.
         """
         with module.context, ir.Location.unknown():
-            _run("builtin.module", self.steps, module.operation, module, tuple(hooks), verify, verify_each)
+            run = _Run(module, tuple(hooks), verify, verify_each)
+            run.steps("builtin.module", self.steps if hooks else self.rows, module.operation)
+            run.finish()
 
 
 @cache
@@ -160,45 +173,75 @@ def _check_mlir(element: Element, anchor: str) -> None:
     raise PipelineError(f"'{element}': {said}", element.at)
 
 
-def _run(
-    anchor: str, steps: Sequence[Step], op: ir.Operation, module: ir.Module, hooks: tuple[Hook, ...], verify: bool, verify_each: bool
-) -> None:
-    pending: list[str] = []
-    for i, step in enumerate(steps):
-        if _all_mlir(step) and not (hooks and isinstance(step, Nest)):
-            pending.append(str(step))
-            if hooks:  # one at a time, so that each is seen
-                _manage(anchor, pending, op, hooks)
-            continue
-        _manage(anchor, pending, op, hooks)
-        if isinstance(step, OwnPass):
-            row_ends = not isinstance(steps[i + 1] if i + 1 < len(steps) else None, OwnPass)
-            _own(step.instance, op, module, hooks, verify and (verify_each or row_ends))
-        elif isinstance(step, Nest):
-            for child in _children(op, step.anchor):
-                _run(step.anchor, step.steps, child, module, hooks, verify, verify_each)
-    _manage(anchor, pending, op, hooks)
+class _Run:
+    """One run of a pipeline: what was changed and not verified yet."""
+
+    def __init__(self, module: ir.Module, hooks: tuple[Hook, ...], verify: bool, verify_each: bool) -> None:
+        self._module, self._hooks, self._verify, self._verify_each = module, hooks, verify, verify_each
+        self._last: str | None = None  # the last pass, when nobody verified what it left
+
+    def steps(self, anchor: str, steps: Sequence[Step], op: ir.Operation) -> None:
+        for step in steps:
+            if isinstance(step, OwnPass):
+                self._own(step.instance, op)
+            elif isinstance(step, MlirPass):
+                self._mlir(anchor, step.text, op)
+            else:
+                for child in _children(op, step.anchor):
+                    self.steps(step.anchor, step.steps if self._hooks else step.rows, child)
+
+    def _own(self, instance: Pass, op: ir.Operation) -> None:
+        def work() -> None:
+            if op.name == "builtin.module":
+                instance.run(self._module)
+            else:
+                instance.run_on_function(op)  # type: ignore[attr-defined]  # `_step` checked it
+            if self._verify and self._verify_each:
+                _verify(op)
+
+        _timed(instance, instance.name, work, op, self._hooks)
+        if self._verify and not self._verify_each:
+            self._last = instance.name
+
+    def _mlir(self, anchor: str, text: str, op: ir.Operation) -> None:
+        if self._last is not None:
+            _naming(self._last, op.verify)
+        manager = _manager(op.context, f"{anchor}({text})", self._verify_each)
+
+        def work() -> None:
+            mlir_crashes.refuse(text, op)
+            manager.run(op)
+
+        _timed(text, text, work, op, self._hooks)
+        if self._verify and not self._verify_each:
+            self._last = text
+
+    def finish(self) -> None:
+        """Verify what was not after the pass that made it."""
+        if self._last is not None:
+            _naming(self._last, lambda: _verify(self._module.operation))
 
 
-def _all_mlir(step: Step) -> bool:
-    return isinstance(step, MlirPass) or (isinstance(step, Nest) and all(map(_all_mlir, step.steps)))
+@cache
+def _is_nest_of_mlirs(step: Step) -> bool:
+    return isinstance(step, Nest) and all(isinstance(s, MlirPass) or _is_nest_of_mlirs(s) for s in step.steps)
+
+
+def _joined(steps: Sequence[Step]) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for step in steps:
+        if not isinstance(step, MlirPass) and not _is_nest_of_mlirs(step):
+            found.append(step)
+        elif found and isinstance(found[-1], MlirPass):
+            found[-1] = MlirPass(f"{found[-1]},{step}")
+        else:
+            found.append(MlirPass(str(step)))
+    return tuple(found)
 
 
 def _children(op: ir.Operation, name: str) -> list[ir.Operation]:
     below = [view.operation for region in op.regions for block in region.blocks for view in block.operations]
     return [child for child in below if name == "any" or child.name == name]
-
-
-def _own(instance: Pass, op: ir.Operation, module: ir.Module, hooks: tuple[Hook, ...], verify: bool) -> None:
-    def work() -> None:
-        if op.name == "builtin.module":
-            instance.run(module)
-        else:
-            instance.run_on_function(op)  # type: ignore[attr-defined]  # `_step` checked it
-        if verify:
-            _verify(op)
-
-    _timed(str(instance), instance.name, work, op, hooks)
 
 
 def _verify(op: ir.Operation) -> None:
@@ -208,46 +251,45 @@ def _verify(op: ir.Operation) -> None:
         raise PassFailure.of(broken)
 
 
-def _manage(anchor: str, texts: list[str], op: ir.Operation, hooks: tuple[Hook, ...]) -> None:
-    """Run and forget `texts`, MLIR passes under `anchor`."""
-    if not texts:
-        return
-    text = ",".join(texts)
-    texts.clear()
-    manager = _manager(op.context, f"{anchor}({text})")
-
-    def work() -> None:
-        mlir_crashes.refuse(text, op)
-        manager.run(op)
-
-    _timed(text, text, work, op, hooks)
-
-
-def _manager(context: ir.Context, text: str) -> passmanager.PassManager:
+def _manager(context: ir.Context, text: str, verify_each: bool) -> passmanager.PassManager:
     kept = _managers.setdefault(context, {})
-    if text not in kept:
-        kept[text] = passmanager.PassManager.parse(text, context)
-    return kept[text]
+    found = kept.get((text, verify_each))
+    if found is None:
+        found = kept[text, verify_each] = passmanager.PassManager.parse(text, context)
+        found.enable_verifier(verify_each)
+    return found
 
 
-def _timed(shown: str, name: str, work, op: ir.Operation, hooks: Iterable[Hook]) -> None:  # noqa: ANN001 - a closure of no arguments
+def _timed(shown: object, name: str, work: Callable[[], None], op: ir.Operation, hooks: Sequence[Hook]) -> None:
+    """Do the work of a pass. `str(shown)`: the pass with its options."""
+    if not hooks:
+        _naming(name, work)
+        return
+    text = str(shown)
     for hook in hooks:
-        hook.before(shown, op)
+        hook.before(text, op)
     start = time.perf_counter()
     try:
-        work()
-    except (PassFailure, ir.MLIRError) as e:
-        for hook in hooks:
-            hook.failed(shown, op, time.perf_counter() - start)
-        failure = e if isinstance(e, PassFailure) else _failure_of(e)
-        failure.pass_name = failure.pass_name or name
-        raise failure from (None if failure is e else e)
+        _naming(name, work)
     except Exception:
         for hook in hooks:
-            hook.failed(shown, op, time.perf_counter() - start)
+            hook.failed(text, op, time.perf_counter() - start)
         raise
     for hook in hooks:
-        hook.after(shown, op, time.perf_counter() - start)
+        hook.after(text, op, time.perf_counter() - start)
+
+
+def _naming(name: str, work: Callable[[], None]) -> None:
+    """Do the work of a pass; what it cannot do is its PassFailure."""
+    try:
+        work()
+    except PassFailure as e:
+        e.pass_name = e.pass_name or name
+        raise
+    except ir.MLIRError as e:
+        failure = _failure_of(e)
+        failure.pass_name = name
+        raise failure from e
 
 
 def _failure_of(error: ir.MLIRError) -> PassFailure:

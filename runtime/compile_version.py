@@ -50,7 +50,7 @@ def to_values(graph: str) -> str:
     module = parse_module(graph)
     try:
         with step(module, VALUES):
-            VALUES.run(module)
+            VALUES.run(module, verify_each=False)
     except PassFailure as e:
         raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
     return _text(module)
@@ -72,7 +72,7 @@ def specialise_refined(module: ir.Module) -> str:
         types = TYPES_OF_LISTS if any(map(grows_lists, defined_functions(module))) else TYPES
         with step(module, types):
             faults.begins("specialize")
-            types.run(module)
+            types.run(module, verify_each=False)
         _refuse_numpys(module)
         _custom("pre-fusion", module)
         _clean(module)

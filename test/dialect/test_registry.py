@@ -71,6 +71,16 @@ def log() -> Iterator[list[str]]:
             with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
                 ir.Operation.create("tierup.count_run", attributes={"run": ir.UnitAttr.get()})
 
+    @register
+    @dataclass(frozen=True)
+    class Mistype(Pass):
+        """Leave a function behind that is not of its type."""
+
+        name = "tierup-test-mistype"
+
+        def run_on_function(self, function: ir.Operation) -> None:
+            function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+
     yield lines
     for name in [n for n in passes._registered if n.startswith("tierup-test-")]:
         del passes._registered[name]
@@ -160,11 +170,18 @@ def test_what_a_pass_leaves_broken_is_found_after_it(log: list[str]) -> None:
     assert len(log) == 2
 
 
-@pytest.mark.parametrize("text", ["tierup-test-break,tierup-test-note", "tierup-test-break,tierup-test-note,cse"])
-def test_verified_once_a_row_mlir_never_sees_what_is_broken(log: list[str], text: str) -> None:
-    with pytest.raises(PassFailure, match="has no attribute 'run'") as caught:
-        registry.parse(text).run(parse_module(TWO), verify_each=False)
+@pytest.mark.parametrize("after", ["", ",cse", ",func.func(cse)", ",func.func(tierup-test-note,cse)"])
+def test_verified_at_the_end_mlir_never_sees_what_its_verifier_refuses(log: list[str], after: str) -> None:
+    with pytest.raises(PassFailure, match="entry block must have 0 arguments") as caught:
+        registry.parse(f"cse,func.func(tierup-test-mistype),tierup-test-note{after}").run(parse_module(TWO), verify_each=False)
     assert caught.value.pass_name == "tierup-test-note"
+    assert len(log) == (3 if after.endswith("note,cse)") else 2)
+
+
+def test_verified_at_the_end_tierup_ops_are_verified_too(log: list[str]) -> None:
+    with pytest.raises(PassFailure, match="has no attribute 'run'") as caught:
+        registry.parse("tierup-test-break,tierup-test-note,cse").run(parse_module(TWO), verify_each=False)
+    assert caught.value.pass_name == "cse"
     assert len(log) == 2
 
 
