@@ -153,18 +153,13 @@ class _Function:
             fine, wrong = (region.blocks.append() for region in branch.regions)
             with e.inside(wrong):
                 message = f"only a result of rank 0 has a gradient without a cotangent, and result {self.results[0]} has dims: sum it first"
-                e.create("torch.prim.RaiseException", [], [self._text(message), self._text("ValueError")])
+                e.create("torch.prim.RaiseException", [], [e.value(message), e.value("ValueError")])
             for block in (fine, wrong):
                 with e.inside(block):
                     e.create("torch.prim.If.yield", [], [])
         elif rank:
             raise PassFailure(self.last, f"gives a result of rank {rank}: only a result of rank 0 has a gradient without a cotangent")
         return e.call("aten.ones", [], e.dtype(result), None, None, None)
-
-    def _text(self, text: str) -> ir.Value:
-        e = self.emitter
-        made = e.create("torch.constant.str", [ir.Type.parse("!torch.str", e.context)], [], {"value": ir.StringAttr.get(text, e.context)})
-        return made.results[0]
 
     def _describe(self, handed: Sequence[ir.Value], kept: int) -> None:
         with self.func.context:

@@ -17,9 +17,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.refined_types import constant
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Tensor, Value
+from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
 
-Operand = Union[ir.Value, bool, int, float, None, Sequence["Operand"]]
+Operand = Union[ir.Value, bool, int, float, str, None, Sequence["Operand"]]
 
 _KINDS: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
 
@@ -59,7 +59,7 @@ class Emitter:
     # --- ops -----------------------------------------------------------------------------------------------------------
 
     def call(self, name: str, *operands: Operand, type_: str | None = None) -> ir.Value:
-        """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers and lists of numbers become constants."""
+        """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers, strings and lists of them become constants."""
         return self.several(name, *operands, types=["!torch.vtensor" if type_ is None else type_])[0]
 
     def several(self, name: str, *operands: Operand, types: Sequence[str]) -> list[ir.Value]:
@@ -101,9 +101,14 @@ class Emitter:
         return [torch_types.value_of(r.type) for r in results]
 
     def value(self, operand: Operand) -> ir.Value:
-        """An operand as a value: numbers and None become constants, lists are made of their items."""
+        """An operand as a value: numbers, strings and None become constants, lists are made of their items."""
         if isinstance(operand, ir.Value):
             return operand
+        if isinstance(operand, str):
+            text = {"value": ir.StringAttr.get(operand, self.context)}
+            written = self.create("torch.constant.str", [ir.Type.parse("!torch.str", self.context)], [], text).results[0]
+            self.inference.values[written] = Str(operand)
+            return written
         if isinstance(operand, (list, tuple)):
             items = [self.value(v) for v in operand]
             element = str(items[0].type).removeprefix("!torch.") if items else "int"

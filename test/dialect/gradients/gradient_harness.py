@@ -30,7 +30,8 @@ T = "!torch.vtensor"
 @dataclass(frozen=True)
 class Case:
     """One op on operands. `of`: which of its results is differentiated; `numpy`: under NumPy's dtype rules; `order`: how often it is
-    differentiated; `step`: how far differences move a value."""
+    differentiated; `step`: how far differences move a value; `torch_order`: how often PyTorch can, and has a convention that is kept;
+    `torch_rtol`: how far from the derivative PyTorch may be, where it computes with a rounded constant."""
 
     op: str
     operands: tuple[Any, ...]
@@ -38,6 +39,8 @@ class Case:
     numpy: bool = False
     order: int = 2
     step: float = 1e-6
+    torch_order: int = 2
+    torch_rtol: float = 1e-12
 
     def __str__(self) -> str:
         shown = ["x".join(map(str, v.shape)) or "0d" if isinstance(v, np.ndarray) else str(type(v).__name__) for v in self.operands]

@@ -33,7 +33,7 @@ def test_gradients_of_both_orders_are_pytorchs(given: Case) -> None:
     expected = torch.autograd.grad(result, wanted[:-1], leaves[-1], create_graph=True, materialize_grads=True)
     for got, want in zip(gradients, expected, strict=True):
         _same(got, want, given)
-    if np.isfinite(value).all() and all(np.isfinite(g).all() for g in gradients):
+    if given.torch_order > 1 and np.isfinite(value).all() and all(np.isfinite(g).all() for g in gradients):
         linear = [g for g in expected if g.requires_grad]
         seeds = [to_torch(s) for s, g in zip(second, expected, strict=True) if g.requires_grad]
         twice = torch.autograd.grad(linear, wanted, seeds, materialize_grads=True)
@@ -52,7 +52,7 @@ def _listed(value: object, items: object) -> object:
 def _same(got: np.ndarray, want: object, given: Case) -> None:
     expected = want.detach().numpy(force=True)  # type: ignore[attr-defined]
     assert got.shape == expected.shape and got.dtype == expected.dtype
-    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=str(given))
+    np.testing.assert_allclose(got, expected, rtol=given.torch_rtol, atol=1e-12, err_msg=str(given))
 
 
 @pytest.mark.parametrize("op", ["mul.Tensor", "add.Tensor", "div.Tensor", "pow.Tensor_Tensor", "maximum"])
