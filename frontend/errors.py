@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tierup.runtime import errors
+
 
 class UnsupportedSyntax(SyntaxError):
     """Python code that `tierup.jit` does not translate. Names file, line, the construct, and what to write instead.
@@ -32,7 +34,7 @@ class UnsupportedSyntax(SyntaxError):
         )
 
 
-class NotDifferentiable(UnsupportedSyntax):
+class NotDifferentiable(UnsupportedSyntax, errors.NotDifferentiable):
     """A gradient that there is none of: at an operation without one, or through a write to what the function does not own. Names file,
     line, the operation, and what to write instead."""
 

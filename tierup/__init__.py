@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tierup.dialect.passes import Pass as Pass
     from tierup.dialect.passes import PassFailure as PassFailure
     from tierup.frontend import ops as ops
-    from tierup.frontend.errors import NotDifferentiable as NotDifferentiable
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
     from tierup.frontend.gradients import grad as grad
@@ -25,10 +24,12 @@ if TYPE_CHECKING:
     from tierup.frontend.jit import load as load
     from tierup.frontend.stopping import no_grad as no_grad
     from tierup.frontend.stopping import stop_gradient as stop_gradient
+    from tierup.frontend.vjp import vjp as vjp
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.counters import counters as counters
+    from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
     from tierup.runtime.last_plan import ExecutedPlan as ExecutedPlan
@@ -41,7 +42,7 @@ __version__ = "0.1.0"
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
     "ExecutedPlan": "tierup.runtime.last_plan:ExecutedPlan",
-    "NotDifferentiable": "tierup.frontend.errors:NotDifferentiable",
+    "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "Pass": "tierup.dialect.passes:Pass",
     "PassFailure": "tierup.dialect.passes:PassFailure",
@@ -64,6 +65,7 @@ _EXPORTS = {
     "testing": "tierup.runtime.faults",
     "unregister_pass": "tierup.dialect.custom:unregister_pass",
     "value_and_grad": "tierup.frontend.gradients:value_and_grad",
+    "vjp": "tierup.frontend.vjp:vjp",
     "wait_for_compiles": "tierup.runtime.background:wait_for_compiles",
 }
 
@@ -93,6 +95,7 @@ __all__ = [
     "testing",
     "unregister_pass",
     "value_and_grad",
+    "vjp",
     "wait_for_compiles",
 ]
 
