@@ -21,7 +21,7 @@ from tierup.dialect.reverse_loops import loop
 
 REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 
-_VALUE_FORM = "builtin.module(tierup-inline,tierup-remove-list-mutation,tierup-functionalize)"
+_VALUE_FORM = "builtin.module(tierup-inline,tierup-remove-list-mutation,tierup-functionalize,func.func(tierup-expose-statistics))"
 _WRITEBACKS, _ALIASES = "tierup.writebacks", "tierup.result_aliases"
 
 
