@@ -48,6 +48,7 @@ CASES = [
     *_layers("aten.layer_norm", False), *_layers("aten.native_layer_norm", of=(0, 1, 2)),
     *_groups(),
     *_batches("aten.batch_norm", False), *_batches("aten.native_batch_norm", of=(0, 1, 2)),
+    case("aten.native_batch_norm", BATCH, WEIGHT, BIAS, BIAS, WEIGHT, False, 0.1, 1e-2),
     *(case("aten.rms_norm", x, shape, weight, eps)
       for x, shape, weight, eps in ((BATCH, [4, 2], W42, 1e-2), (VIEW, [2], None, None), (ROWS, [4], WEIGHT, None), (NO_ROWS, [4, 2], W42, None))),
 ]  # fmt: skip
