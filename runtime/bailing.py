@@ -72,7 +72,7 @@ class Bailing:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
         with self._lock:
             self.runs += 1
-        instrumented, publish = self._prepare()
+        instrumented, publish = self.prepare()
         if instrumented is None or publish is None or not publish.fits(flat):
             return self._owner.program.run(flat)
         from tierup.runtime import compile_regions as compiler  # here: loads MLIR
@@ -96,8 +96,8 @@ class Bailing:
         self._owner.history.count("interpreted")
         return self.run(flat, signature)
 
-    def _prepare(self) -> tuple[Instrumented | None, Publication | None]:
-        """The instrumented graph, made at the first call."""
+    def prepare(self) -> tuple[Instrumented | None, Publication | None]:
+        """The instrumented graph, made when it is first needed; None where there is none to be had."""
         if not self._was_tried:
             from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
 
@@ -120,6 +120,11 @@ class Bailing:
         with self._lock:
             self._was_tried, self.instrumented = True, None
             self._facts.clear()
+
+    def has_recorded(self, specs: tuple[ArgumentSpec, ...]) -> bool:
+        """Whether a call that fits these guards was recorded."""
+        with self._lock:
+            return any(_accepts(specs, shapes) for shapes in self._facts)
 
     def _recorded(self, specs: tuple[ArgumentSpec, ...]) -> Facts:
         """What calls that fit these guards have shown."""

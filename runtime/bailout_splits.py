@@ -93,7 +93,7 @@ class BailoutSplits:
             if guards.first_mismatch(specs, flat) is None:
                 return self._run(split, flat)
         again = next((specs for specs in list(self._again) if options.profile and guards.first_mismatch(specs, flat) is None), None)
-        return None if again is None else self._cut(again, flat, Reason.SITE_GIVEN_UP)
+        return None if again is None else self._record_or_cut(again, signature, flat, Reason.SITE_GIVEN_UP)
 
     def may_start(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
         """Whether a program whose bet on a call was refused is to be split for such calls."""
@@ -104,11 +104,24 @@ class BailoutSplits:
 
     def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """Cut the program for the bet that was refused; answer the call."""
-        specs, instrumented = self._bailing.refused(refusal), self._bailing.instrumented
+        specs, (instrumented, _) = self._bailing.refused(refusal), self._bailing.prepare()
         if specs is None or instrumented is None:
             return self._owner.history.interpret(flat, refusal.reason)
         self._exclude(refusal, instrumented.text)
-        return self._cut(specs, flat, refusal.reason)
+        return self._record_or_cut(specs, signature, flat, refusal.reason)
+
+    def _record_or_cut(self, specs: Specs, signature: Signature, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
+        """Cut the program, or record a run where none was: `num_profiled_runs` may be 0, and no region can be cut without types."""
+        if self._bailing.has_recorded(specs):
+            return self._cut(specs, flat, reason)
+        with self._lock:
+            self._again.setdefault(specs, "")
+        history = self._owner.history
+        history.count("profiled_runs")
+        results = self._bailing.run(flat, signature)
+        action = "recorded values in mid-program, to cut it into native regions"
+        history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
+        return results
 
     def cut_later(self, specs: Specs, refusal: NotCompiled, dropped: str) -> None:
         """At the next call: a version was not to be had again without bets on what was `dropped`."""

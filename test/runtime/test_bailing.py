@@ -410,6 +410,37 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
     assert bets == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
 
 
+@pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
+def test_without_profiled_runs_the_first_calls_own_arguments_are_bet_on(function: Callable[..., Any]) -> None:
+    """Native as a whole: at once. A program to be cut needs types in mid-program, so that its first run records."""
+    f, arguments = bailing(function, num_profiled_runs=0), KEPT[function]
+    for _ in range(4):
+        assert_close(f(*arguments), function(*arguments))
+    s, is_cut = f.stats(), "sort" in function.__code__.co_names
+    assert (s.hits, s.profiled_runs, s.versions) == (4 - is_cut, is_cut, 1), f.explain()
+
+
+def test_without_profiled_runs_a_program_is_cut_after_a_compile_in_the_background_too() -> None:
+    f = bailing(arm, num_profiled_runs=0, compile="background")
+    for _ in range(5):
+        assert_close(f(*KEPT[arm]), arm(*KEPT[arm]))
+        assert f.wait(60)
+    assert f.stats().hits >= 3, f.explain()
+
+
+def test_without_profiled_runs_a_first_call_that_raises_leaves_the_next_to_record() -> None:
+    def chosen(x, i):
+        return np.tanh(np.sort(np.tanh(x) * 2))[i] * 2
+
+    f = bailing(chosen, num_profiled_runs=0)
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            f(f32(1, 2, 3), 7)
+    for _ in range(3):
+        assert_close(f(f32(1, 2, 3), 1), chosen(f32(1, 2, 3), 1))
+    assert f.stats().hits == 2
+
+
 def test_a_size_that_varies_is_left_open_and_not_bet_on_again() -> None:
     def masked(x):
         y = x[x > 0]
