@@ -13,6 +13,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 
 IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
+# of these NumPy gives its argument itself where they change nothing
+_PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 PROMOTION = "tierup.promotion"
 
 
@@ -31,6 +33,11 @@ def apply(step: Step, whole: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
 def identity(chain: Sequence[Step]) -> bool:
     """Whether a chain shows the very tensor that it starts from."""
     return all(step.name in IDENTITIES for step in chain)
+
+
+def perhaps_identity(chain: Sequence[Step]) -> bool:
+    """Whether a chain may show the very tensor that it starts from, which sizes and layouts decide."""
+    return all(step.name in _PERHAPS_IDENTITIES for step in chain)
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,7 @@ class NativeVersion:
             target.kind = _SCALARS[spec.dtype]
             return at
         target.kind, target.argument = _RETURNED[spec.kind], max(0, spec.argument)
+        target.as_scalar = record.hands_over_scalar(spec)
         if spec.kind in (ResultKind.ALIAS, ResultKind.NONE):
             return at
         written = record.arguments[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
@@ -179,7 +180,6 @@ class NativeVersion:
         # a scratch has its argument's sizes, whatever the spec repeats: the copy must fit
         n_dims = len(written.sizes) if written else len(spec.sizes)
         target.rank, target.descr, target.itemsize, target.dims_at = n_dims, id(dtype), dtype.itemsize, at
-        target.as_scalar = record.scalars and n_dims == 0 and spec.kind in (ResultKind.BUFFER, ResultKind.ALLOCATED)
         if spec.kind in (ResultKind.BUFFER, ResultKind.VIEW):
             target.sizes = self._int64s([program.encode_size(s) for s in spec.sizes])
         elif written:

@@ -166,6 +166,15 @@ class VersionRecord:
     def n_user_results(self) -> int:
         return len(self.results) - len(self.written)
 
+    def hands_over_scalar(self, result: ResultSpec) -> bool:
+        """Whether a result comes back as the NumPy scalar in it, views and arguments too: they are copies then."""
+        if not self.scalars or result.kind in (ResultKind.SCALAR, ResultKind.NONE, ResultKind.ARGUMENT):
+            return False
+        if result.kind is ResultKind.ALIAS:
+            argument = self.arguments[result.argument]
+            return argument.kind is ArgumentKind.ARRAY and not argument.sizes
+        return not result.sizes
+
 
 def is_static(record: VersionRecord) -> bool:
     """Whether all sizes are bet on."""

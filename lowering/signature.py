@@ -240,7 +240,7 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         raise _at(value, "two results share memory")
     if stated == "fresh":
         return _fresh(value, inference, known)
-    if value in roots:
+    if value in roots and not stated.startswith("view:"):
         return ResultSpec(ResultKind.ALIAS, argument=roots[value].argument)
     try:
         view = view_of(value, roots, inference)

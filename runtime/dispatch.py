@@ -324,7 +324,7 @@ class Call:
                 self.objects[i] = python(c.from_buffer(result).value)
             elif spec.kind is ResultKind.ALLOCATED:
                 self.objects[i] = self._allocated(result, spec)
-            if self.record.scalars and not spec.sizes and spec.kind in (ResultKind.BUFFER, ResultKind.ALLOCATED):
+            if self.record.hands_over_scalar(spec):
                 self.objects[i] = self.objects[i][()]
         return self.objects[: self.record.n_user_results]
 

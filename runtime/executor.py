@@ -19,6 +19,7 @@ from tierup.runtime.counters import Counters
 from tierup.runtime.direct import DirectTable
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
+from tierup.runtime.once import Once
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
@@ -40,17 +41,25 @@ class Executor:
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
     `is_region`: the program is a region of another's; `is_part`: what goes on where a bet of another's was lost. Neither is counted apart.
+    `once`: what was said of the function that the program belongs to.
     """
 
     def __init__(
-        self, program: Program, overrides: Overrides, direct: DirectTable | None = None, *, is_region: bool = False, is_part: bool = False
+        self,
+        program: Program,
+        overrides: Overrides,
+        direct: DirectTable | None = None,
+        *,
+        is_region: bool = False,
+        is_part: bool = False,
+        once: Once | None = None,
     ) -> None:
         self.program = program
         self._overrides = overrides
         self._direct = direct
         self._is_region = is_region
         self._lock = threading.RLock()
-        self.history = History(program, self.calls)
+        self.history = History(program, self.calls, once or Once())
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()
         if not (is_region or is_part):
@@ -147,13 +156,13 @@ class Executor:
         return Executor(program, self._overrides)
 
     def _region(self, program: Program) -> Executor:
-        return Executor(program, self._overrides, is_region=True)
+        return Executor(program, self._overrides, is_region=True, once=self.history.once)
 
     def _rest(self, program: Program) -> Executor:
         """What goes on where a bet in mid-program is lost."""
         from tierup.runtime.resuming import Deeper  # here: only where there are such bets
 
-        return Executor(program, Deeper(self._overrides), is_part=True)
+        return Executor(program, Deeper(self._overrides), is_part=True, once=self.history.once)
 
     def locked(self, until: ExitStack) -> list[tuple[tuple[object, ...], Kind]]:
         """The executors of this program, by the options that code depends on; none changes until `until` is closed."""
@@ -258,12 +267,14 @@ class Executor:
             return newest.text(stage)
         from tierup.runtime import compile_regions, compile_version  # here: loads MLIR and LLVM
 
-        if stage in ("profiled", "guarded") and self.program.released:
+        if stage in ("profiled", "guarded", "values") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
         if stage in ("profiled", "guarded"):
             resuming = self.resuming(newest)
             if resuming is not None:
                 return resuming.code.profiled if stage == "profiled" else resuming.code.text
             return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
+        if stage == "values":
+            return compile_version.to_values(self.program.graph)
         request = newest.compiled.request
         return request.ir if stage == "specialized" else compile_version.stages(request, (stage,))[stage]

@@ -21,12 +21,14 @@ import numpy as np
 from tierup.dialect.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
+from tierup.runtime.binding import Binding
 from tierup.runtime.counters import Counters, total_of
 from tierup.runtime.direct import Convention, DirectTable, convention
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
 from tierup.runtime.explain import explain
 from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.once import Once
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
@@ -106,12 +108,11 @@ class Function:
             functools.update_wrapper(self, wrapped)
             self.__tierup_function__: Any = wrapped
         self.__name__ = name
-        self._signature = signature
+        self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
         self._build = build
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
-        self._positional = _positional(signature)
         self._variants: Variants = {}
         # by the ranks of calls with arrays alone: a shorter way to a variant, while these are the variants
         self._plain: dict[tuple[int, ...], tuple[Variants, Variant]] = {}
@@ -121,6 +122,7 @@ class Function:
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
+        self._once = Once()
         self._changing = threading.RLock()
         with _classes:
             _functions.add(self)
@@ -148,7 +150,7 @@ class Function:
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
         variants = self._variants
-        arguments = self._bind(args, kwargs)
+        arguments = self._binding.bind(args, kwargs)
         if self._fitted is not None:
             arguments = self._fitted(arguments)
         shape, leaves = CallShape.of(arguments)
@@ -164,16 +166,6 @@ class Function:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
         return variant, (*leaves, *hidden)
 
-    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        if self._positional is not None and not kwargs and len(args) == len(self._positional):
-            return dict(zip(self._positional, args, strict=True))
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as e:
-            raise TypeError(f"{self.__name__}{self._signature}: {e}") from None
-        bound.apply_defaults()
-        return bound.arguments
-
     def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
         known = self._variants.get(shape, ())
         built = self._build(shape, arguments)
@@ -185,7 +177,7 @@ class Function:
             with self._changing:
                 if self._variants.get(shape, ()) is not there:
                     continue
-                variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built)))
+                variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built), once=self._once))
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
                 gone = self._make_room(variant)
@@ -224,7 +216,7 @@ class Function:
         made_for = convention(shape, built.output, built.hidden, built.constants)
         if made_for is None or self._overrides.current().entry != "native":
             return None
-        if any(kind in (p.kind for p in self._signature.parameters.values()) for kind in _NOT_POSITIONAL):
+        if not self._binding.is_positional:
             return None
         return self._table_for(made_for, built.output)
 
@@ -297,14 +289,16 @@ class Function:
         return explain(self.__name__, self._executors, self._stats_before)
 
     def reset(self) -> None:
-        """Forget versions, profiles and graphs; counters start again."""
+        """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
         with self._changing:
+            self._binding = self._binding.renewed()
             for executor in self._executors:
                 executor.reset()
                 self._counted_before += executor.counters()
             self._variants = {}
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
+            self._once = Once()
             self._tables = {}
             with _classes:
                 self.__class__, self._direct_class = Function, None
@@ -331,9 +325,10 @@ class Function:
         return self._newest().program.tier0.source
 
     def plan(self, stage: str = "specialized") -> str:
-        """The text of the newest version at a stage: profiled, guarded, specialized, linalg, buffers, loops, llvm or asm.
+        """The text of the newest version at a stage: profiled, guarded, values, specialized, torch, linalg, buffers, loops, llvm,
+        optimized or asm (docs/debugging.md).
 
-        For a program that was split, the stages from specialized on are those of its regions, one after another.
+        For a program that was split, the stages from values on are those of its regions, one after another.
         Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
         """
         if stage not in STAGES:
@@ -350,14 +345,7 @@ class Function:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 
 
-STAGES = ("profiled", "guarded", "specialized", "linalg", "buffers", "loops", "llvm", "asm")
-_NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def _positional(signature: inspect.Signature) -> tuple[str, ...] | None:
-    """The names of all parameters, None when some cannot be given by position."""
-    plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values())
-    return tuple(signature.parameters) if plain else None
+STAGES = ("profiled", "guarded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm")
 
 
 def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from tierup.dialect.records import dataclass
 from tierup.runtime import events
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
+from tierup.runtime.once import Once
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
@@ -38,12 +39,13 @@ class Happening:
 
 
 class History:
-    """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered."""
+    """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered. `once`: what was
+    said of the function that the program belongs to."""
 
     compiles = 0  # of all programs, roughly: who sums up those of some programs does so again when it has grown
 
-    def __init__(self, program: Program, calls: Callable[[], int]) -> None:
-        self._program, self.calls = program, calls
+    def __init__(self, program: Program, calls: Callable[[], int], once: Once) -> None:
+        self._program, self.calls, self.once = program, calls, once
         self._lock = threading.RLock()
         self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, caller, how often in a row
         self.clear()

@@ -80,7 +80,6 @@ class ProfilingExecutor:
         self._settled = SettledMisses()
         self._refused: dict[Classes, NotCompiled] = {}  # in the background, since the last call of that kind
         self.closed = False
-        self._warned = False
         self._direct_failures = 0
         self.bailing: Bailing | None = None
         self.splitting: Splitting | BailoutSplits = Splitting(self)
@@ -401,10 +400,8 @@ class ProfilingExecutor:
 
     def _warn_of_limit(self, signature: Signature, options: Options) -> None:
         """Say once, to the user, that calls like this one will stay slow."""
-        with self._lock:
-            if self._warned:
-                return
-            self._warned = True
+        if not self.history.once.first("the versions are used up"):
+            return
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
         calls = ", ".join(f"{name}: {klass}" for name, klass in zip(self.program.names, signature.classes, strict=True))
         warnings.warn(

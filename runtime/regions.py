@@ -80,7 +80,7 @@ class Split:
         return Stats(hits=self.hits, fallbacks=in_tier0, compiles=sum(r.compiles for r in regions))
 
     def text(self, stage: str) -> str:
-        """The program at a stage; from `specialized` on, its regions' newest versions, one after another."""
+        """The program at a stage; from `values` on, its regions' newest versions, one after another."""
         if stage in ("profiled", "guarded"):
             if not self.code.graph:
                 raise RuntimeError(f"the graph of {self.function} was released; reset() builds it again")

@@ -36,7 +36,7 @@ from __future__ import annotations
 from tierup.dialect import optable
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional_memory import Entry, Ref, Storage, holds_tensors, value_type
-from tierup.dialect.functional_views import attributes_of, identity
+from tierup.dialect.functional_views import attributes_of, identity, perhaps_identity
 from tierup.dialect.functional_walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import refuse_several_blocks
@@ -125,7 +125,9 @@ class _Function:
             return "fresh"
         argument = entry.storage.argument
         if argument is not None:
-            return f"argument:{argument}" if identity(entry.chain) else f"view:{argument}"
+            if identity(entry.chain):
+                return f"argument:{argument}"
+            return f"may_view:{argument}" if perhaps_identity(entry.chain) else f"view:{argument}"
         others = sorted(s.argument for s in self.walker.memory.may_be(entry) if s.argument is not None)
         return f"may_view:{others[0]}" if others else "fresh"
 

@@ -85,6 +85,8 @@ def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Valu
         base, indices = with_index_arrays(frame, node, owner, items)
         return gather(frame, base, indices)
     viewed = view_of(frame, node, owner, items)
+    if viewed.ssa == owner.ssa and not (viewed.rank == 0 and viewed.decays):  # x[...], x[:]: another array over the same memory
+        viewed = replace(viewed, ssa=frame.em.numpy("aten.alias", [owner.ssa]))
     return _as_loaded(frame, node, owner, items, viewed)
 
 

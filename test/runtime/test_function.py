@@ -155,6 +155,97 @@ def test_keywords_defaults_and_none():
     assert f.stats().hits == 4
 
 
+def test_defaults_are_those_of_the_moment_of_the_call():
+    def scaled(x, by=2.0, *, plus=1.0):
+        return x * by + plus
+
+    f, x = tierup.jit(scaled), f32(4)
+    for defaults, named in (((2.0,), {"plus": 1.0}), ((5.0,), {"plus": 1.0}), ((5.0,), {"plus": -1.0}), ((x,), {"plus": 3})):
+        scaled.__defaults__, scaled.__kwdefaults__ = defaults, named
+        for _ in range(3):
+            np.testing.assert_array_equal(f(x), scaled(x))
+            np.testing.assert_array_equal(f(x, plus=7.0), scaled(x, plus=7.0))
+    scaled.__kwdefaults__["plus"] = 9.0  # in place
+    np.testing.assert_array_equal(f(x), scaled(x))
+    scaled.__defaults__ = None
+    with pytest.raises(TypeError, match="missing a required argument: 'by'"):
+        f(x)
+    assert f.stats().hits
+
+
+def test_a_reset_reads_the_functions_code_again():
+    def before(x):
+        return x * 2
+
+    def after(x, y=1):
+        return x + y
+
+    f, x = tierup.jit(before), f32(4)
+    for _ in range(3):
+        f(x)
+    before.__code__, before.__defaults__ = after.__code__, (1,)
+    np.testing.assert_array_equal(f(x), x * 2)  # docs/python.md: the graph that was built stays
+    f.reset()
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x + 1)
+        np.testing.assert_array_equal(f(x, x), x + x)
+    assert f.stats().hits
+
+
+VIEWS = [
+    lambda x: x[...],
+    lambda x: x[()],
+    lambda x: x[..., None],
+    lambda x: x[:],
+    lambda x: x[:, ...],
+    lambda x: x[::1],
+    lambda x: x[: len(x)],
+    lambda x: x[0],
+    lambda x: (x[...], x[...]),
+    lambda x: [x[0], x[-1]],
+    lambda x: x.T,
+    lambda x: x.swapaxes(0, 0),
+    lambda x: np.squeeze(x),
+    lambda x: np.broadcast_to(x, x.shape),
+    lambda x: np.asarray(x),
+    lambda x: x,
+]
+
+
+@pytest.mark.parametrize("number", range(len(VIEWS)))
+@pytest.mark.parametrize("shape", [(), (3,), (3, 1)], ids=str)
+def test_what_an_index_gives_is_of_numpys_type_and_is_the_argument_only_where_numpys_is(number, shape):
+    """NumPy: `x[...]` is a new array over the same memory, at rank 0 too; `x[()]` and `x[0]` are scalars there, which share none."""
+    plain, x = VIEWS[number], np.full(shape, 2.5)
+    f = tierup.jit(plain)
+    try:
+        want = plain(x)
+    except (IndexError, TypeError, ValueError):
+        return  # no index of such an array
+    for _ in range(4):
+        result = f(x)
+        several = isinstance(want, (tuple, list))
+        assert type(result) is type(want)
+        for got, wanted in zip(result if several else [result], want if several else [want], strict=True):
+            assert (type(got), got is x) == (type(wanted), wanted is x)
+            assert np.shares_memory(got, x) == np.shares_memory(wanted, x)
+            np.testing.assert_array_equal(got, wanted)
+    assert f.stats().hits == 3
+
+
+def test_an_update_through_an_index_of_everything_writes_the_argument():
+    def update(x):
+        y = x[...]
+        y += 1
+        return y
+
+    f, x, plain = tierup.jit(update), np.array(3.0), np.array(3.0)
+    for _ in range(4):
+        got, want = f(x), update(plain)
+        assert got is not x and np.shares_memory(got, x)
+        np.testing.assert_array_equal([got, x], [want, plain])
+
+
 def test_trees_go_in_and_out():
     f = tierup.jit(tree)
     params, x = {"w": f32(4, 3), "b": f32(3)}, f32(2, 4)

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +58,27 @@ def test_a_function_that_has_used_up_its_versions_warns_once_at_the_users_line()
     text = str(one.message)
     assert one.filename == __file__
     assert "sum_of" in text and "test_log.py" in text and "1 static" in text and "Raise fusion_strategy" in text
+
+
+def sorted_of(x):
+    return np.exp(np.sort(np.tanh(x) * 2)) * 2
+
+
+@pytest.mark.parametrize("function", [sum_of, sorted_of])
+def test_a_function_warns_once_whatever_its_graphs_regions_and_options(function: Callable[..., Any]) -> None:
+    f = tierup.jit(function, fusion_strategy=[("static", 1)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for changed in ({}, {"level": 1}, {"speculate": "bailout"}):
+            with tierup.options(**changed):
+                for x in (np.ones(3), np.ones(4), np.ones((3, 3)), np.ones((4, 4))):
+                    for _ in range(4):
+                        f(x)
+        assert [w.category for w in caught] == [tierup.RecompileLimitWarning]
+        f.reset()
+        for n in (3, 3, 3, 4, 4, 5, 5, 6, 6):
+            f(np.ones(n))
+        assert len(caught) == 2
 
 
 def between_regions(x):

@@ -48,6 +48,15 @@ def test_rank_0_results_are_numpy_scalars_or_arrays(entry: str) -> None:
     assert type(out) is np.ndarray and out.shape == () and out == 6
 
 
+def test_views_and_arguments_of_rank_0_are_numpy_scalars_where_they_are_wanted(entry: str) -> None:
+    x, y = np.array(3, np.float32), np.arange(4, dtype=np.float32)
+    for scalars, kind in ((True, np.float32), (False, np.ndarray)):
+        out = Bench(entry, 1, version("done", [array()], alias(0), scalars=scalars)).call(x)
+        assert type(out) is kind and out == 3 and (out is x) is (not scalars)
+        out = Bench(entry, 1, version("done", [array("s0")], view(0, (), (), 2), scalars=scalars)).call(y)
+        assert type(out) is kind and out == y[2] and (scalars or np.shares_memory(out, y))
+
+
 SIZES = [
     2 * S, S * S + 3, S - 1, floordiv(S, 2), floordiv(-1 * S, 3) + 9, mod(S, 3), mod(-1 * S, 3), maximum(S, 5), minimum(S, 5),
     maximum(minimum(S * S, 30), S + 2), floordiv(S + 7, S), 7, floordiv(S, -3) + 9, mod(S, -3) + 9, mod(-1 * S, -3) + 9,
@@ -114,7 +123,7 @@ def test_views_share_the_arguments_memory(entry: str) -> None:
     b = Bench(entry, 1, version(
         "done", [array("s0", "s1")],
         view(0, (m, n), (1, m)), view(0, (n,), (-1 * m,), (n - 1) * m), view(0, (), (), m + 1), view(0, (n, 3), (m, 0)),
-        form=Form.TUPLE,
+        form=Form.TUPLE, scalars=False,
     ))  # fmt: skip
     x = np.arange(20, dtype=np.float32).reshape(4, 5)
     transposed, backwards, one, repeated = b.call(x)
