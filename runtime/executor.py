@@ -153,7 +153,7 @@ class Executor:
 
     def another(self, program: Program) -> Executor:
         """An executor of another program under the same options."""
-        return Executor(program, self._overrides)
+        return Executor(program, self._overrides, once=self.history.once)
 
     def _region(self, program: Program) -> Executor:
         return Executor(program, self._overrides, is_region=True, once=self.history.once)
