@@ -28,8 +28,10 @@ $(VENV)/installed-%: $(VENV)/installed
 	@$(PIP) -e '.[$*]'
 	@touch $@
 
-demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fast
+demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fast, then with gradients by tierup
 	@$(BIN)/python examples/digits.py
+	@echo
+	@$(BIN)/python examples/train_digits.py
 
 test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests included
 	@$(PYTEST) -m "not torch"

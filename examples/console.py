@@ -1,10 +1,12 @@
-"""What the examples print with: a table whose rows come one by one, and a progress bar under it. Plain text, no dependency."""
+"""What the examples print with: a table whose rows come one by one, and a progress bar under it; a curve. Plain text, no dependency."""
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 
 
 class Screen:
@@ -35,3 +37,17 @@ class Screen:
         elif 4 * done // total > self.quarter:
             self.quarter = 4 * done // total
             print(line, flush=True)
+
+
+def curve(title: str, values: Sequence[float], height: int = 8, *, logarithmic: bool = False) -> str:
+    """A plot of values over their index from 1 on, as lines of text: a column each, or several where the line has room."""
+    heights = [math.log(v) for v in values] if logarithmic else values
+    low, span = min(heights), max(heights) - min(heights) or 1.0
+    wide = max(1, min(4, (max(shutil.get_terminal_size((80, 24)).columns, 60) - 12) // len(values)))
+    rows = [round((height - 1) * (h - low) / span) for h in heights]
+    labels = {0: f"{min(values):.3f}", height - 1: f"{max(values):.3f}"}
+    lines = [title]
+    for row in reversed(range(height)):
+        lines.append(f"{labels.get(row, ''):>9} |" + "".join(("*" if r == row else " ").ljust(wide) for r in rows).rstrip())
+    lines.append(" " * 10 + "+" + "-" * (wide * len(values)))
+    return "\n".join([*lines, f"{'1':>12}{len(values):>{wide * (len(values) - 1)}}"]) + "\n"
