@@ -37,6 +37,8 @@ _IDENTITIES = frozenset({
 _PACKS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 _UNPACKS = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _PICKS = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
+CONTAINERS = _PACKS | _UNPACKS | _PICKS
+"""Ops through which gradients go item by item, without a rule."""
 
 
 Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Gradient]], None]"]

@@ -1,0 +1,67 @@
+"""Every op of the op table has a gradient, or a reason why it has none; and what rules emit is native code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tierup.dialect import gradients, optable
+from tierup.dialect.differentiability import Gradient, gradient_of
+from tierup.dialect.gradients import without
+from tierup.dialect.gradients.core import Rules
+
+# rules that are being written
+PENDING = {
+    "aten.prod", "aten.prod.dim_int", "aten.cumsum", "aten.cumprod", "aten.max.dim", "aten.min.dim",
+    "aten.layer_norm", "aten.native_layer_norm", "aten.rms_norm", "aten.group_norm", "aten.native_group_norm", "aten.batch_norm",
+    "aten.native_batch_norm",
+    "aten.add.t", "aten.mul.left_t", "aten.slice.t", "aten.list.t", "aten.movedim.int", "aten.broadcast_tensors", "aten.meshgrid",
+    "aten.meshgrid.indexing", "aten.narrow", "aten.narrow.Tensor", "aten.split.Tensor", "aten.split.sizes", "aten.split_with_sizes",
+    "aten.chunk", "aten.tensor_split.sections", "aten.unbind.int", "aten.diagonal", "aten.stack", "aten.hstack", "aten.column_stack",
+    "aten.repeat", "aten.tile", "aten.repeat_interleave.self_int", "aten.repeat_interleave.Tensor", "aten.roll", "aten.flip",
+    "aten.diagonal_scatter", "aten.diagonal_copy", "aten.constant_pad_nd", "aten.pad", "aten.tril", "aten.triu", "aten.diag_embed",
+    "aten.diag", "aten.sort", "aten.topk", "aten.index_select", "aten.embedding", "aten.gather", "aten.scatter.src", "aten.scatter.value",
+    "aten.scatter_add", "aten.masked_select", "aten.masked_scatter", "aten.index.Tensor", "aten.index.Tensor_hacked_twin",
+    "aten.index_put", "aten.index_put.hacked_twin", "aten._unsafe_index_put.hacked_twin",
+}  # fmt: skip
+PENDING_PARTS = ("conv", "pool", "upsample", "loss")
+
+
+def _is_pending(op: str) -> bool:
+    return op in PENDING or any(part in op for part in PENDING_PARTS)
+
+
+def test_every_op_has_a_gradient_or_a_reason_why_not() -> None:
+    """A new op needs a rule in dialect/gradients, or a place in gradients/without.py."""
+    missing = {name for name, row in optable.table().items() if gradient_of(row) is None}
+    assert not {op for op in missing if not _is_pending(op)}
+
+
+def test_an_op_without_rule_and_reason_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = optable.lookup("aten.isnan")
+    assert row is not None and gradient_of(row) is Gradient.NONE
+    monkeypatch.delitem(without.REASONS, "aten.isnan")
+    assert gradient_of(row) is None
+
+
+def test_what_has_a_reason_has_no_rule_and_no_result_that_requires_a_gradient() -> None:
+    takes_none = {"aten.where.Scalar", "aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"}
+    for op in without.REASONS:
+        row = optable.lookup(op)
+        assert row is not None and gradients.lookup(op) is None
+        assert not row.differentiable or op in takes_none, op
+    for op, row in optable.table().items():
+        assert row.differentiable or gradients.lookup(op) is None, f"{op} has a rule, but its row says that it has no gradient"
+
+
+def test_an_op_that_writes_computes_what_an_op_with_a_gradient_does() -> None:
+    for row in optable.table().values():
+        if row.writes:
+            assert row.functional is not None
+            functional = optable.lookup(row.functional)
+            assert functional is not None and (gradient_of(functional) is not None or _is_pending(row.functional)), row.name
+
+
+def test_every_rule_is_of_an_op_of_the_table_and_names_its_operands() -> None:
+    assert set(gradients.table()) <= set(optable.table())
+    with pytest.raises(ValueError, match="captures 'other'"):
+        Rules().vjp("aten.tanh(self)", captures=("other",))(lambda g: None)
