@@ -66,27 +66,31 @@ def array(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> n
     return (low + (high - low) * (numbers + 0.37) / max(size, 1)).reshape(shape)
 
 
-def program(given: Case, *, typed: bool = False) -> str:
-    """A function @f of the arrays that gives the op's result. `typed`: its arguments say dtype and sizes."""
+def program(*cases: Case, typed: bool = False) -> str:
+    """A function @f of the arrays of cases that gives the results of their ops. `typed`: its arguments say dtype and sizes."""
     context = thread_context()
     with context, ir.Location.unknown(context):
-        types = [str(T) if not typed else f"!torch.vtensor<[{','.join(map(str, a.shape))}],{_mlir(a.dtype)}>" for a in given.arrays]
+        types = [str(T) if not typed else f"!torch.vtensor<[{','.join(map(str, a.shape))}],{_mlir(a.dtype)}>" for c in cases for a in c.arrays]
         signature = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
-        module = ir.Module.parse(f"func.func @f({signature}) -> {T} {{\n  %x = \"test.x\"() : () -> {T}\n  return %x : {T}\n}}")
+        made = f"%x:{len(cases)} = \"test.x\"() : () -> ({', '.join([T] * len(cases))})"
+        returned = f"return {', '.join(f'%x#{k}' for k in range(len(cases)))} : {', '.join([T] * len(cases))}"
+        module = ir.Module.parse(f"func.func @f({signature}) -> ({', '.join([T] * len(cases))}) {{\n  {made}\n  {returned}\n}}")
         func = module.body.operations[0]
         block = func.regions[0].blocks[0]
         stand_in, last = (view.operation for view in block.operations)
         arguments = iter(block.arguments)
         e = Emitter(ir.InsertionPoint(stand_in), ir.Location.file("program.py", 7, 1), Inference())
-        operands = [
-            next(arguments) if isinstance(v, np.ndarray) else [next(arguments) for _ in v] if _is_list_of_arrays(v) else v for v in given.operands
-        ]
-        row = optable.lookup(given.op)
-        assert row is not None
-        results = e.several(given.op, *operands, types=[T] * max(row.results, 1))
-        if given.numpy:
-            results[0].owner.attributes[PROMOTION] = ir.StringAttr.get("numpy")
-        last.operands[0] = results[given.of]
+        for k, given in enumerate(cases):
+            operands = [
+                next(arguments) if isinstance(v, np.ndarray) else [next(arguments) for _ in v] if _is_list_of_arrays(v) else v
+                for v in given.operands
+            ]
+            row = optable.lookup(given.op)
+            assert row is not None
+            results = e.several(given.op, *operands, types=[T] * max(row.results, 1))
+            if given.numpy:
+                results[0].owner.attributes[PROMOTION] = ir.StringAttr.get("numpy")
+            last.operands[k] = results[given.of]
         stand_in.erase()
         return str(module.operation.get_asm(enable_debug_info=True))
 

@@ -1,0 +1,81 @@
+"""What every rule emits is native code, and gives what tier 0 gives: gradients of many ops at once, one compile for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gradient_cases import CASES
+from gradient_harness import Case, array, differentiated, program, runner
+
+import tierup
+from tierup.dialect import optable
+from tierup.dialect.contracts import walk
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
+
+SIZE = 24
+NOT_NATIVE = {
+    "aten._grad_sum_to_size": "tierup-expand-sum-to-size makes it a sum",
+    "aten.diagonal_scatter": "tier 0",
+}
+"""Ops that are no native code, of those that rules of native ops emit, and what becomes of them."""
+
+
+def _one_per_op() -> list[Case]:
+    """The first case of each op that has native code and takes no list, but one with arrays that are broadcast where there is one."""
+    found: dict[str, Case] = {}
+    for given in CASES:
+        row = optable.lookup(given.op)
+        assert row is not None
+        lists = any(isinstance(v, list) and v and isinstance(v[0], np.ndarray) for v in given.operands)
+        if given.numpy or lists or not row.native or row.results != 1 or not any(a.dtype.kind == "f" for a in given.arrays):
+            continue
+        old = found.get(given.op)
+        if old is None or (_broadcasts(given) and not _broadcasts(old)):
+            found[given.op] = given
+    return [given for _, given in sorted(found.items())]
+
+
+def _broadcasts(given: Case) -> bool:
+    return all(a.size for a in given.arrays) and len({a.shape for a in given.arrays}) > 1
+
+
+def _batches() -> Iterator[list[Case]]:
+    cases = _one_per_op()
+    return (cases[i : i + SIZE] for i in range(0, len(cases), SIZE))
+
+
+def _name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name
+
+
+def _emits_what_is_not_native(given: Case) -> set[str]:
+    module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
+    rows = [optable.lookup(_name(op)) for op in walk(module.operation)]
+    return {row.name for row in rows if row is not None and not row.native and row.kind is not Kind.SCALAR}
+
+
+def test_what_rules_of_native_ops_emit_is_native_but_for_a_few() -> None:
+    emitted = {given.op: _emits_what_is_not_native(given) for given in _one_per_op()}
+    assert not {op: names for op, names in emitted.items() if names - set(NOT_NATIVE)}
+
+
+@pytest.mark.parametrize("cases", list(_batches()), ids=lambda cases: f"{cases[0].op}-{cases[-1].op}")
+def test_native_gradients_of_rules_are_tier_0s(cases: list[Case], tmp_path: Path) -> None:
+    arrays = [a for given in cases for a in given.arrays]
+    text = program(*cases)
+    values = runner(text)(*arrays)
+    seeded = [k for k, v in enumerate(values) if v.dtype.kind == "f"]
+    backward = differentiated(text, [i for i, a in enumerate(arrays) if a.dtype.kind == "f"], seeded)
+    arguments = [*arrays, *(array(*values[k].shape, low=-1, high=1.5, seed=k) for k in seeded)]
+    (tmp_path / "f.mlir").write_text(backward)
+    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(backward)
+    for _ in range(3):
+        for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
