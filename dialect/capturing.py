@@ -154,11 +154,14 @@ class Sizes:
         self.captures, self.inference = captures, inference
         self.doubtful = inference.doubtful()
         self.asked: dict[tuple[ir.Value, int], ir.Value] = {}  # in the forward part
-        self.of_arguments: dict[Dim, list[tuple[ir.Value, int]]] = {}
-        for argument in captures.arguments:
-            for d, dim in enumerate(self._shape(argument) or ()):
+        self.read = captures._read(queries=False)
+        self.sources: dict[Dim, tuple[ir.Value, int]] = {}  # who has a size: what is captured anyway, then arguments
+        forward, _ = captures._parts()
+        others = [r for op in forward for r in op.results if r in self.read]
+        for value in (*(a for a in captures.arguments if a in self.read), *others, *captures.arguments):
+            for d, dim in enumerate(self._shape(value) or ()):
                 if not isinstance(dim, int) and not symbols(dim) & self.doubtful:
-                    self.of_arguments.setdefault(dim, []).append((argument, d))
+                    self.sources.setdefault(dim, (value, d))
 
     def _shape(self, value: ir.Value) -> Shape | None:
         known = self.inference.values.get(value)
@@ -167,17 +170,16 @@ class Sizes:
     def capture(self) -> None:
         forward, reverse = self.captures._parts()
         given = {*self.captures.arguments, *(r for op in forward for r in op.results)}
-        read = self.captures._read(queries=False)
         for op in list(_all(reverse)):
             value = op.operands[0] if op.name in _QUERIES else None
-            if value is None or value not in given or value in read or value in self.captures.kept - set(self.captures.arguments):
+            if value is None or value not in given or value in self.read or value in self.captures.kept - set(self.captures.arguments):
                 continue
-            made = self._answer(op, value, read)
+            made = self._answer(op, value)
             if made is not None:
                 op.results[0].replace_all_uses_with(made)
                 op.erase()
 
-    def _answer(self, op: ir.Operation, value: ir.Value, read: set[ir.Value]) -> ir.Value | None:
+    def _answer(self, op: ir.Operation, value: ir.Value) -> ir.Value | None:
         ip, known, shape = ir.InsertionPoint(op), self.inference.values.get(value), self._shape(value)
         if op.name == "torch.prim.dtype":
             return constant(Int(known.dtype.code), ip) if isinstance(known, Tensor) and known.dtype is not None else None
@@ -187,24 +189,22 @@ class Sizes:
             return constant(Int(len(shape)), ip)
         if op.name == "torch.aten.size.int":
             d = int_of(op.operands[1])
-            return None if d is None or not -len(shape) <= d < len(shape) else self._size(value, shape, d % len(shape), read, op)
+            return None if d is None or not -len(shape) <= d < len(shape) else self._size(value, shape, d % len(shape), op)
         if op.name == "torch.aten.size":
-            items = [self._size(value, shape, d, read, op) for d in range(len(shape))]
+            items = [self._size(value, shape, d, op) for d in range(len(shape))]
             return ir.Operation.create("torch.prim.ListConstruct", [op.results[0].type], items, loc=op.location, ip=ip).results[0]
         return None
 
-    def _size(self, value: ir.Value, shape: Shape, d: int, read: set[ir.Value], op: ir.Operation) -> ir.Value:
+    def _size(self, value: ir.Value, shape: Shape, d: int, op: ir.Operation) -> ir.Value:
         """One size: a number where it is known, else asked."""
         dim = shape[d]
         if isinstance(dim, int):
             made = constant(Int(dim), ir.InsertionPoint(op))
             assert made is not None
             return made
-        sources = self.of_arguments.get(dim, [(value, d)])
-        for source, at in sources:
-            if source in read:
-                return _query(source, at, op.location, ir.InsertionPoint(op))
-        source, at = sources[0]
+        source, at = self.sources.get(dim, (value, d))
+        if source in self.read:
+            return _query(source, at, op.location, ir.InsertionPoint(op))
         if (source, at) not in self.asked:
             self.asked[source, at] = _query(source, at, op.location, ir.InsertionPoint(self.captures.marker))
         return self.asked[source, at]

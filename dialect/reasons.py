@@ -36,6 +36,7 @@ class Reason(Enum):
     OVERLAP = "the program writes an argument that overlaps another in memory"
     WRONG_VALUE = "a scalar whose value was bet on has another value"
     BET_LOST = "a value in mid-program is not what the version was made for; the rest of the program goes on elsewhere"
+    REQUIRES_GRAD = "the gradients of other arguments are wanted"
     CONSTANT_CHANGED = "a global that was compiled in as a constant now holds another object"
 
     # why a program, or a part of it, has no native code

@@ -13,6 +13,7 @@ refused (CannotRestrict), and zeros do.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 
 from tierup.dialect import symbols, torch_types
 from tierup.dialect.capturing import Captures
@@ -26,6 +27,7 @@ from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.records import dataclass
 from tierup.dialect.reverse import Reverse, sweep
+from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
 from tierup.dialect.values import Tensor
 
 Key = Hashable
@@ -127,6 +129,8 @@ class _Splitter:
         with self.func.context, self.func.location:
             last = ir.Operation.create("func.return", operands=list(found.values()), ip=ir.InsertionPoint(self.block)).operation
         sweep(self.block, reverse, marker, set(stand_ins))
+        if grows_lists(self.func):
+            self._stack_lists()
         keys = _Keys(self.arguments)
         forward = [view.operation for view in self.block.operations]
         forward = forward[: forward.index(marker)]
@@ -136,6 +140,13 @@ class _Splitter:
             raise CannotRestrict
         _restore(self.func, self.types)
         return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys)
+
+    def _stack_lists(self) -> None:
+        """Make what loops save tensors, which native code takes and gives."""
+        callees = function_names(self.module)
+        stack_lists(self.func, callees)
+        with suppress(InferenceError):  # for the run to raise: what was known stays
+            self.inference.values.update(infer_function(self.func, symbols.argument_values(self.func), callees).values)
 
     def _stand_in(self, result: ir.Value) -> ir.Value:
         made = self.emitter.create("torch.prim.Uninitialized", [result.type], []).results[0]

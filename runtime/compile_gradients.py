@@ -64,15 +64,13 @@ def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[
 
 
 def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:
-    """The backward program that takes the cotangents of these results alone, and what the forward program captured. None where it needs
-    something else."""
+    """The backward program that takes the cotangents of these results alone, and reads of what the forward program captured; None where it
+    would need something else. In the split the captures are to be found by their keys."""
     try:
         found, _, backward = _split(name, halves.prepared, halves.entry, halves.wrt, halves.kinds, seeds, halves.split.keys)
     except CannotRestrict:
         return None
-    order = [halves.split.keys.index(key) for key in found.keys]
-    captures = tuple(halves.split.captures[i] for i in order)
-    return Split(found.forward, found.backward, captures, found.seeds, found.gradients, found.keys), backward
+    return found, backward
 
 
 def _split(

@@ -137,8 +137,8 @@ class ExecutorState:
 
 @dataclass(frozen=True)
 class ProgramState:
-    """A graph and its executors. `insensitive`: the graph after the passes that need no record; `backward`: states of its gradients'
-    programs, where there are any. `refusals`: why bets have no code."""
+    """A graph and its executors. `insensitive`: the graph after the passes that need no record; `backward`: of the forward
+    and backward programs of its gradients, where there are any. `refusals`: why bets have no code."""
 
     name: str
     place: str
@@ -199,6 +199,7 @@ def program_state(executor: Executor) -> ProgramState:
             executor.stats(),
             tuple(_refusal(*why) for why in executor.refusals),
             tuple(_executor_state(executor, code, kind) for code, kind in kinds),
+            tuple(map(program_state, executor.gradient_executors)),
         )
 
 

@@ -94,6 +94,8 @@ class Executor:
                 forget_values()
             for kind in self._kinds.values():
                 kind.release()
+        for executor in self.gradient_executors:
+            executor.release()
         self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")
         return True
 
@@ -150,6 +152,16 @@ class Executor:
                 if self._gradients is None:
                     self._gradients = Gradients(self)
         return self._gradients
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether gradients were ever asked for."""
+        return self._gradients is not None
+
+    @property
+    def gradient_executors(self) -> list[Executor]:
+        """Those of the forward and backward programs that there are."""
+        return [] if self._gradients is None else self._gradients.executors
 
     def another(self, program: Program) -> Executor:
         """An executor of another program under the same options."""
@@ -209,13 +221,13 @@ class Executor:
         return any(kind.compiling for kind in self._kinds.values())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the compiles in the background of this program, of its regions and continuations, are done. False when the seconds
-        are over first."""
+        """Wait until the compiles in the background of this program, of its regions, continuations and gradients, are done. False when the
+        seconds are over first."""
         histories = [executor.history for executor in self._with_parts()]
         return queue.wait(timeout, lambda job: any(map(job.is_for, histories)))
 
     def _with_parts(self) -> Iterator[Executor]:
-        """This one, those of its regions, and those of what goes on where its bets are lost."""
+        """This one, those of its regions, of what goes on where its bets are lost, and of its gradients."""
         yield self
         for version in self.all_versions:
             if isinstance(version, Split):
@@ -225,6 +237,8 @@ class Executor:
             if resuming is not None:
                 for rest in resuming.executors.values():
                     yield from rest._with_parts()
+        for executor in self.gradient_executors:
+            yield from executor._with_parts()
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""

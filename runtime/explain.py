@@ -52,12 +52,30 @@ def explain(name: str, executors: Sequence[Executor], before: Stats | None = Non
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
         for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):
             lines.append(f"  {what}: {_count(count, 'call')}" + (f": {why.sentence}" if why else ""))
-    regions = [region for executor in executors for split in executor.splits for region in split.regions]
-    events = [event for executor in (*executors, *regions) for event in executor.history.events]
+        lines += _gradients(executor)
+    gradients = [gradient for executor in executors for gradient in executor.gradient_executors]
+    regions = [region for executor in (*executors, *gradients) for split in executor.splits for region in split.regions]
+    events = [event for executor in (*executors, *gradients, *regions) for event in executor.history.events]
     if events:
         lines.append("  last events:")
         lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
     return "\n".join(lines)
+
+
+def _gradients(executor: Executor) -> list[str]:
+    """The forward and backward programs, and which of them served calls."""
+    if not executor.has_gradients:
+        return []
+    stats = executor.gradients.stats()
+    lines = [
+        f"  gradients: {_count(stats.hits, 'hit')}, {_count(stats.misses, 'pair')} made, {_count(stats.pullbacks, 'pullback')}"
+        + (f", {_count(stats.plain, 'call')} without" if stats.plain else "")
+        + (f", {_count(stats.refused, 'call')} refused" if stats.refused else "")
+    ]
+    for gradient in executor.gradient_executors:
+        described = explain(gradient.program.name, [gradient]).partition("\n  last events:")[0]
+        lines += [f"    {line}" for line in described.splitlines()]
+    return lines
 
 
 def _plan_cache(stats: Stats) -> str:

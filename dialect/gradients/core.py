@@ -139,8 +139,21 @@ class Backward(Emitter):
         """A gradient that has the sizes and dtype of what operand i was broadcast and promoted to, as that of operand i."""
         operand = self._operands[i]
         if not self.same_shape(gradient, operand):
-            gradient = self.call("aten._grad_sum_to_size", gradient, self.size(operand))
+            gradient = self._sum_repeated(gradient, operand)
         return self.cast_like(gradient, operand)
+
+    def _sum_repeated(self, gradient: ir.Value, operand: ir.Value) -> ir.Value:
+        """The sum over what broadcasting repeated: over dims where it is known which they are, else the run looks at the sizes."""
+        of, to = self.tensor(gradient).shape, self.tensor(operand).shape
+        leading = -1 if of is None or to is None else len(of) - len(to)
+        if of is None or to is None or leading < 0 or not self.is_certain((*of, *to)) or any(
+            w not in (1, n) for w, n in zip(to, of[leading:], strict=True)
+        ):
+            return self.call("aten._grad_sum_to_size", gradient, self.size(operand))
+        if leading:
+            gradient = self.call("aten.sum.dim_IntList", gradient, list(range(leading)), False, None)
+        repeated = [d for d, (w, n) in enumerate(zip(to, of[leading:], strict=True)) if w != n]
+        return self.call("aten.sum.dim_IntList", gradient, repeated, True, None) if repeated else gradient
 
     def cast_to(self, gradient: ir.Value, i: int) -> ir.Value:
         """A gradient that has the sizes of operand i, in its dtype."""

@@ -28,6 +28,8 @@ take items of it; else the list stays. Sizes that are symbols are those of a ten
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import Inference
@@ -50,13 +52,18 @@ class StackLists(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            for loop in _loops(func):
-                for k, result in enumerate(loop.results):
-                    if str(result.type).startswith(_LIST) and _is_record(loop, k):
-                        inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
-                        if inference is None:
-                            return
-                        _stack(loop, k, inference)
+            stack_lists(func, callees)
+
+
+def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
+    """Make lists that grow in the loops of a function tensors."""
+    for loop in _loops(func):
+        for k, result in enumerate(loop.results):
+            if str(result.type).startswith(_LIST) and _is_record(loop, k):
+                inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
+                if inference is None:
+                    return
+                _stack(loop, k, inference)
 
 
 def grows_lists(func: ir.Operation) -> bool:

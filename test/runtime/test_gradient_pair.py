@@ -62,7 +62,7 @@ def test_a_pullback_gives_the_gradients_in_every_tier() -> None:
         for got, wanted in zip(pullback(cotangents), expected, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
     (pair,) = executor.gradients.pairs
-    assert (pair.forward.stats().hits, pair.backward.stats().hits) == (3, 3)
+    assert (pair.forward.stats().hits, pair.backward.executor.stats().hits) == (3, 3)
     assert executor.gradients.stats().hits == 3
 
 
