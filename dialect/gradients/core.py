@@ -22,10 +22,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Union, overload
 
 from tierup.dialect import torch_types
-from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.emitter import Emitter, Operand
+from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting import bool_of, float_of, int_of, ints_of, is_none, items_of, under_casts
+from tierup.dialect.rewriting import bool_of, float_of, int_of, ints_of, is_none, items_of, str_of, under_casts
 from tierup.dialect.values import Int, List
 
 Gradient = Union[ir.Value, None, Sequence["ir.Value | None"]]
@@ -187,6 +188,40 @@ class Backward(Emitter):
 
     def is_tensor(self, i: int) -> bool:
         return torch_types.is_tensor(self._operands[i].type)
+
+    # --- the same kind of op -------------------------------------------------------------------------------------------
+
+    @property
+    def numpy(self) -> bool:
+        """Whether the op follows NumPy's rules."""
+        return PROMOTION in self.op.attributes
+
+    def alike(self, name: str, *operands: Operand) -> ir.Value:
+        """An op of one tensor that follows the rules that the differentiated op does, NumPy's or torch's."""
+        return self.call(name, *operands, numpy=self.numpy)
+
+    # --- constants among the operands ----------------------------------------------------------------------------------
+
+    def given(self, i: int) -> bool:
+        """Whether the op has an operand i, and it is not None."""
+        return i < len(self._operands) and not is_none(self._operands[i])
+
+    def text(self, i: int) -> str:
+        """A string among the operands. Raises NoGradient where it is not a constant."""
+        found = str_of(under_casts(self._operands[i]))
+        if found is None:
+            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a constant: write it as a string")
+        return found
+
+    def numbers(self, i: int) -> list[int | ir.Value]:
+        """The integers of a list of known length among the operands: constants, or values, which then count as read. Raises NoGradient."""
+        found = items_of(under_casts(self._operands[i]))
+        if found is None:
+            return list(self.ints(i) or [])
+        each = [int_of(under_casts(v)) for v in found]
+        if None in each:
+            self.operands[i]
+        return [v if n is None else n for v, n in zip(found, each, strict=True)]
 
     def number(self, i: int) -> int | float | bool | ir.Value:
         """A number among the operands: itself where it is a constant, else its value, which then counts as read."""

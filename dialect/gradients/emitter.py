@@ -1,7 +1,7 @@
 """Emitting ops by name, with Python numbers for constants: what gradients are written with.
 
 Tensors are `!torch.vtensor`, without dtype and sizes; what the op table's rules say of them is noted in an Inference all the same, so
-that a gradient can leave out what sizes and dtypes make needless. All ops follow torch's dtype rules.
+that a gradient can leave out what sizes and dtypes make needless. Ops follow torch's dtype rules unless NumPy's are asked for.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Union
 
 from tierup.dialect import optable, torch_types
 from tierup.dialect.dims import symbols
-from tierup.dialect.infer import Inference
+from tierup.dialect.infer import PROMOTION, Inference
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer
+from tierup.dialect.optable.core import Infer, Promotion
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.refined_types import constant
 from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
@@ -58,20 +58,22 @@ class Emitter:
 
     # --- ops -----------------------------------------------------------------------------------------------------------
 
-    def call(self, name: str, *operands: Operand, type_: str | None = None) -> ir.Value:
-        """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers, strings and lists of them become constants."""
-        return self.several(name, *operands, types=["!torch.vtensor" if type_ is None else type_])[0]
+    def call(self, name: str, *operands: Operand, type_: str | None = None, numpy: bool = False) -> ir.Value:
+        """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers, strings and lists of them become
+        constants. `numpy`: it follows NumPy's rules."""
+        return self.several(name, *operands, types=["!torch.vtensor" if type_ is None else type_], numpy=numpy)[0]
 
-    def several(self, name: str, *operands: Operand, types: Sequence[str]) -> list[ir.Value]:
+    def several(self, name: str, *operands: Operand, types: Sequence[str], numpy: bool = False) -> list[ir.Value]:
         """An op of several results."""
         values = [self.value(v) for v in operands]
         results = [self.tensor_type if t == "!torch.vtensor" else ir.Type.parse(t, self.context) for t in types]
+        marks: dict[str, ir.Attribute] = {PROMOTION: ir.StringAttr.get("numpy", self.context)} if numpy else {}
         if self.context.is_registered_operation(f"torch.{name}"):
-            made = self.create(f"torch.{name}", results, values)
+            made = self.create(f"torch.{name}", results, values, marks)
         else:
-            made = self.create("torch.operator", results, values, {"name": ir.StringAttr.get(name, self.context)})
+            made = self.create("torch.operator", results, values, {"name": ir.StringAttr.get(name, self.context), **marks})
         found = list(made.results)
-        for result, known in zip(found, self._infer(name, values, found), strict=True):
+        for result, known in zip(found, self._infer(name, values, found, numpy), strict=True):
             self.inference.values[result] = known
         return found
 
@@ -88,11 +90,13 @@ class Emitter:
             name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
         ).operation
 
-    def _infer(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> Sequence[Value]:
+    def _infer(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value], numpy: bool) -> Sequence[Value]:
         row = optable.lookup(name)
         if row is not None:
+            ctx = Infer()
+            ctx.promotion = Promotion.NUMPY if numpy else Promotion.TORCH
             try:
-                found = row.infer(Infer(), [self.known(v) for v in operands])
+                found = row.infer(ctx, [self.known(v) for v in operands])
             except REFUSALS:  # for the run to raise
                 found = ()
             values = list(found) if isinstance(found, tuple) else [found]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tierup.dialect.gradients.core import Backward
+from tierup.dialect.gradients.emitter import Operand
 from tierup.dialect.mlir import ir
 
 
@@ -25,11 +28,22 @@ def keepdims(g: Backward, gradient: ir.Value, dims: list[int] | None, kept: bool
         parts: list[ir.Value] = [_slice(g, size, None, d), g.value([1])]
         if d != -1:
             parts.append(_slice(g, size, d + 1, None))
-        size = parts[0]
-        for part in parts[1:]:
-            size = g.call("aten.add.t", size, part, type_="!torch.list<int>")
+        size = _joined(g, parts)
     return g.call("aten.reshape", gradient, size)
+
+
+def _joined(g: Backward, parts: list[ir.Value]) -> ir.Value:
+    size = parts[0]
+    for part in parts[1:]:
+        size = g.call("aten.add.t", size, part, type_="!torch.list<int>")
+    return size
 
 
 def _slice(g: Backward, size: ir.Value, start: int | None, end: int | None) -> ir.Value:
     return g.call("aten.slice.t", size, start, end, 1, type_="!torch.list<int>")
+
+
+def replaced(g: Backward, size: ir.Value, dim: int, by: Sequence[Operand]) -> ir.Value:
+    """A list of sizes with others, or none, in the place of one; `dim` counts from the end when negative."""
+    parts = [_slice(g, size, None, dim), g.value(by)]
+    return _joined(g, parts if dim == -1 else [*parts, _slice(g, size, dim + 1, None)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+from tierup.dialect.mlir import ir
 
 RULES = Rules()
 
@@ -40,6 +43,11 @@ def transpose(g: Backward) -> Gradients:
     return g.call("aten.transpose.int", g.grad, g.number(1), g.number(2))
 
 
+@RULES.vjp("aten.movedim.int(self, source, destination)", captures=("source", "destination"))
+def movedim(g: Backward) -> Gradients:
+    return g.call("aten.movedim.int", g.grad, g.number(2), g.number(1))
+
+
 @RULES.vjp("aten.numpy_T(self)")
 def reversed_dims(g: Backward) -> Gradients:
     return g.call("aten.numpy_T", g.grad)
@@ -65,3 +73,47 @@ def slice_(g: Backward) -> Gradients:
 @RULES.vjp("aten.select.int(self, dim, index)", "aten.select_copy.int(self, dim, index)", captures=("dim", "index"))
 def select(g: Backward) -> Gradients:
     return g.call("aten.select_scatter", g.zeros(0), g.grad, *g.operands[1:3])
+
+
+@RULES.vjp("aten.broadcast_tensors(tensors)")
+def broadcast_tensors(g: Backward) -> Gradients:
+    return ([None if grad is None else _like(g, grad, tensor) for grad, tensor in zip(_listed(g), g.items(0), strict=False)],)
+
+
+def _like(g: Backward, gradient: ir.Value, tensor: ir.Value) -> ir.Value:
+    if g.same_shape(gradient, tensor):
+        return gradient
+    return g.call("aten._grad_sum_to_size", gradient, g.size(tensor))
+
+
+@RULES.vjp("aten.meshgrid(tensors)")
+def meshgrid(g: Backward) -> Gradients:
+    return _meshed(g, "ij")
+
+
+@RULES.vjp("aten.meshgrid.indexing(tensors, indexing)")
+def meshgrid_indexing(g: Backward) -> Gradients:
+    return _meshed(g, g.text(1))
+
+
+def _meshed(g: Backward, indexing: str) -> Gradients:
+    """Each tensor lies along one dim, and is repeated along the others; "xy" exchanges the first two dims."""
+    tensors = g.items(0)
+    along = list(range(len(tensors)))
+    if indexing == "xy":
+        along[:2] = along[:2][::-1]
+    found: list[ir.Value | None] = []
+    for i, grad in enumerate(_listed(g)):
+        others = [d for d in range(len(tensors)) if d != along[i]]
+        if grad is not None and others:
+            grad = g.call("aten.sum.dim_IntList", grad, others, False, None)
+        found.append(None if grad is None else g.call("aten.reshape", grad, g.size(tensors[i])))
+    return (found,)
+
+
+def _listed(g: Backward) -> Sequence[ir.Value | None]:
+    """The gradients of the tensors of a list. Raises NoGradient when it is a value itself, as that of a list that grows is."""
+    found = g.grads[0]
+    if found is None or isinstance(found, ir.Value):
+        raise NoGradient("the list of its results is used as a whole: unpack it")
+    return found
