@@ -115,8 +115,8 @@ class Emitter:
             return written
         if isinstance(operand, (list, tuple)):
             items = [self.value(v) for v in operand]
-            element = str(items[0].type).removeprefix("!torch.") if items else "int"
-            element = "vtensor" if element.startswith("vtensor") else element
+            kinds = {"vtensor" if (t := str(v.type)).startswith("!torch.vtensor") else t.removeprefix("!torch.") for v in items}
+            element = "optional<vtensor>" if kinds == {"vtensor", "none"} else kinds.pop() if kinds else "int"
             made = self.create("torch.prim.ListConstruct", [ir.Type.parse(f"!torch.list<{element}>", self.context)], items)
             self.inference.values[made.results[0]] = List(tuple(self.known(v) for v in items))
             return made.results[0]

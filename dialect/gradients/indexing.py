@@ -27,7 +27,7 @@ def index(g: Backward) -> Gradients:
 
 @RULES.vjp(
     "aten.index_put(self, indices, values, accumulate)", "aten.index_put.hacked_twin(self, indices, values, accumulate)",
-    "aten._unsafe_index_put.hacked_twin(self, indices, values, accumulate, unsafe)",
+    "aten._unsafe_index_put.hacked_twin(self, indices, values, accumulate)",
     captures=("indices", "accumulate"),
 )  # fmt: skip
 def index_put(g: Backward) -> Gradients:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+from tierup.dialect.gradients.emitter import Operand
 from tierup.dialect.mlir import ir
 
 RULES = Rules()
@@ -67,7 +68,20 @@ def permute(g: Backward) -> Gradients:
     captures=("dim", "start", "end", "step"),
 )  # fmt: skip
 def slice_(g: Backward) -> Gradients:
+    step = g.constant(4) if g.numpy else 1
+    if step < 0:
+        return _slice_backwards(g, -int(step))
     return g.call("aten.slice_scatter", g.zeros(0), g.grad, *g.operands[1:5])
+
+
+def _slice_backwards(g: Backward, step: int) -> ir.Value:
+    """NumPy's x[start:end:-step] goes forwards in x turned around, where what is at i is at -1 - i."""
+    dim = g.number(1)
+    bounds: list[Operand] = []
+    for i in (2, 3):
+        at = g.number(i) if g.given(i) else None
+        bounds.append(g.call("aten.sub.int", -1, at, type_="!torch.int") if isinstance(at, ir.Value) else None if at is None else -1 - at)
+    return g.call("aten.flip", g.call("aten.slice_scatter", g.zeros(0), g.grad, dim, *bounds, step), [dim])
 
 
 @RULES.vjp("aten.select.int(self, dim, index)", "aten.select_copy.int(self, dim, index)", captures=("dim", "index"))

@@ -27,7 +27,7 @@ _BY_OP = {
         "aten.argmax", "aten.argmin", "aten.argsort", "aten.nonzero", "aten.nonzero_numpy", "aten.bucketize.Tensor",
     ),
     "counts": ("aten.count_nonzero", "aten.count_nonzero.dim_IntList"),
-    "made of integers": ("aten.one_hot",),
+    "made of integers": ("aten.one_hot", "aten.repeat_interleave.Tensor"),
     "a choice between two numbers": ("aten.where.Scalar",),
     "stopped by wish": ("aten.detach",),
     _PLAIN: ("aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"),

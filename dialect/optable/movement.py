@@ -287,7 +287,7 @@ ROWS = (
     _row("repeat", "movement.repeat", read.of_first(_repeat)),
     _row("tile", "movement.tile", read.of_first(_tile), numpy=True),
     _row("repeat_interleave.self_int", "movement.repeat_interleave", read.of_first(_repeat_interleave), numpy=True),
-    _row("repeat_interleave.Tensor", "movement.repeat_indices", _repeat_indices, native=False, raises=True),
+    without_gradient(_row("repeat_interleave.Tensor", "movement.repeat_indices", _repeat_indices, native=False, raises=True)),
     _row("roll", "movement.roll", read.of_first(_roll), numpy=True),
     _row("flip", "movement.flip", read.of_first(_flip), numpy=True),
     _row("slice_scatter", "movement.slice_scatter", _scattered(_VIEWS["slice.Tensor"].infer)),

@@ -2,12 +2,13 @@
 
     check(case("aten.mul.Tensor", array(2, 3), array(3)))
 
-An array is an argument; numbers, None and lists of numbers are constants; a list of arrays is a list of arguments.
+An array is an argument; numbers, None, strings and lists of numbers are constants; a list of arrays, maybe with None, is a list of
+arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,16 +32,18 @@ T = "!torch.vtensor"
 class Case:
     """One op on operands. `of`: which of its results is differentiated; `numpy`: under NumPy's dtype rules; `order`: how often it is
     differentiated; `step`: how far differences move a value; `torch_order`: how often PyTorch can, and has a convention that is kept;
-    `torch_rtol`: how far from the derivative PyTorch may be, where it computes with a rounded constant."""
+    `torch_rtol`: how far from the derivative PyTorch may be, where it computes with a rounded constant; `parts`: how many tensors are in
+    the list that it gives, 0 if it gives none (`of` is then one of them, or None for all)."""
 
     op: str
     operands: tuple[Any, ...]
-    of: int = 0
+    of: int | None = 0
     numpy: bool = False
     order: int = 2
     step: float = 1e-6
     torch_order: int = 2
     torch_rtol: float = 1e-12
+    parts: int = 0
 
     def __str__(self) -> str:
         shown = ["x".join(map(str, v.shape)) or "0d" if isinstance(v, np.ndarray) else str(type(v).__name__) for v in self.operands]
@@ -72,31 +75,37 @@ def program(*cases: Case, typed: bool = False) -> str:
     with context, ir.Location.unknown(context):
         types = [str(T) if not typed else f"!torch.vtensor<[{','.join(map(str, a.shape))}],{_mlir(a.dtype)}>" for c in cases for a in c.arrays]
         signature = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
-        made = f"%x:{len(cases)} = \"test.x\"() : () -> ({', '.join([T] * len(cases))})"
-        returned = f"return {', '.join(f'%x#{k}' for k in range(len(cases)))} : {', '.join([T] * len(cases))}"
-        module = ir.Module.parse(f"func.func @f({signature}) -> ({', '.join([T] * len(cases))}) {{\n  {made}\n  {returned}\n}}")
+        module = ir.Module.parse(f"func.func @f({signature}) -> {T} {{\n  %x = \"test.x\"() : () -> {T}\n  return %x : {T}\n}}")
         func = module.body.operations[0]
         block = func.regions[0].blocks[0]
         stand_in, last = (view.operation for view in block.operations)
         arguments = iter(block.arguments)
         e = Emitter(ir.InsertionPoint(stand_in), ir.Location.file("program.py", 7, 1), Inference())
-        for k, given in enumerate(cases):
-            operands = [
-                next(arguments) if isinstance(v, np.ndarray) else [next(arguments) for _ in v] if _is_list_of_arrays(v) else v
-                for v in given.operands
-            ]
+        returned: list[ir.Value] = []
+        for given in cases:
+            operands = [_operand(e, v, arguments) for v in given.operands]
             row = optable.lookup(given.op)
             assert row is not None
-            results = e.several(given.op, *operands, types=[T] * max(row.results, 1))
+            results = e.several(given.op, *operands, types=["!torch.list<vtensor>"] if given.parts else [T] * max(row.results, 1))
             if given.numpy:
                 results[0].owner.attributes[PROMOTION] = ir.StringAttr.get("numpy")
-            last.operands[k] = results[given.of]
+            if given.parts:
+                results = list(e.create("torch.prim.ListUnpack", [e.tensor_type] * given.parts, results).results)
+            returned += results if given.of is None else [results[given.of]]
+        ir.Operation.create("func.return", operands=returned, ip=ir.InsertionPoint(last))
+        last.erase()
+        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned]))
         stand_in.erase()
         return str(module.operation.get_asm(enable_debug_info=True))
 
 
-def _is_list_of_arrays(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], np.ndarray)
+def _operand(e: Emitter, value: Any, arguments: Iterator[ir.Value]) -> Any:
+    if isinstance(value, np.ndarray):
+        return next(arguments)
+    if isinstance(value, str):
+        text = {"value": ir.StringAttr.get(value)}
+        return e.create("torch.constant.str", [ir.Type.parse("!torch.str", e.context)], [], text).results[0]
+    return [_operand(e, v, arguments) for v in value] if isinstance(value, list) else value
 
 
 def _mlir(dtype: np.dtype) -> str:

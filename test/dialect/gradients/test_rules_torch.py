@@ -18,34 +18,36 @@ def test_gradients_of_both_orders_are_pytorchs(given: Case) -> None:
     arrays = given.arrays
     wrt = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     text = program(given)
-    (value,) = runner(text)(*arrays)
-    cotangent = array(*value.shape, low=-1, high=1.5, seed=3)
-    first = differentiated(text, wrt)
-    gradients = runner(first)(*arrays, cotangent)
+    values = runner(text)(*arrays)
+    cotangents = [array(*v.shape, low=-1, high=1.5, seed=3 + k) for k, v in enumerate(values)]
+    first = differentiated(text, wrt, range(len(values)))
+    gradients = runner(first)(*arrays, *cotangents)
     second = [array(*g.shape, low=-1, high=1.5, seed=4 + k) for k, g in enumerate(gradients)]
 
-    leaves = [to_torch(a.copy()) for a in (*arrays, cotangent)]
-    wanted = [leaves[i].requires_grad_() for i in wrt] + [leaves[-1].requires_grad_()]
+    leaves = [to_torch(a.copy()) for a in (*arrays, *cotangents)]
+    outer = [leaves[i].requires_grad_() for i in range(len(arrays), len(leaves))]
+    wanted = [*(leaves[i].requires_grad_() for i in wrt), *outer]
     items = iter(leaves)
     operands = tuple(next(items) if isinstance(v, np.ndarray) else _listed(v, items) for v in given.operands)
     result = run_torch(given.op, operands)
-    result = result[given.of] if isinstance(result, tuple) else result
-    expected = torch.autograd.grad(result, wanted[:-1], leaves[-1], create_graph=True, materialize_grads=True)
+    if isinstance(result, (list, tuple)):
+        result = list(result) if given.of is None else result[given.of]
+    expected = torch.autograd.grad(result, wanted[: len(wrt)], outer, create_graph=True, materialize_grads=True)
     for got, want in zip(gradients, expected, strict=True):
         _same(got, want, given)
-    if given.torch_order > 1 and np.isfinite(value).all() and all(np.isfinite(g).all() for g in gradients):
+    if given.torch_order > 1 and all(np.isfinite(v).all() for v in values) and all(np.isfinite(g).all() for g in gradients):
         linear = [g for g in expected if g.requires_grad]
         seeds = [to_torch(s) for s, g in zip(second, expected, strict=True) if g.requires_grad]
         twice = torch.autograd.grad(linear, wanted, seeds, materialize_grads=True)
-        mine = runner(differentiated(first, [*wrt, len(arrays)], range(len(wrt))))(*arrays, cotangent, *second)
+        mine = runner(differentiated(first, [*wrt, *range(len(arrays), len(leaves))], range(len(wrt))))(*arrays, *cotangents, *second)
         for got, want in zip(mine, twice, strict=True):
             if np.isfinite(want.numpy(force=True)).all():
                 _same(got, want, given)
 
 
 def _listed(value: object, items: object) -> object:
-    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
-        return [next(items) for _ in value]  # type: ignore[call-overload]
+    if isinstance(value, list):
+        return [next(items) if isinstance(v, np.ndarray) else v for v in value]  # type: ignore[call-overload]
     return value
 
 
