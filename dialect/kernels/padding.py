@@ -48,7 +48,7 @@ def _reflected(index: np.ndarray, size: int) -> np.ndarray:
 _BORDERS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "reflect": _reflected,
     "replicate": lambda index, size: np.clip(index, 0, size - 1),
-    "circular": lambda index, size: index % size,
+    "circular": lambda index, size: index % size,  # of what is kept
 }
 
 
@@ -67,6 +67,9 @@ def pad(x: np.ndarray, pad: Sequence[int], mode: str = "constant", value: float 
         raise ValueError(f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor with mode {mode}")
     for axis in range(x.ndim - padded, x.ndim):
         before, after = pairs[axis]
+        if mode == "circular" and min(before, after) < 0:  # what is cut off goes first, and is not what is repeated
+            x = x[(*(slice(None),) * axis, slice(max(0, -before), x.shape[axis] - max(0, -after)))]
+            before, after = max(0, before), max(0, after)
         size = x.shape[axis]
         most = {"reflect": size - 1, "circular": size}.get(mode)
         if most is not None and max(before, after) > most:

@@ -70,7 +70,7 @@ def _bordered(of: Shape, pad: Sequence[int], mode: str) -> Shape:
     for axis in range(len(of) - padded, len(of)):
         size, i = of[axis], len(of) - 1 - axis
         most = max(pad[2 * i], pad[2 * i + 1])
-        allowed = {"reflect": size - 1, "circular": size}.get(mode)
+        allowed = {"reflect": size - 1, "circular": size + min(0, pad[2 * i]) + min(0, pad[2 * i + 1])}.get(mode)
         if isinstance(allowed, int) and most > allowed or size == 0 or isinstance(result[axis], int) and result[axis] < 1:
             raise ShapeError(f"Padding {list(pad)} is too large for dimension {axis} of size {size} with mode {mode}")
     return result
