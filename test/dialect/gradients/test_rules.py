@@ -75,6 +75,7 @@ def test_a_rule_reads_what_it_says_that_it_captures_and_no_more(monkeypatch: pyt
         assert read <= captures, f"{given} reads {read - captures}, which its rule does not name"
         rule = gradients.lookup(given.op)
         assert rule is not None
-        numbers = {name for name, v in zip(rule.operands, given.operands, strict=False) if not isinstance(v, (np.ndarray, list))}
+        arrays = [any(isinstance(w, np.ndarray) for w in (v if isinstance(v, list) else [v])) for v in given.operands]
+        numbers = {name for name, is_array in zip(rule.operands, arrays, strict=False) if not is_array}
         unread[given.op] = unread.get(given.op, captures) - read - numbers
     assert not {op: names for op, names in unread.items() if names}
