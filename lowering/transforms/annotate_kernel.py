@@ -2,10 +2,11 @@
 
     llvm.func @f(%arg0: !llvm.ptr, %arg1: !llvm.ptr, ...)
 becomes
-    llvm.func internal @f(%arg0: !llvm.ptr {llvm.noalias}, ...)
+    llvm.func internal @f(%arg0: !llvm.ptr {llvm.noalias}, ...) attributes {passthrough = ["alwaysinline"]}
 
 Results are fresh memory and arguments are only read, so no pointer argument of an entry is written through another. Entries are
-called by the adapter alone, hence internal; so are the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
+called by the adapter alone, hence internal; and they are inlined there first of all, so that LLVM simplifies one function and not two.
+Internal are also the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
 marked as it is, and stay functions; so do its exits (tierup-outline-exits), and what deallocations ask after one
 (tierup-spare-handed-over): they are rarely called.
 """
@@ -23,26 +24,33 @@ from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
 @register
 @dataclass(frozen=True)
 class AnnotateKernel(Pass):
-    """Mark the pointers of entries noalias, and all functions internal."""
+    """Mark entries inline and their pointers noalias, and all functions internal."""
 
     name = "tierup-annotate-kernel"
 
     def run(self, module: ir.Module) -> None:
         noalias = {"llvm.noalias": ir.UnitAttr.get()}
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        pointer, internal = ir.Type.parse("!llvm.ptr"), ir.Attribute.parse("#llvm.linkage<internal>")
         for view in module.body.operations:
             function = view.operation
             if function.name != "llvm.func" or not len(function.regions[0].blocks):
                 continue
             function.attributes["linkage"] = internal
-            if PART in function.attributes:
-                function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])  # parts keep LLVM's time linear
-            if EXIT in function.attributes or HANDED_OVER_MARK in function.attributes:
-                function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in ("noinline", "cold")])
-            if RESULT_KINDS in function.attributes or PART in function.attributes:
+            is_entry, is_part = RESULT_KINDS in function.attributes, PART in function.attributes
+            if is_part:
+                _mark(function, "noinline")  # parts keep LLVM's time linear
+            elif EXIT in function.attributes or HANDED_OVER_MARK in function.attributes:
+                _mark(function, "noinline", "cold")
+            elif is_entry:
+                _mark(function, "alwaysinline")
+            if is_entry or is_part:
                 arguments = function.regions[0].blocks[0].arguments
-                marks = [_known(function, i) | (noalias if str(a.type) == "!llvm.ptr" else {}) for i, a in enumerate(arguments)]
+                marks = [_known(function, i) | (noalias if a.type == pointer else {}) for i, a in enumerate(arguments)]
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
+
+
+def _mark(function: ir.Operation, *marks: str) -> None:
+    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in marks])
 
 
 def _known(function: ir.Operation, argument: int) -> dict[str, ir.Attribute]:

@@ -1,14 +1,15 @@
 // RUN: tierup-opt %s --tierup-annotate-kernel | FileCheck %s
 // RUN: tierup-opt %s --tierup-annotate-kernel --tierup-annotate-kernel | FileCheck %s
 
-// What the arguments say already stays; numbers have nothing to alias.
+// What the arguments say already stays; numbers have nothing to alias. An entry is inlined in its adapter, a helper where LLVM likes.
 // CHECK: llvm.func internal @entry(%arg0: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg1: i64, %arg2: !llvm.ptr {llvm.noalias})
+// CHECK-SAME: passthrough = ["alwaysinline"]
 llvm.func @entry(%x: !llvm.ptr {llvm.align = 64 : i64}, %n: i64, %y: !llvm.ptr) attributes {tierup.result_kinds = []} {
   llvm.return
 }
 
 // A helper may be given one pointer twice.
-// CHECK: llvm.func internal @helper(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+// CHECK: llvm.func internal @helper(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
 llvm.func @helper(%x: !llvm.ptr, %y: !llvm.ptr) {
   llvm.return
 }
