@@ -25,6 +25,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
+from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.program import Program
@@ -59,7 +60,10 @@ def forward(
     `order`: 2 for gradients that have gradients themselves (`Pullback.again`). Raises NotDifferentiable, naming op, line and remedy, where
     there is no gradient; else what the program raises. With an empty `wrt` the plain program runs and no pair is made.
     """
-    return executor.gradients.forward(tuple(leaves), tuple(wrt), order)
+    arguments = tuple(leaves), tuple(wrt), order
+    if faults.active:
+        return faults.run(executor.gradients.forward, arguments, {})
+    return executor.gradients.forward(*arguments)
 
 
 class _Recent(Generic[T]):
@@ -202,7 +206,9 @@ class Gradients:
         gone: list[Pair] = []
         with self._making:
             pair, refused = self._pairs.get(key), self._refused.get(key)
-            if pair is None and refused is None:
+            if pair is not None:
+                self.count("hits")  # another thread has made it meanwhile
+            elif refused is None:
                 try:
                     pair = self._make(wrt, key[1])
                     gone = self._pairs.put(key, pair, self._executor.options.max_versions)

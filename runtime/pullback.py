@@ -9,6 +9,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
+from tierup.runtime import faults
 
 if TYPE_CHECKING:
     from tierup.runtime.gradient_pair import Backward, Pair
@@ -54,6 +55,11 @@ class Pullback:
         Raises ValueError for cotangents that are too many or too few or of other sizes, TypeError for one of a result that is no tensor of
         floating dtype.
         """
+        if faults.active:
+            return faults.run(self._pull, (cotangents, zeros), {})
+        return self._pull(cotangents, zeros)
+
+    def _pull(self, cotangents: Sequence[Any], zeros: bool) -> tuple[Array | None, ...]:
         call = self._call(cotangents)
         found = {} if call is None else call.backward.pull(call.values)
         return self._in_order(found, zeros)
