@@ -11,6 +11,7 @@ from typing import Union
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting import str_of, under_casts
 from tierup.dialect.values import Int
 
 RULES = Rules()
@@ -63,6 +64,26 @@ def transposed(g: Backward) -> Gradients:
     spatial = _spatial(g)
     window = _window(spatial, [_ints(g, i) for i in (3, 4, 7)], int(g.constant(6)), True, _known_ints(g, 5))
     return _gradients(g, spatial, window, g.grad, g.rank(0))
+
+
+@RULES.vjp(*(f"aten.conv{n}d.padding({_BY_NAME})" for n in (1, 2, 3)), captures=("input", "weight"))
+def padded_by_name(g: Backward) -> Gradients:
+    """The input is padded first, for "same" may do so unevenly."""
+    spatial, x = _spatial(g), g.operands[0]
+    window = _window(spatial, [_ints(g, 3), [0], _ints(g, 5)], int(g.constant(6)))
+    padding = str_of(under_casts(g.like(4)))
+    if padding is None:
+        raise NoGradient("its operand 'padding' is not a constant: write it as text")
+    if padding == "valid":
+        return _gradients(g, spatial, window, g.grad, g.rank(0))
+    pads: list[Number] = []
+    for i in reversed(range(spatial)):
+        total = _times(g, window.dilation[i], _minus(g, _size(g, g.like(1), 2 + i), 1))
+        before = total // 2 if isinstance(total, int) else g.call("aten.floordiv.int", total, 2, type_="!torch.int")
+        pads += [before, _minus(g, total, before)]
+    of_padded, of_weight, of_bias = _gradients(g, spatial, window, g.grad, g.rank(0), g.call("aten.constant_pad_nd", x, pads, 0))
+    cut = [-p if isinstance(p, int) else g.call("aten.neg.int", p, type_="!torch.int") for p in pads]
+    return g.call("aten.constant_pad_nd", of_padded, cut, 0), of_weight, of_bias
 
 
 # --- operands ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.kernels.axes import quiet, rounded, widened
-from tierup.dialect.kernels.pooling import require_float
+from tierup.dialect.kernels.pooling import check_gradient_dtype, require_float
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import Infer
 from tierup.dialect.optable.windows import as_kernels_raise
@@ -100,7 +100,8 @@ def _counts(sizes: Ints, counts: Ints, dtype: np.dtype) -> np.ndarray:
 
 
 def _spread(op: str, grad: np.ndarray, x: np.ndarray, spatial: int) -> np.ndarray:
-    if grad.ndim != x.ndim or grad.dtype != x.dtype or grad.shape[:-spatial] != x.shape[:-spatial]:
+    check_gradient_dtype(op, grad, x)
+    if grad.ndim != x.ndim or grad.shape[:-spatial] != x.shape[:-spatial]:
         raise ValueError(f"{op}_backward: a gradient of shape {list(grad.shape)} does not fit an input of shape {list(x.shape)}")
     _shape(op, x, grad.shape[-spatial:], spatial, no_channels=True)
     require_float(op, x)

@@ -125,6 +125,12 @@ def require_float(op: str, x: np.ndarray, *also: np.dtype) -> None:
         raise TypeError(f'"{op}" not implemented for {name_of(x.dtype)!r}')
 
 
+def check_gradient_dtype(op: str, grad: np.ndarray, x: np.ndarray) -> None:
+    """Raises TypeError where a gradient is not of its input's dtype."""
+    if grad.dtype != x.dtype:
+        raise TypeError(f"{op}_backward: expected a gradient of dtype {name_of(x.dtype)}, but got {name_of(grad.dtype)}")
+
+
 def _refuse_bool(op: str, x: np.ndarray) -> None:
     if x.dtype == np.bool_:
         raise TypeError(f'"{op}" not implemented for {name_of(x.dtype)!r}')
@@ -226,7 +232,8 @@ def _spread(
 ) -> np.ndarray:  # fmt: skip
     of, shape = _pooling(op, spatial, x, kernel, stride, padding, (1,), ceil_mode)
     require_float(op, x, dtypes.i64.numpy)
-    if grad.shape != shape or grad.dtype != x.dtype:
+    check_gradient_dtype(op, grad, x)
+    if grad.shape != shape:
         raise ValueError(f"{op}_backward: expected a gradient of shape {list(shape)}, but got {list(grad.shape)}")
     wide = widened(x)
     room, inner = _room(of, wide, shape, 0)

@@ -107,7 +107,7 @@ def _avg_backward(op: str, spatial: int) -> InferRule:
 def _same_dtype(op: str, a: Value, b: Value) -> None:
     known = [d for d in (dtype_of(a), dtype_of(b)) if d is not None]
     if len(set(known)) > 1:
-        raise ShapeError(f"{op}: expected a gradient of the input's dtype")
+        raise TypeError(f"{op}: expected a gradient of the input's dtype, but got: {', '.join(d.name for d in known)}")
 
 
 # --- adaptive ----------------------------------------------------------------------------------------------------------

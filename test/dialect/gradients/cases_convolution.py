@@ -38,6 +38,9 @@ BY_RANK = [
     *(case("aten.conv_transpose1d", x, array(2, 3, 2), None, [2], [1], [1], 1, [1]) for x in (LINE, LINE[0])),
     case("aten.conv_transpose2d.input", FEW, array(2, 2, 2, 2), array(2), [1], [0], [0], 1, [2]),
     case("aten.conv_transpose3d.input", array(1, 2, 2, 2, 2), array(2, 1, 2, 2, 1), None, [2], [0], [1], 2, [1]),
+    *(case("aten.conv1d.padding", x, array(2, 2, 4), None, [1], "same", [1], 1) for x in (LINE, LINE[0])),
+    *(case("aten.conv2d.padding", FEW, array(2, 1, 2, 3), array(2), [1], name, [1], 2) for name in ("same", "valid")),
+    case("aten.conv3d.padding", VOLUME, array(1, 2, 2, 1, 2), None, [1], "same", [1], 1),
 ]
 
 CASES: list[Any] = [*CONVOLUTIONS, *BY_RANK]

@@ -108,8 +108,11 @@ def test_gradients_of_averages(dtype: dtypes.DType) -> None:
                     check(Sample(f"aten.avg_pool{n}d_backward", (grad_, x_, kernel, stride_, padding, ceil, include, divisor), 16.0))
 
 
-def test_a_gradient_of_another_shape_is_refused() -> None:
+def test_a_gradient_of_another_shape_or_dtype_is_refused() -> None:
     x = array((2, 3, 6, 6), F32)
+    check(Sample("aten.avg_pool2d_backward", (array((2, 3, 3, 3), dtypes.f64), x, [2], [2], [0], False, True, None)))
+    with pytest.raises(TypeError, match="expected a gradient of dtype"):
+        kernels.resolve("adaptive.adaptive_avg_pool2d_backward")(array((2, 3, 2, 2), dtypes.f64), x)
     check(Sample("aten.avg_pool2d_backward", (array((2, 3, 4, 3), F32), x, [2], [2], [0], False, True, None)))
     with pytest.raises(ValueError, match="does not fit"):  # PyTorch does not look, and writes elsewhere
         kernels.resolve("adaptive.adaptive_avg_pool2d_backward")(array((2, 4, 2, 2), F32), x)
