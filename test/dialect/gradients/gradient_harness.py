@@ -162,8 +162,8 @@ def differences(f: Callable[..., list[np.ndarray]], arrays: list[np.ndarray], i:
     return gradient
 
 
-def captures_read(given: Case, monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], set[str]]:
-    """What the rule of the case's op says that it captures, and what it read."""
+def captures_read(given: Case, monkeypatch: pytest.MonkeyPatch, text: str | None = None) -> tuple[set[str], set[str]]:
+    """What the rule of the case's op says that it captures, and what it read; in `text`, where that is another program of the op."""
     seen: list[Backward] = []
 
     class Watched(Backward):
@@ -172,7 +172,7 @@ def captures_read(given: Case, monkeypatch: pytest.MonkeyPatch) -> tuple[set[str
             seen.append(self)
 
     monkeypatch.setattr(reverse, "Backward", Watched)
-    differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"])
+    differentiated(text or program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"])
     mine = [g for g in seen if g.rule.op == given.op]  # none of an op that another one stands for (tierup-expose-statistics)
     return {name for g in mine for name in g.rule.captures}, {name for g in mine for name in g.read}
 
