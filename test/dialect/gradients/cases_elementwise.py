@@ -75,7 +75,7 @@ _ZERO = np.array([0.0, -0.0, 1.0])
 
 CORNERS: list[Case] = [
     case("aten.abs", _ZERO), case("aten.asin", np.array([1.0, -1.0, 2.0])), case("aten.acosh", np.array([1.0, 0.5])),
-    case("aten.atanh", np.array([1.0, 0.3])), case("aten.log1p", np.array([-1.0, -2.0])), case("aten.reciprocal", _ZERO),
+    *(case(f"aten.{op}", np.array([1.0, 0.0, 0.3, -2.0])) for op in ("atanh", "log2", "log10")), case("aten.log1p", np.array([-1.0, -2.0])), case("aten.reciprocal", _ZERO),
     case("aten.logit", np.array([0.0, 1.0, -0.1, 1.1, 0.5]), None), case("aten.logit", np.array([0.0, 1.0, 0.125, 0.875, 2.0]), 0.125),
     *(case(f"aten.{op}", np.array([-1.0, 0.0, 1.0, 0.5, -0.5, 1.5])) for op in ("floor", "ceil", "trunc", "round", "sign", "sgn", "frac")),
     *(case(f"aten.{op}", *_TIES) for op in ("fmax", "fmin", "clamp_min.Tensor", "clamp_max.Tensor")),
