@@ -25,6 +25,15 @@ def table() -> dict[str, Op]:
     return rows
 
 
+_foreign: dict[str, Op] = {}  # rows of ops that programs leave to somebody else
+
+
+def add_foreign(row: Op) -> None:
+    """A row for an op that tier 0 calls by another library; never in the place of one of ours."""
+    _foreign[row.name] = row
+
+
 def lookup(name: str) -> Op | None:
     """The row of an op named with or without the `torch.` prefix; None when no part of tierup knows it."""
-    return table().get(name.removeprefix("torch."))
+    name = name.removeprefix("torch.")
+    return table().get(name) or _foreign.get(name)

@@ -1,0 +1,82 @@
+"""PyTorch's tensors as NumPy's arrays and back, on the same memory. PyTorch is imported when the first is met."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+@cache
+def _torch() -> Any:
+    import torch  # here: optional, and a second to import
+
+    return torch
+
+
+def is_tensor(value: object) -> bool:
+    return isinstance(value, _torch().Tensor)
+
+
+def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A tensor's values, without a copy: writes are seen on both sides. What gradient it requires is not looked at.
+
+    Raises TypeError, with the remedy, for a tensor that no array can stand for: on another device, sparse, quantized, meta,
+    complex, of a subclass with rules of its own.
+    """
+    torch = _torch()
+    if type(tensor) is not torch.Tensor and type(tensor) not in (torch.nn.Parameter, torch.nn.Buffer):
+        raise TypeError(f"a tensor of the class {type(tensor).__name__} is not supported: pass x.as_subclass(torch.Tensor)")
+    if tensor.device.type != "cpu":
+        raise TypeError(f"a tensor on {tensor.device} is not supported: pass x.cpu()")
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"a tensor of the layout {tensor.layout} is not supported: pass x.to_dense()")
+    if tensor.is_quantized:
+        raise TypeError("a quantized tensor is not supported: pass x.dequantize()")
+    found = tensor.detach()
+    if found.is_conj() or found.is_neg():
+        found = found.resolve_conj().resolve_neg()
+    if found.dtype is torch.bfloat16:
+        return found.view(torch.int16).numpy().view(_BFLOAT16)
+    if found.dtype.is_complex:
+        raise TypeError(f"a tensor of {found.dtype} is not supported: tierup has no complex numbers")
+    try:
+        return found.numpy()  # type: ignore[no-any-return]
+    except (TypeError, RuntimeError) as e:
+        raise TypeError(f"a tensor of {found.dtype} is not supported: {e}") from None
+
+
+def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
+    """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write."""
+    torch = _torch()
+    values = np.asarray(values)
+    if any(s < 0 for s in values.strides) or not values.flags.writeable or any(s % values.itemsize for s in values.strides):
+        values = values.copy()
+    if values.dtype == _BFLOAT16:
+        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)  # type: ignore[no-any-return]
+    return torch.from_numpy(values)  # type: ignore[no-any-return]
+
+
+def to_arrays(value: Any) -> Any:
+    """A tree of tensors, numbers and None as one of arrays."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_arrays(v) for v in value) if not hasattr(value, "_fields") else tuple(to_arrays(v) for v in value)
+    if isinstance(value, dict):
+        return {k: to_arrays(v) for k, v in value.items()}
+    return array(value) if is_tensor(value) else value
+
+
+def to_tensors(value: Any) -> Any:
+    """A tree of arrays, numbers and None as one of tensors."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_tensors(v) for v in value)
+    if isinstance(value, dict):
+        return {k: to_tensors(v) for k, v in value.items()}
+    return tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value

@@ -1,0 +1,53 @@
+"""Constants of TorchScript graphs: numbers, strings and None as ops; tensors as inputs that the caller hands over at every call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_types import spelled
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.script_graph import GraphBuilder
+
+
+def constant(builder: GraphBuilder, value: Any, type_: Any) -> ir.Value:
+    """A Python value as TorchScript holds it, of that type. Raises UnsupportedProgram for an object of a class."""
+    em = builder.em
+    kind = type_.kind()
+    if value is None:
+        return em.none
+    if kind == "OptionalType":
+        return constant(builder, value, type_.getElementType())
+    if kind == "TensorType":
+        return builder.tensor_constant(value)
+    if isinstance(value, bool):
+        return em.bool(value)
+    if isinstance(value, int):
+        return em.int(value)
+    if isinstance(value, float):
+        return em.float(value) if not math.isnan(value) else em.float(math.nan)
+    if isinstance(value, str):
+        return em.str(value)
+    if kind == "DeviceObjType":
+        text = ir.StringAttr.get(str(value), em.context)
+        return em.create("torch.constant.device", [], [builder.type("Device")], {"value": text}).results[0]
+    if kind == "ListType":
+        element = type_.getElementType()
+        return _made(builder, "ListConstruct", [constant(builder, v, element) for v in value], type_, [element] * len(value))
+    if kind == "TupleType":
+        elements = list(type_.elements())
+        return _made(builder, "TupleConstruct", [constant(builder, v, t) for v, t in zip(value, elements, strict=True)], type_, elements)
+    if kind == "DictType":
+        types = [type_.getKeyType(), type_.getValueType()]
+        pairs = [constant(builder, part, t) for item in value.items() for part, t in zip(item, types, strict=True)]
+        return _made(builder, "DictConstruct", pairs, type_, types * len(value))
+    raise UnsupportedProgram(f"a constant of the type {type_.annotation_str} is not supported")
+
+
+def _made(builder: GraphBuilder, op: str, values: Sequence[ir.Value], type_: Any, types: Sequence[Any]) -> ir.Value:
+    fitted = [builder.derefined(v, builder.type(spelled(t))) for v, t in zip(values, types, strict=True)]
+    return builder.em.create(f"torch.prim.{op}", fitted, [builder.type(spelled(type_))]).results[0]

@@ -1,0 +1,339 @@
+"""From a TorchScript graph to the torch dialect: node by node, with the user's lines.
+
+    %y : Tensor = aten::add(%x, %one, %one)      ->      %y = torch.aten.add.Tensor %x, %one, %one : !torch.tensor, ...
+    %z : Tensor = prim::If(%c) block0(): -> (%y) ...   ->      torch.prim.If with derefined yields
+
+Calls are inlined before. Attributes of modules are resolved here: submodules away, tensors to inputs that are handed over at every
+call, numbers and strings to constants that the caller checks (see script_module.py). Arguments that are tuples, lists and dicts come
+flat: a graph serves one structure of calls. So what is None is known, and so are a module's flags: of an If that hangs on them the arm
+that is taken stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tierup.dialect import optable
+from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting import bool_of, is_none, under_casts
+from tierup.frontend.graph import GraphResult
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.torch import by_torch, script_constants
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_types import spelled
+from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
+
+_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
+
+
+class GraphBuilder:
+    """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
+
+    def __init__(self, context: ir.Context, name: str, graph: Any, attributes: Attributes, foreign: str) -> None:
+        self.em = Emitter(context, mutable=True)
+        self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
+        self._values: dict[int, ir.Value] = {}
+        self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
+        self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
+        self._types: dict[str, ir.Type] = {}
+        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+
+    def type(self, text: str) -> ir.Type:
+        if text not in self._types:
+            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
+        return self._types[text]
+
+    # --- the entry -----------------------------------------------------------------------------------------------------
+
+    def build(self, shape: CallShape) -> GraphResult:
+        """The graph for calls of this structure. Raises UnsupportedProgram at the user's line."""
+        em = self.em
+        module = ir.Module.create(em.unknown)
+        leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
+        types = [self._leaf_type(leaf) for _, leaf in leaves]
+        function_type = ir.FunctionType.get(types, [], context=em.context)
+        named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
+        func = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(self.name, em.context),
+                "function_type": ir.TypeAttr.get(function_type, em.context),
+                "tierup.source": ir.StringAttr.get("torchscript", em.context),
+            },
+            regions=1,
+            loc=em.unknown,
+            ip=ir.InsertionPoint(module.body),
+        )
+        self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
+        with em.function(self._block):
+            flat = iter(list(self._block.arguments))
+            inputs = list(self.graph.inputs())
+            for value in inputs:
+                if value.type().kind() == "ClassType":
+                    self._objects[value.unique()] = self.attributes.root
+            given = [v for v in inputs if v.type().kind() != "ClassType"]
+            for value, (_, tree) in zip(given, shape.parameters, strict=True):
+                self._values[value.unique()] = self._argument(tree, value.type(), flat)
+            for node in self.graph.nodes():
+                self.node(node)
+            results, output = self._results(list(self.graph.outputs()))
+            em.create("func.return", results, [])
+        arguments = [a.type for a in self._block.arguments]
+        made = ir.FunctionType.get(arguments, [r.type for r in results], context=em.context)
+        func.attributes["function_type"] = ir.TypeAttr.get(made, em.context)
+        named += [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n in self._tensors]
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, em.context)
+        hidden = tuple(self.attributes.input(name) for name in self._tensors)
+        return GraphResult(module, self.name, leaves, output, hidden, writes=True)
+
+    def _leaf_type(self, leaf: Leaf) -> ir.Type:
+        return self.em.types.tensor if leaf.kind in ("array", "scalar") else self.type(leaf.kind)
+
+    def _argument(self, tree: Tree, type_: Any, flat: Any) -> ir.Value:
+        """What the call hands over, put together again as the graph takes it."""
+        kind = type_.kind()
+        if isinstance(tree, Leaf):
+            if tree.kind == "none":
+                return self.derefined(self.em.none, self.type(spelled(type_)))
+            if tree.kind == "str":
+                return self.derefined(self.em.str(str(tree.value)), self.type(spelled(type_)))
+            if tree.is_static:
+                raise UnsupportedProgram(f"{self.name}: an argument of type {tree.value} is not supported")
+            return self.derefined(self._number(next(flat), tree, type_), self.type(spelled(type_)))
+        if kind == "OptionalType":
+            return self.derefined(self._argument(tree, type_.getElementType(), flat), self.type(spelled(type_)))
+        element: Callable[[int], Any]
+        if kind == "TupleType":
+            elements = list(type_.elements())
+            op, element = "TupleConstruct", lambda i: elements[i]
+        elif kind == "ListType":
+            op, element = "ListConstruct", lambda i: type_.getElementType()
+        elif kind == "DictType":
+            pairs: list[ir.Value] = []
+            for key, item in zip(tree.keys, tree.items, strict=True):
+                pairs.append(script_constants.constant(self, key, type_.getKeyType()))
+                pairs.append(self._argument(item, type_.getValueType(), flat))
+            return self.em.create("torch.prim.DictConstruct", pairs, [self.type(spelled(type_))]).results[0]
+        else:
+            raise UnsupportedProgram(f"{self.name}: a {tree.kind} for an argument of type {type_.annotation_str}")
+        items = [self._argument(item, element(i), flat) for i, item in enumerate(tree.items)]
+        return self.em.create(f"torch.prim.{op}", items, [self.type(spelled(type_))]).results[0]
+
+    def _number(self, value: ir.Value, leaf: Leaf, type_: Any) -> ir.Value:
+        """An int where the graph takes a float, and a number where it takes a tensor, as PyTorch converts them."""
+        kind = type_.getElementType().kind() if type_.kind() == "OptionalType" else type_.kind()
+        if kind == "FloatType" and leaf.kind == "int":
+            return self.em.create("torch.aten.Float.Scalar", [value], [self.em.types.float]).results[0]
+        return value
+
+    def _results(self, outputs: Sequence[Any]) -> tuple[list[ir.Value], OutputTree]:
+        results: list[ir.Value] = []
+        trees = [self._output(self._values[o.unique()], o.type(), results) for o in outputs]
+        return results, trees[0] if len(trees) == 1 else OutputNode("tuple", tuple(trees)) if trees else Output("const")
+
+    def _output(self, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
+        kind = type_.kind()
+        if kind == "NoneType":
+            return Output("const")
+        if kind == "TupleType":
+            elements = list(type_.elements())
+            types = [self.type(spelled(t)) for t in elements]
+            items = self.em.create("torch.prim.TupleUnpack", [value], types).results
+            return OutputNode("tuple", tuple(self._output(v, t, results) for v, t in zip(items, elements, strict=True)))
+        results.append(value)
+        return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
+
+    # --- nodes ---------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Any) -> None:
+        """Translate one node. Raises UnsupportedProgram, at its line."""
+        self.em.location = _location(node, self.em.context)
+        try:
+            handler = _HANDLERS.get(node.kind(), GraphBuilder._op)
+            handler(self, node)
+        except UnsupportedProgram as e:
+            if hasattr(e, "__notes__"):  # from a node inside this one
+                raise
+            place = _PLACE.search(node.sourceRange())
+            where = f"{place['file']}:{place['line']}: " if place else ""
+            error = UnsupportedProgram(f"{where}{e}")
+            error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
+            raise error from None
+
+    def _operands(self, node: Any) -> list[ir.Value]:
+        return [self._values[v.unique()] for v in node.inputs()]
+
+    def _bind(self, node: Any, values: Sequence[ir.Value]) -> None:
+        for output, value in zip(node.outputs(), values, strict=True):
+            self._values[output.unique()] = value
+
+    def _result_types(self, node: Any) -> list[ir.Type]:
+        return [self.type(spelled(o.type())) for o in node.outputs()]
+
+    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        """A value where one of a wider type is expected."""
+        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
+
+    def _op(self, node: Any) -> None:
+        schema = by_torch.schema_of(node)
+        name = by_torch.name_of(node, schema)
+        if not self._is_ours(name) and not by_torch.known(name, schema, self.foreign):
+            raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
+        operands, types = self._operands(node), self._result_types(node)
+        if self.em.context.is_registered_operation(f"torch.{name}"):
+            made = self.em.create(f"torch.{name}", operands, types)
+        else:
+            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
+        self._bind(node, list(made.results))
+
+    def _is_ours(self, name: str) -> bool:
+        return name in optable.table() or f"torch.{name}" in STRUCTURAL
+
+    def _is(self, node: Any) -> None:
+        """Whether something is None, where that is known."""
+        a, b = self._operands(node)
+        nones = [is_none(under_casts(v)) for v in (a, b)]
+        text = [str(v.type) for v in (a, b)]
+        if not any(nones) or (not all(nones) and any(t.startswith("!torch.optional") for t, n in zip(text, nones, strict=True) if not n)):
+            self._op(node)
+            return
+        self._bind(node, [self.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
+
+    def _not(self, node: Any) -> None:
+        known = bool_of(self._operands(node)[0])
+        if known is None:
+            self._op(node)
+        else:
+            self._bind(node, [self.em.bool(not known)])
+
+    def _constant(self, node: Any) -> None:
+        output = node.output()
+        if output.type().kind() == "FunctionType":
+            return  # of a call that was inlined
+        self._values[output.unique()] = script_constants.constant(self, output.toIValue(), output.type())
+
+    def tensor_constant(self, tensor: Any) -> ir.Value:
+        return self._tensor_input(self.attributes.constant(tensor))
+
+    def _tensor_input(self, name: str) -> ir.Value:
+        if name not in self._tensors:
+            self._tensors[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
+        return self._tensors[name]
+
+    def _get_attribute(self, node: Any) -> None:
+        owner = self._objects[node.input().unique()]
+        output = node.output()
+        if output.type().kind() == "ClassType":
+            self._objects[output.unique()] = self.attributes.child(owner, node.s("name"))
+            return
+        if output.type().kind() == "TensorType":
+            self._values[output.unique()] = self._tensor_input(self.attributes.tensor(owner, node.s("name")))
+            return
+        value = self.attributes.value(owner, node.s("name"))
+        if self.attributes.is_tensor(value):  # of the type Tensor?
+            given = self._tensor_input(self.attributes.tensor(owner, node.s("name")))
+            self._values[output.unique()] = self.derefined(given, self.type(spelled(output.type())))
+            return
+        self._values[output.unique()] = script_constants.constant(self, value, output.type())
+
+    def _set_attribute(self, node: Any) -> None:
+        raise UnsupportedProgram(f"the program sets the attribute {node.s('name')!r}: return the new value, or write into the tensor")
+
+    def _construct(self, node: Any) -> None:
+        type_ = node.output().type()
+        op = "torch." + node.kind().replace("::", ".")
+        values = list(node.inputs())
+        if type_.kind() == "TupleType":
+            wanted = [spelled(t) for t in type_.elements()]
+        elif type_.kind() == "ListType":
+            wanted = [spelled(type_.getElementType())] * len(values)
+        else:
+            wanted = [spelled(type_.getKeyType()), spelled(type_.getValueType())] * (len(values) // 2)
+        operands = [self.derefined(v, self.type(t)) for v, t in zip(self._operands(node), wanted, strict=True)]
+        self._bind(node, list(self.em.create(op, operands, self._result_types(node)).results))
+
+    def _primitive(self, node: Any) -> None:
+        """A node that is spelled alike in the dialect: no overload, no schema."""
+        made = self.em.create("torch." + node.kind().replace("::", "."), self._operands(node), self._result_types(node))
+        self._bind(node, list(made.results))
+
+    def _raise(self, node: Any) -> None:
+        operands = self._operands(node)
+        if len(operands) == 1:
+            operands.append(self.em.none)
+        self.em.create("torch.prim.RaiseException", operands, [])
+
+    def _cast(self, node: Any) -> None:
+        (value,), (type_,) = self._operands(node), self._result_types(node)
+        if value.type != type_:
+            value = self.em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]
+        self._bind(node, [value])
+
+    def _branch(self, node: Any) -> None:
+        types = self._result_types(node)
+        taken = bool_of(self._operands(node)[0])
+        if taken is not None:
+            block = list(node.blocks())[0 if taken else 1]
+            self._nodes(block)
+            self._bind(node, [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)])
+            return
+        made = self.em.create("torch.prim.If", self._operands(node), types, regions=2)
+        for block, region in zip(node.blocks(), made.regions, strict=True):
+            with self.em.at_end(region.blocks.append()):
+                self._nodes(block)
+                yields = [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)]
+                self.em.create("torch.prim.If.yield", yields, [])
+        self._bind(node, list(made.results))
+
+    def _loop(self, node: Any) -> None:
+        types = self._result_types(node)
+        trip, condition, *carried = self._operands(node)
+        carried = [self.derefined(v, t) for v, t in zip(carried, types, strict=True)]
+        made = self.em.create("torch.prim.Loop", [trip, condition, *carried], types, regions=1)
+        (block,) = node.blocks()
+        body = made.regions[0].blocks.append(self.em.types.int, *types, arg_locs=[self.em.unknown] * (1 + len(types)))
+        for value, argument in zip(block.inputs(), body.arguments, strict=True):
+            self._values[value.unique()] = argument
+        with self.em.at_end(body):
+            self._nodes(block)
+            goes_on, *values = (self._values[o.unique()] for o in block.outputs())
+            values = [self.derefined(v, t) for v, t in zip(values, types, strict=True)]
+            self.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
+        self._bind(node, list(made.results))
+
+    def _nodes(self, block: Any) -> None:
+        for node in block.nodes():
+            self.node(node)
+
+
+def _location(node: Any, context: ir.Context) -> ir.Location:
+    place = _PLACE.search(node.sourceRange())
+    if place is None:
+        return ir.Location.unknown(context)
+    return ir.Location.file(place["file"], int(place["line"]), 0, context)
+
+
+_HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
+    "prim::Constant": GraphBuilder._constant,
+    "prim::GetAttr": GraphBuilder._get_attribute,
+    "prim::SetAttr": GraphBuilder._set_attribute,
+    "prim::ListConstruct": GraphBuilder._construct,
+    "prim::TupleConstruct": GraphBuilder._construct,
+    "prim::DictConstruct": GraphBuilder._construct,
+    "prim::ListUnpack": GraphBuilder._primitive,
+    "prim::TupleUnpack": GraphBuilder._primitive,
+    "prim::TupleIndex": GraphBuilder._primitive,
+    "prim::Uninitialized": GraphBuilder._primitive,
+    "prim::unchecked_cast": GraphBuilder._cast,
+    "aten::__is__": GraphBuilder._is,
+    "aten::__isnot__": GraphBuilder._is,
+    "aten::__not__": GraphBuilder._not,
+    "prim::RaiseException": GraphBuilder._raise,
+    "prim::If": GraphBuilder._branch,
+    "prim::Loop": GraphBuilder._loop,
+}

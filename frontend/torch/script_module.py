@@ -1,0 +1,89 @@
+"""What a TorchScript program reads of its modules: tensors, handed over at every call, and numbers, which are part of a graph.
+
+Tensors are read anew before each call: a parameter that was replaced, moved or resized is seen. A number or string that has
+changed (`module.eval()` changes `training`) asks for another graph.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from tierup.dialect.kernels import torch_tensors
+from tierup.runtime.hidden import Access, HiddenInput
+from tierup.runtime.trees import Leaf
+
+
+def _holder() -> None:
+    """A function for its globals: hidden inputs are read from a function's, which the native entry can do."""
+
+
+class Attributes:
+    """The attributes of a module and of its submodules that a graph has read so far. `root`: None for a function."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._namespace: dict[str, Any] = {}
+        self._holder = FunctionType(_holder.__code__, self._namespace)
+        self._names: dict[int, str] = {id(root): ""}  # the path of each module
+        self._kept: list[Any] = [root]  # what `_names` knows by id
+        self._tensors: dict[str, tuple[Any, str, Any, int]] = {}  # name of the input -> owner, attribute, the tensor, its address
+        self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+    def child(self, owner: Any, name: str) -> Any:
+        found = owner.getattr(name)
+        self._kept.append(found)
+        self._names[id(found)] = f"{self._names[id(owner)]}{name}."
+        return found
+
+    def tensor(self, owner: Any, name: str) -> str:
+        """The name of the input that stands for a tensor attribute."""
+        path = _identifier(self._names[id(owner)] + name)
+        if path not in self._tensors:
+            self._put(path, owner, name, owner.getattr(name))
+        return path
+
+    def value(self, owner: Any, name: str) -> Any:
+        """An attribute that is no tensor, which then is part of the graph; or a tensor where it may be None."""
+        found = owner.getattr(name)
+        self._values[id(owner), name] = owner, type(found) if self.is_tensor(found) else found
+        return found
+
+    @staticmethod
+    def is_tensor(value: Any) -> bool:
+        return torch_tensors.is_tensor(value)
+
+    def constant(self, tensor: Any) -> str:
+        """The name of the input that stands for a tensor in the graph."""
+        name = f"constant{len(self._namespace)}"
+        self._namespace[name] = torch_tensors.array(tensor)
+        self._kept.append(tensor)
+        return name
+
+    def input(self, name: str) -> HiddenInput:
+        return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim))
+
+    def _put(self, path: str, owner: Any, name: str, tensor: Any) -> None:
+        self._tensors[path] = owner, name, tensor, tensor.data_ptr()
+        self._namespace[path] = torch_tensors.array(tensor.detach())
+
+    def refresh(self) -> bool:
+        """Look at all attributes again; whether the numbers and strings are still those of the graph."""
+        for path, (owner, name, tensor, address) in self._tensors.items():
+            now = owner.getattr(name)
+            if now is not tensor or now.data_ptr() != address:
+                self._put(path, owner, name, now)
+        return all(self._still(owner.getattr(name), value) for (_, name), (owner, value) in self._values.items())
+
+    def _still(self, now: Any, value: Any) -> bool:
+        if self.is_tensor(now):
+            return isinstance(now, value) if isinstance(value, type) else False
+        return type(now) is type(value) and bool(now == value)
+
+    def values(self) -> dict[str, Any]:
+        """The numbers and strings that are part of the graph, by path."""
+        return {self._names[id(owner)] + name: value for (_, name), (owner, value) in self._values.items()}
+
+
+def _identifier(path: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in path)

@@ -1,0 +1,102 @@
+"""`from_torchscript`: a scripted or traced function or module as a function of tensors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tierup.dialect.context import thread_context
+from tierup.frontend.jit import built
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.function import TorchFunction
+from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_module import Attributes
+from tierup.runtime.function import Built, Function
+from tierup.runtime.trees import CallShape, Leaf, Node, Tree
+
+FOREIGN = ("torch", "error")
+
+
+def from_torchscript(program: Any, *, method: str = "forward", foreign: str = "torch", **options: Any) -> TorchFunction:
+    """A `torch.jit.script`ed or traced function or module as a function that starts in tier 0 and gets faster.
+
+    Tensors in, tensors out, without copies; parameters and buffers are read from the module at every call. `method`: which of a
+    module's. `foreign`: an op that tierup has no kernel for is called through PyTorch ("torch"), or refused when the graph is built
+    ("error"). `options`: as `tierup.options`. Raises TypeError for what is neither; UnsupportedProgram, at the first call, for what is
+    not translated.
+    """
+    import torch  # here: an optional package, and a second to import
+
+    if foreign not in FOREIGN:
+        raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
+    if isinstance(program, torch.jit.ScriptModule):
+        found = program._c._get_method(method) if program._c._has_method(method) else None
+        if found is None:
+            raise TypeError(f"the module {program.original_name} has no method {method!r}")
+        graph, root, schema, name = found.graph, program._c, found.schema, program.original_name
+    elif isinstance(program, torch.jit.ScriptFunction):
+        graph, root, schema, name = program.graph, None, program.schema, program.name
+    else:
+        what = type(program).__name__
+        raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
+    graph = graph.copy()
+    torch._C._jit_pass_inline(graph)
+    return TorchFunction(_Script(name.replace(".", "_"), graph, root, schema, foreign, options))
+
+
+class _Script:
+    """A TorchScript graph, and how functions are made of it."""
+
+    def __init__(self, name: str, graph: Any, root: Any, schema: Any, foreign: str, options: Mapping[str, Any]) -> None:
+        self.name, self.graph, self.root, self.foreign, self.options = name, graph, root, foreign, options
+        self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
+        self.signature = inspect.Signature([_parameter(a) for a in self.arguments])
+
+    def make(self) -> tuple[Function, Attributes]:
+        """A function, and the attributes that it reads, which are known once it has been called."""
+        attributes = Attributes(self.root)
+
+        def build(shape: CallShape, arguments: Mapping[str, object]) -> Built:
+            context = thread_context()
+            with context:
+                graph = GraphBuilder(context, self.name, self.graph, attributes, self.foreign).build(shape)
+                return built(graph, self.name, f"TorchScript {self.name}")
+
+        function = Function(self.name, self.signature, build, lambda: build(self.shape(), {}), self.options)
+        return function, attributes
+
+    def shape(self) -> CallShape:
+        """Of a call not seen yet: tensors of any rank."""
+        return CallShape(tuple((a.name, _uncalled(a)) for a in self.arguments))
+
+
+def _parameter(argument: Any) -> inspect.Parameter:
+    default = argument.default_value if argument.has_default_value() else inspect.Parameter.empty
+    kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(argument.name, kind, default=default)
+
+
+_LEAVES = {"TensorType": "array", "IntType": "int", "FloatType": "float", "BoolType": "bool"}
+
+
+def _uncalled(argument: Any) -> Tree:
+    if argument.has_default_value() and argument.default_value is None:
+        return Leaf("none")
+    return _tree(argument.type)
+
+
+def _tree(type_: Any) -> Tree:
+    kind = type_.kind()
+    if kind in _LEAVES:
+        return Leaf(_LEAVES[kind])
+    if kind == "OptionalType":
+        return _tree(type_.getElementType())
+    if kind == "TupleType":
+        return Node("tuple", tuple(_tree(t) for t in type_.elements()))
+    if kind == "StringType":
+        return Leaf("str", value="")
+    raise UnsupportedProgram(f"how many items an argument of type {type_.annotation_str} has is known from a call: call it first")
+
+
+Make = Callable[[], tuple[Function, Attributes]]

@@ -1,0 +1,159 @@
+"""TorchScript programs on PyTorch's tensors: what eager gives, and which of tierup's tiers gave it."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402 - it may be missing
+from torch import nn  # noqa: E402
+
+from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def agree(program, ours, *args, calls=3):
+    with torch.no_grad():
+        for _ in range(calls):
+            torch.testing.assert_close(ours(*args), program(*args), rtol=1e-4, atol=1e-5)
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 16), nn.Linear(16, 4)
+
+    def forward(self, x):
+        return F.log_softmax(self.b(F.relu(self.a(x))), -1)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x, self.h = nn.Linear(4, 24), nn.Linear(6, 24)
+
+    def forward(self, x):
+        h, c = torch.zeros(x.size(1), 6), torch.zeros(x.size(1), 6)
+        out: list[torch.Tensor] = []
+        for t in range(x.size(0)):
+            i, f, g, o = (self.x(x[t]) + self.h(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            out.append(h)
+        return torch.stack(out)
+
+
+def test_a_scripted_module_is_native_from_the_second_call_on():
+    program = Perceptron()
+    ours = from_torchscript(torch.jit.script(program))
+    agree(program, ours, torch.randn(3, 8))
+    assert (ours.stats().hits, ours.stats().profiled_runs) == (2, 1)
+
+
+def test_a_traced_module_is_native_from_the_second_call_on():
+    program, x = Perceptron(), torch.randn(3, 8)
+    ours = from_torchscript(torch.jit.trace(program, x))
+    agree(program, ours, x)
+    assert ours.stats().hits == 2
+
+
+def test_loops_with_lists_run():
+    program = Recurrent()
+    ours = from_torchscript(torch.jit.script(program))
+    agree(program, ours, torch.randn(5, 2, 4))
+    agree(program, ours, torch.randn(7, 2, 4))
+
+
+def test_parameters_are_read_at_every_call():
+    program = Perceptron()
+    scripted = torch.jit.script(program)
+    ours, x = from_torchscript(scripted), torch.randn(3, 8)
+    agree(scripted, ours, x)
+    with torch.no_grad():
+        program.a.weight.mul_(2)
+    agree(scripted, ours, x, calls=1)
+    scripted.a.weight = nn.Parameter(torch.randn(16, 8))
+    agree(scripted, ours, x, calls=1)
+    scripted.double()
+    agree(scripted, ours, x.double())
+
+
+def test_the_training_flag_chooses_the_graph():
+    program = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+    scripted = torch.jit.script(program)
+    ours, x = from_torchscript(scripted), torch.randn(64, 4)
+    scripted.eval()
+    agree(scripted, ours, x)
+    scripted.train()
+    assert (ours(x) == 0).any()
+    scripted.eval()
+    agree(scripted, ours, x)
+
+
+def test_results_share_memory_with_arguments_as_in_pytorch():
+    @torch.jit.script
+    def program(x):
+        x.add_(1)
+        return x[1:]
+
+    x = torch.zeros(3)
+    view = from_torchscript(program)(x)
+    assert x.tolist() == [1, 1, 1]
+    view.fill_(5)
+    assert x.tolist() == [1, 5, 5]
+
+
+def test_what_is_none_is_a_graph_of_its_own():
+    @torch.jit.script
+    def program(x, bias: torch.Tensor | None = None):
+        if bias is not None:
+            x = x + bias
+        return torch.tanh(x)
+
+    ours, x = from_torchscript(program), torch.randn(3)
+    agree(program, ours, x)
+    agree(program, ours, x, torch.ones(3))
+    assert ours.stats().versions == 2
+
+
+def test_an_op_without_a_kernel_goes_through_pytorch_or_is_refused():
+    @torch.jit.script
+    def program(x):
+        return torch.cdist(x, x) + 1
+
+    agree(program, from_torchscript(program), torch.randn(3, 4))
+    with pytest.raises(UnsupportedProgram, match=r"test_torchscript_torch.py:\d+: no kernel for aten.cdist"):
+        from_torchscript(program, foreign="error")(torch.randn(3, 4))
+
+
+def test_exceptions_of_the_program_are_pythons():
+    @torch.jit.script
+    def program(x, n: int):
+        if n > 2:
+            raise ValueError("too many")
+        return x * n
+
+    with pytest.raises(ValueError, match="too many"):
+        from_torchscript(program)(torch.ones(2), 3)
+
+
+def test_tensors_that_no_array_stands_for_are_refused_with_the_remedy():
+    @torch.jit.script
+    def program(x):
+        return x * 2
+
+    ours = from_torchscript(program)
+    for x, remedy in ((torch.ones(2, device="meta"), "cpu"), (torch.eye(2).to_sparse(), "to_dense"), (torch.ones(2) * 1j, "complex")):
+        with pytest.raises(TypeError, match=remedy):
+            ours(x)
+    x = torch.ones(2, dtype=torch.bfloat16)
+    torch.testing.assert_close(ours(x), x * 2)
+
+
+def test_what_is_no_torchscript_is_refused():
+    with pytest.raises(TypeError, match="script it first"):
+        from_torchscript(Perceptron())
+    with pytest.raises(TypeError, match="no method 'backward'"):
+        from_torchscript(torch.jit.script(Perceptron()), method="backward")
