@@ -50,10 +50,13 @@ class Captures:
         for op in forward:
             if op.name == "tierup.profile":
                 self._replace(op.results[0], _under(op.results[0]))
+        read = self._read(queries=False)
+        given = {*self.arguments, *(r for op in forward for r in op.results)}
         for op in reversed(forward):
-            read = self._read(queries=False)
             if any(r in read for r in op.results) and _is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands):
                 self._again(op)
+                read -= {*op.results}
+                read |= {_under(v) for v in op.operands} & given if op.name not in _QUERIES else set()
         if self.inference is not None:
             self._capture_comparisons(self.inference)
             Sizes(self, self.inference).capture()

@@ -19,11 +19,10 @@ from tierup.dialect import symbols, torch_types
 from tierup.dialect.capturing import Captures
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.differentiation import REGIONS, activity
-from tierup.dialect.dims import at_least
+from tierup.dialect.dims import Dim, at_least
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.records import dataclass
 from tierup.dialect.reverse import Reverse, sweep
@@ -270,23 +269,43 @@ def _replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> Non
 
 def _refine(func: ir.Operation, known: Sequence[Tensor | None], callees: Mapping[str, ir.Operation]) -> None:
     """Give arguments the types that a caller promises, and sizes that the program needs equal one symbol."""
-
-    def ties() -> list[Tie]:
-        try:
-            found = infer_function(func, symbols.argument_values(func), callees).ties
-        except InferenceError:  # for the run to raise
-            return []
-        return [tie for tie in found if at_least(tie.left, 2) and at_least(tie.right, 2)]  # a size of 1 broadcasts
-
     block = func.regions[0].blocks[0]
-    shapes: dict[ir.Value, list[int | str]] = {}
-    for argument, tensor in zip(block.arguments, known, strict=True):
-        if tensor is not None and torch_types.is_value_tensor(argument.type):
-            argument.set_type(torch_types.tensor_type(tensor, context=func.context))
-            shapes[argument] = [d if isinstance(d, int) else str(d) for d in tensor.shape or ()]
-    symbols.bind(block, shapes)
-    symbols.unify(block, ties)
+    shapes = {a: t.shape for a, t in zip(block.arguments, known, strict=True) if t is not None and t.shape is not None}
+    shapes = {a: shape for a, shape in shapes.items() if torch_types.is_value_tensor(a.type)}
+    dtypes = {a: t.dtype for a, t in zip(block.arguments, known, strict=True) if t is not None}
+    while True:
+        for argument, shape in shapes.items():
+            argument.set_type(torch_types.tensor_type(Tensor(dtypes[argument], shape), context=func.context))
+        symbols.rebind(block, shapes)
+        one = _equal(func, {dim for shape in shapes.values() for dim in shape}, callees)
+        if not one:
+            break
+        shapes = {argument: tuple(one.get(dim, dim) for dim in shape) for argument, shape in shapes.items()}
     _retype(func, block)
+
+
+def _equal(func: ir.Operation, sizes: Collection[Dim], callees: Mapping[str, ir.Operation]) -> dict[Dim, Dim]:
+    """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it."""
+    try:
+        ties = infer_function(func, symbols.argument_values(func), callees).ties
+    except InferenceError:  # for the run to raise
+        return {}
+    one: dict[Dim, Dim] = {}
+
+    def leader(dim: Dim) -> Dim:
+        while dim in one:
+            dim = one[dim]
+        return dim
+
+    for tie in ties:
+        sides = tie.left, tie.right
+        if all(at_least(dim, 2) and (isinstance(dim, int) or dim in sizes) for dim in sides):
+            left, right = leader(tie.left), leader(tie.right)
+            if left != right and not isinstance(left, int):
+                one[left] = right
+            elif left != right and not isinstance(right, int):
+                one[right] = left
+    return {dim: leader(dim) for dim in one}
 
 
 def _restore(func: ir.Operation, types: Sequence[ir.Type]) -> None:
