@@ -58,6 +58,7 @@ class Reason(Enum):
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     STRIDES = "whether a view fits depends on how its operand lies in memory, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
+    NUMBER_CHANGED = "a number from outside changed from graph to graph; it is read at every call from then on"
     PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
     SITE_GIVEN_UP = "this bet was lost before and is not made again"

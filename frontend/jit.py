@@ -16,6 +16,7 @@ from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.gradient_spec import GradientSpec, function_of
 from tierup.runtime.function import Built, Function
+from tierup.runtime.hidden import Access
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import Program
 from tierup.runtime.trees import CallShape
@@ -51,8 +52,8 @@ def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any
     function = function_of(target)
     place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
-    def make(shape: CallShape, arguments: Mapping[str, object]) -> Built:
-        return built(build(target, shape, arguments), target.__name__, place)
+    def make(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
+        return built(build(target, shape, arguments, numbers), target.__name__, place)
 
     made = Function(
         target.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function

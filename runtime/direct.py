@@ -54,7 +54,7 @@ def convention(
     sources: list[Source] = [Positional(i) for i in range(len(names))]
     for item in inputs:
         source = _source(item.access, names)
-        if source is None:
+        if source is None or item.leaf.kind == "scalar":
             return None
         sources.append(source)
     fixed: list[Constant] = []
@@ -72,7 +72,7 @@ def convention(
         fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
     key = (
         len(names),
-        tuple(str(i.access) for i in inputs),
+        tuple((str(i.access), i.leaf.kind) for i in inputs),
         tuple((str(c.access), f.value if f.same else id(f.value)) for c, f in zip(constants, fixed, strict=True)),
     )
     return Convention((*key, *handed), Inputs(len(names), tuple(sources), tuple(fixed)), *handed)

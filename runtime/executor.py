@@ -65,6 +65,11 @@ class Executor:
         if not (is_region or is_part):
             counters.begin(self)
 
+    @property
+    def direct(self) -> DirectTable | None:
+        """The table in the user's convention that its versions stand in too."""
+        return self._direct
+
     def __del__(self) -> None:
         counters.end(self)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tierup.dialect.reasons import Reason
@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 _EVENTS_SHOWN = 12
 
 
-def explain(name: str, executors: Sequence[Executor], before: Stats | None = None) -> str:
+def explain(
+    name: str,
+    executors: Sequence[Executor],
+    before: Stats | None = None,
+    read: Sequence[str] = (),
+    constants: Mapping[Executor, str] | None = None,
+) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
-    were dropped."""
+    were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ."""
     before = before or Stats()
     stats = sum((e.stats() for e in executors), before)
     lines = [
@@ -28,12 +34,17 @@ def explain(name: str, executors: Sequence[Executor], before: Stats | None = Non
     ]
     if before.calls:
         lines.append(
-            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs: "
-            "each structure of the arguments, and each change of a constant from outside, makes a graph"
+            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, or made for "
+            "a number that is read now: each structure of the arguments, and each change of a constant from outside, makes a graph"
         )
+    if read:
+        lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
     for executor in executors:
         if len(executors) > 1:
-            lines.append(f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}")
+            differs = (constants or {}).get(executor, "")
+            lines.append(
+                f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}" + (f" with {differs}" if differs else "")
+            )
         for spec, how, answered in executor.plans:
             lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
         for version in executor.versions:

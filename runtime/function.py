@@ -22,6 +22,7 @@ from tierup.dialect.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
 from tierup.runtime.binding import Binding
+from tierup.runtime.changing import ChangingNumbers, Numbers, told_apart
 from tierup.runtime.counters import Counters, total_of
 from tierup.runtime.direct import Convention, DirectTable, convention
 from tierup.runtime.events import EventKind
@@ -50,7 +51,7 @@ class Built:
     constants: tuple[Constant, ...]
 
 
-Build = Callable[[CallShape, Mapping[str, object]], Built]
+Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class Variant:
                 return None
             if not item.fits(value):
                 return None
-            values.append(value)
+            values.append(item.flat(value))
         return tuple(values)
 
 
@@ -102,7 +103,8 @@ class Function:
         wrapped: Callable[..., Any] | None = None,
         fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
     ) -> None:
-        """`build` makes the graph for a call's structure, `uncalled` the one to show before there was a call. `fitted` makes bound
+        """`build` makes the graph for a call's structure, arguments, and numbers from outside to be read at every call; `uncalled` the one
+        to show before there was a call. `fitted` makes bound
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
@@ -122,7 +124,7 @@ class Function:
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
-        self._once = Once()
+        self._once, self._numbers = Once(), ChangingNumbers()
         self._changing = threading.RLock()
         with _classes:
             _functions.add(self)
@@ -168,7 +170,7 @@ class Function:
 
     def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
         known = self._variants.get(shape, ())
-        built = self._build(shape, arguments)
+        built = self._numbers.build(lambda numbers: self._build(shape, arguments, numbers), known, arguments)
         while True:
             there = self._variants.get(shape, ())
             for variant in there:  # another thread may have been quicker
@@ -177,6 +179,9 @@ class Function:
             with self._changing:
                 if self._variants.get(shape, ()) is not there:
                     continue
+                newly_read = self._numbers.take_new()
+                outdated = self._drop_outdated(newly_read)
+                there = self._variants.get(shape, ())
                 variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built), once=self._once))
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
@@ -184,7 +189,28 @@ class Function:
                 break
         for executor in gone:
             executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
+        if outdated:
+            names = ", ".join(map(str, newly_read))
+            action = f"{names} read at every call from now on, in place of {outdated} graphs with constants"
+            variant.executor.history.emit(EventKind.GENERALISED, Reason.NUMBER_CHANGED, guard=names, action=action)
+        self._numbers.warn_of_graphs(self.__name__, self._once, there, arguments)
         return variant
+
+    def _drop_outdated(self, newly_read: Numbers) -> int:
+        """Drop the graphs that have a constant which a new one reads at every call; how many."""
+        constants = [(v, c) for found in self._variants.values() for v in found for c in v.built.constants]
+        gone = {v for v, constant in constants if constant.kind == "value" and constant.access in newly_read}
+        if not gone:
+            return 0
+        kept = {shape: tuple(v for v in found if v not in gone) for shape, found in self._variants.items()}
+        self._variants = {shape: found for shape, found in kept.items() if found}
+        self._plain = {}
+        tables = [v.executor.direct for found in self._variants.values() for v in found]
+        if self._tables and not any(table in tables for table in self._tables.values()):
+            self._leave_direct_table()
+        for variant in gone:
+            self._let_go(variant.executor)
+        return len(gone)
 
     def _make_room(self, new: Variant) -> list[Executor]:
         """Drop the graphs beyond `max_graphs` that were used least, calls before the last time counting half; their executors."""
@@ -219,6 +245,11 @@ class Function:
         if not self._binding.is_positional:
             return None
         return self._table_for(made_for, built.output)
+
+    def _leave_direct_table(self) -> None:
+        self._tables = {}
+        with _classes:
+            self.__class__, self._direct_class = Function, None
 
     def _table_for(self, made_for: Convention, output: OutputTree) -> DirectTable | None:
         if made_for.key in self._tables:
@@ -286,7 +317,8 @@ class Function:
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
-        return explain(self.__name__, self._executors, self._stats_before)
+        constants = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
+        return explain(self.__name__, self._executors, self._stats_before, sorted(map(str, self._numbers.read)), constants)
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
@@ -298,10 +330,8 @@ class Function:
             self._variants = {}
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
-            self._once = Once()
-            self._tables = {}
-            with _classes:
-                self.__class__, self._direct_class = Function, None
+            self._once, self._numbers = Once(), ChangingNumbers()
+            self._leave_direct_table()
 
     def release(self) -> bool:
         """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.

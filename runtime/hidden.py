@@ -11,8 +11,9 @@ from types import FunctionType
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
-from tierup.runtime.trees import Leaf, flatten
+from tierup.runtime.trees import INT64, Leaf, flatten
 
 _MISSING = object()
 
@@ -73,7 +74,7 @@ class Access:
 
 @dataclass(frozen=True)
 class HiddenInput:
-    """An array that the body reads from outside: a flat argument after the call's own leaves.
+    """An array that the body reads from outside, or a number that changes: a flat argument after the call's own leaves.
 
     `leaf` is what the graph was built for: a value of another kind or rank needs another graph.
     """
@@ -83,6 +84,10 @@ class HiddenInput:
 
     def read(self, arguments: Mapping[str, object]) -> object:
         return self.access.read(arguments)
+
+    def flat(self, value: object) -> object:
+        """What a program takes for a value that fits."""
+        return np.asarray(value) if self.leaf.kind == "scalar" else value
 
     def fits(self, value: object) -> bool:
         """Whether the graph takes `value` here."""
@@ -121,9 +126,22 @@ class Constant:
             return structure_of(now) == self.value
         if self.kind == "missing":
             return False
-        if now is self.value:
-            return True
-        return type(now) is type(self.value) and same_number(now, self.value)
+        return same_value(now, self.value)
+
+
+    def is_number(self, arguments: Mapping[str, object]) -> bool:
+        """Whether it is a number, and now is one that could be a hidden input as well."""
+        return self.kind == "value" and is_number_to_read(self.value) and is_number_to_read(self.access.read(arguments))
+
+
+def is_number_to_read(value: object) -> bool:
+    """Whether a number may be a hidden input: an int of 64 bits, a float, a NumPy scalar that programs hold. Truth values stay constants:
+    they choose what a program is."""
+    if isinstance(value, np.generic):
+        return value.dtype.kind != "b" and dtypes.from_numpy(value.dtype) is not None
+    if type(value) is int:
+        return INT64.min <= value <= INT64.max
+    return type(value) is float
 
 
 def structure_of(value: object) -> object:
@@ -131,6 +149,11 @@ def structure_of(value: object) -> object:
     if isinstance(value, dict):
         return dict, tuple(value)
     return type(value), len(value) if isinstance(value, (list, tuple)) else None
+
+
+def same_value(a: object, b: object) -> bool:
+    """Whether a graph that has one of these values in it is right for the other."""
+    return a is b or type(a) is type(b) and same_number(a, b)
 
 
 def same_number(a: object, b: object) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
+import warnings
+
+from tierup.runtime.errors import RecompileLimitWarning
 
 
 class Once:
-    """Thread-safe."""
+    """What was said of one function. Thread-safe."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -18,3 +23,12 @@ class Once:
             is_first = what not in self._said
             self._said.add(what)
             return is_first
+
+
+def warn(text: str) -> None:
+    """A RecompileLimitWarning at the user's line: the first frame that is neither of this package nor of tier 0's code."""
+    ours = os.path.dirname(os.path.dirname(__file__)), "<tierup"
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, RecompileLimitWarning, stacklevel=level)

@@ -42,7 +42,7 @@ class Options:
     )
     fusion_strategy: Strategy = field(
         default=(("static", 2), ("dynamic", 10)),
-        metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]; kinds may be written in capitals'},
+        metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]; in capitals too'},
     )
     bailout_depth: int = _count(
         20, 0, "a cap on the sum of fusion_strategy's counts, one less where a lost bet goes on; 0: no version is made, and what fits none "

@@ -5,11 +5,8 @@ All calls that no version fits arrive in `_miss`, which profiles, bets, compiles
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,9 +19,10 @@ from tierup.runtime.background import queue
 from tierup.runtime.backoff import Backoff
 from tierup.runtime.compile_job import CompileJob
 from tierup.runtime.compiling import from_disk, make_version
-from tierup.runtime.errors import NotOptimized, RecompileLimitWarning
+from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import Happening, History
+from tierup.runtime.once import warn
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
@@ -404,14 +402,12 @@ class ProfilingExecutor:
             return
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
         calls = ", ".join(f"{name}: {klass}" for name, klass in zip(self.program.names, signature.classes, strict=True))
-        warnings.warn(
+        warn(
             f"{self.program.name} (at {self.program.place}) has used up its {self._log.bets + self._log.symbolic_bets} versions "
             f"(fusion_strategy: {strategy}; bailout_depth: {options.bailout_depth}; max_versions: {options.max_versions}); "
             f"calls with ({calls}) that fit none run in the interpreter. "
             f"Raise fusion_strategy{' and max_versions' if options.is_dynamic else ''}, call it with fewer kinds of arguments, "
-            f"or see explain().",
-            RecompileLimitWarning,
-            stacklevel=_stack_level(),
+            f"or see explain()."
         )
 
     def _happening(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> Happening:
@@ -433,12 +429,3 @@ class ProfilingExecutor:
     def _not_optimized(self) -> NotOptimized:
         found = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in self.history.refusals)
         return NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
-
-
-def _stack_level() -> int:
-    """How far up the stack the user's code is: the first frame that is not of this package, nor of tier 0's code, which calls regions."""
-    ours = os.path.dirname(os.path.dirname(__file__)), "<tierup"
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -17,7 +17,7 @@ from tierup.dialect.records import dataclass
 
 STATIC_KINDS = ("none", "str", "object")
 
-_INT64 = np.iinfo(np.int64)
+INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def flatten(value: object, leaves: list[object], name: str) -> Tree:
         leaves.append(value)
         return Leaf(kind.__name__)
     if kind is int:
-        if not _INT64.min <= value <= _INT64.max:  # type: ignore[operator]  # an int, by the test above
+        if not INT64.min <= value <= INT64.max:  # type: ignore[operator]  # an int, by the test above
             raise TypeError(f"argument {name}: the int {value} does not fit in 64 bits")
         leaves.append(value)
         return Leaf("int")

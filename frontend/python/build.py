@@ -51,10 +51,13 @@ Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""
 
 
-def build(target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None) -> GraphResult:
+def build(
+    target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset()
+) -> GraphResult:
     """The graph of a function, or of its gradients, for calls of this shape.
 
-    `arguments` are needed for parameters that are objects (`self`): their attributes are read now. Raises UnsupportedSyntax
+    `arguments` are needed for parameters that are objects (`self`): their attributes are read now. `numbers`: those from outside that
+    are read at every call. Raises UnsupportedSyntax
     for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for arguments and results
     that have none.
     """
@@ -62,9 +65,9 @@ def build(target: Target, shape: CallShape, arguments: Mapping[str, object] | No
     try:
         with context:
             try:
-                return ProgramBuilder(context, mutable=False).build(target, shape, arguments or {})
+                return ProgramBuilder(context, mutable=False, outside=Outside(numbers)).build(target, shape, arguments or {})
             except NeedsMutation:
-                return ProgramBuilder(context, mutable=True).build(target, shape, arguments or {})
+                return ProgramBuilder(context, mutable=True, outside=Outside(numbers)).build(target, shape, arguments or {})
     except UnsupportedSyntax as e:
         raise e.plain() from None
 
@@ -233,7 +236,7 @@ class ProgramBuilder:
             callee = self.callees[key] = self.build_callee(function, bound)
         em = frame.em
         operands = [s for v, t in zip(bound.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
-        operands += [frame.hidden_array(access).ssa for access in callee.hidden]
+        operands += [frame.hidden_input(access).ssa for access in callee.hidden]
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
         results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
         return raise_(callee.result, iter(results), em.region)

@@ -15,9 +15,9 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Definition, Source
-from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Sequence, Unset, Value
+from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
 from tierup.frontend.stopping import NO_GRAD
-from tierup.runtime.hidden import Access, Constant, HiddenInput, structure_of
+from tierup.runtime.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
 from tierup.runtime.trees import Leaf, flatten
 
 ALL_NAMES = ("*",)
@@ -44,9 +44,10 @@ class WillRaise(Exception):
 
 
 class Outside:
-    """What all functions of one graph read from outside their bodies."""
+    """What all functions of one graph read from outside their bodies. `numbers`: those that are hidden inputs, not constants."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: frozenset[Access] = frozenset()) -> None:
+        self.numbers = numbers
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
         self.notes: list[str] = []
@@ -66,7 +67,7 @@ class Frame:
         self.block = block
         self.call_function = call  # (frame, node, function, access, arguments) -> Value: calls of other tierup functions
         self.env: dict[str, Value] = {}
-        self.hidden: dict[Access, Array] = {}  # block arguments after the leaves, in order
+        self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
         self.locals = local_names(source.tree)
         self.nested_loops = nested_loops(source.tree)
         self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
@@ -133,6 +134,8 @@ class Frame:
         if kind is dict:
             self.outside.constant(access, "structure", structure_of(value))
             return Mapping_({k: self.outside_value(node, v, access.item(k)) for k, v in value.items()}, external=True)
+        if access in self.outside.numbers and is_number_to_read(value):
+            return self._hidden_number(value, access)
         if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
@@ -143,7 +146,7 @@ class Frame:
             self.outside.constant(access, "identity", value)
         return Object(value, access)
 
-    def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Array:
+    def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Value:
         if access not in self.hidden:
             if dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
                 raise self.error(
@@ -152,13 +155,21 @@ class Frame:
             leaf = flatten(value, [], str(access))
             assert isinstance(leaf, Leaf)
             self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
-        return self.hidden_array(access)
+        return self.hidden_input(access)
 
-    def hidden_array(self, access: Access) -> Array:
+    def _hidden_number(self, value: object, access: Access) -> Value:
+        leaf = flatten(value, [], str(access))
+        assert isinstance(leaf, Leaf)
+        self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+        return self.hidden_input(access)
+
+    def hidden_input(self, access: Access) -> Array | Scalar:
         """The block argument that a hidden input is in this function."""
         if access not in self.hidden:
-            ssa = self.block.add_argument(self.em.types.tensor, self.em.unknown)
-            self.hidden[access] = Array(ssa, self.outside.hidden[access].leaf.ndim, decays=False)
+            leaf, types = self.outside.hidden[access].leaf, self.em.types
+            is_array = leaf.kind in ("array", "scalar")
+            ssa = self.block.add_argument(types.tensor if is_array else types.scalars[leaf.kind], self.em.unknown)
+            self.hidden[access] = Array(ssa, leaf.ndim, decays=leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
         return self.hidden[access]
 
 

@@ -63,7 +63,7 @@ def call(program: ProgramBuilder, frame: Frame, node: ast.AST | None, spec: Grad
 def _call(em: Emitter, frame: Frame, callee: Callee, arguments: Mapping[str, Value]) -> Value:
     """A call of what `_build` made. It takes and gives values; a program that writes arrays hands copies over."""
     operands = [s for v, t in zip(arguments.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
-    operands += [frame.hidden_array(access).ssa for access in callee.hidden]
+    operands += [frame.hidden_input(access).ssa for access in callee.hidden]
     value_type = ir.Type.parse("!torch.vtensor", em.context)
     taken = [_as_value(em, v, value_type) if em.mutable else v for v in operands]
     types = types_of(em, callee.result)
