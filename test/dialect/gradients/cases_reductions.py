@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,9 @@ def _vector_norms(p: float) -> list[Case]:
 
 
 NORMS = [
-    *(case("aten.norm.Scalar", x, p) for x in (X, VIEW, POINT) for p in (2,)),
-    *(c for p in (2, 0) for c in _vector_norms(p)[:: 1 if p == 2 else 3]),
-    *(c for p in (None,) for c in over_dims("aten.norm.ScalarOpt_dim", (p,), whole=[])[::3]),
+    *(case("aten.norm.Scalar", x, p) for x in (X, VIEW, POINT) for p in (2, 1, 3.5)),
+    *(c for p in (2, 0, 1, 0.5, 1.5, 3, math.inf, -math.inf) for c in _vector_norms(p)[:: 1 if p == 2 else 3]),
+    *(c for p in (None, 2.5) for c in over_dims("aten.norm.ScalarOpt_dim", (p,), whole=[])[::3]),
     *over_dims("aten.frobenius_norm.dim", whole=[])[1::2],
 ]  # fmt: skip
 
@@ -75,8 +76,8 @@ CORNERS = [
     *(case(f"aten.{op}", x, dims, False) for op in ("amax", "amin") for x in (TIES, NAN) for dims in ([1], [0], [])),
     *(case(f"aten.{op}", x) for op in ("max", "min") for x in (TIES, NAN)),
     *(case("aten.aminmax", TIES, dim, False, of=of) for dim in (None, 1) for of in (0, 1)),
-    *(case("aten.linalg_vector_norm", _ROWS, p, [1], False, None) for p in (2, 0)),
-    *(case("aten.norm.Scalar", np.zeros(3), p) for p in (2,)),
+    *(case("aten.linalg_vector_norm", _ROWS, p, [1], False, None) for p in (2, 0, 1, 0.5, 1.5, 3, math.inf, -math.inf)),
+    *(case("aten.norm.Scalar", np.zeros(3), p) for p in (1, 2, 3)),
     *(case(f"aten.{op}.correction", _ROWS, [1], c, False) for op in ("std", "var") for c in (0, 1)),
     *(case(f"aten.{op}", np.ones(3), True) for op in ("std", "var")), case("aten.var", np.ones(1), True),
     case("aten.var.correction", np.ones((2, 1)), [1], 1, False),
