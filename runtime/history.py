@@ -106,7 +106,7 @@ class History:
             if counter:
                 self.counts[counter] = now = self.counts[counter] + 1
             if kind in _OF_CALLS:
-                self._count_reason(kind.value, happening.reason)
+                self._count_reason(kind._value_, happening.reason)  # `value` is a property in Python
             if not heard and self._ring and self._ring[-1][0] is happening:
                 self._ring[-1][-1] += 1
                 return now

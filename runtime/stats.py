@@ -32,4 +32,16 @@ class Stats:
         return self.hits + self.misses + self.profiled_runs + self.interpreted
 
     def __add__(self, other: Stats) -> Stats:
-        return Stats(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+        # field by field: a lost bet sums up, and a loop over names takes ten times as long
+        return Stats(
+            self.hits + other.hits,
+            self.misses + other.misses,
+            self.profiled_runs + other.profiled_runs,
+            self.interpreted + other.interpreted,
+            self.bailouts + other.bailouts,
+            self.fallbacks + other.fallbacks,
+            self.compiles + other.compiles,
+            self.versions + other.versions,
+            self.plan_cache_hits + other.plan_cache_hits,
+            self.plan_cache_misses + other.plan_cache_misses,
+        )
