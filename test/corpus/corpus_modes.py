@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Barrier
 from typing import Any
@@ -210,6 +210,10 @@ def _read_only(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def run(program: Program, mode: Mode) -> None:
     """Raise AssertionError, naming the call, unless the program does in this mode what the undecorated function does."""
+    if program.mlir and mode.options:  # around the calls: `load` has a parameter `entry` of its own
+        with options(**mode.options):
+            run(program, replace(mode, options={}))
+        return
     if mode.reloaded:
         _run(program, mode, _made(program, mode))
     function = _made(program, mode)
@@ -223,10 +227,7 @@ def run(program: Program, mode: Mode) -> None:
 
 
 def _made(program: Program, mode: Mode) -> Function:
-    if program.mlir:  # options by the context manager: `load` has a parameter `entry` of its own
-        with options(**mode.options):
-            return load(HERE / program.mlir)
-    return jit(program.function, **mode.options)
+    return load(HERE / program.mlir) if program.mlir else jit(program.function, **mode.options)
 
 
 def _run_at_once(program: Program, mode: Mode, function: Function) -> None:
