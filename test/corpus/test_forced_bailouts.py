@@ -28,6 +28,7 @@ BETTING = {
     "nested_ifs": 2,
     "early_return": 2,
     "break_and_continue": 3,
+    "while_with_counter": 1,
     "conditional_expression": 1,
     "mlir_branches": 1,
     "compress_by_mask": 2,
