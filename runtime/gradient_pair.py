@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
 
 T = TypeVar("T")
+Key = tuple[tuple[int, ...], "tuple[Kind, ...]"]  # what a pair is for: wanted leaves, and the kinds of all
+_SHAPES_KEPT = 256
 _PATTERNS_KEPT = 8  # backward programs of a pair, by which cotangents are there
 
 
@@ -186,6 +188,12 @@ class Gradients:
         self._pairs: _Recent[Pair] = _Recent()
         self._refused: _Recent[str] = _Recent()
         self._counts = dict.fromkeys(("plain", "hits", "misses", "refused", "pullbacks"), 0)
+        self._forget()
+
+    def _forget(self) -> None:
+        """What makes it quicker to find a pair."""
+        self._known: dict[object, tuple[Pair, Key]] = {}  # by exact sizes
+        self._latest: Pair | None = None
 
     def forward(self, flat: tuple[Any, ...], wrt: tuple[int, ...], order: int = 1) -> tuple[tuple[Any, ...], Pullback]:
         """See the function of this name."""
@@ -193,15 +201,24 @@ class Gradients:
             self.count("plain")
             results = self._executor.call(flat)
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
-        key = wrt, tuple([_kind(leaf) for leaf in flat])
+        exact = wrt, tuple([(leaf.dtype, leaf.shape) if type(leaf) is np.ndarray else type(leaf) for leaf in flat])
+        known = self._known.get(exact)
+        if known is not None and known[0] is self._latest:  # used last, so no other goes before it
+            self.count("hits")
+            return known[0].run(flat, order)
+        key = (wrt, tuple([_kind(leaf) for leaf in flat])) if known is None else known[1]
         pair = self._pairs.get(key)
         if pair is None:
             pair = self._new_pair(key, flat, wrt)
         else:
             self.count("hits")
+        self._latest = pair
+        if len(self._known) >= _SHAPES_KEPT:
+            self._known = {}
+        self._known[exact] = pair, key
         return pair.run(flat, order)
 
-    def _new_pair(self, key: tuple[tuple[int, ...], tuple[Kind, ...]], flat: tuple[Any, ...], wrt: tuple[int, ...]) -> Pair:
+    def _new_pair(self, key: Key, flat: tuple[Any, ...], wrt: tuple[int, ...]) -> Pair:
         self._check(flat, wrt)
         gone: list[Pair] = []
         with self._making:
@@ -216,6 +233,8 @@ class Gradients:
                 except NotDifferentiable as e:
                     refused = str(e)
                     self._refused.put(key, refused, self._executor.options.max_versions)
+        if gone:
+            self._forget()
         for old in gone:
             self._executor.history.emit(EventKind.EVICTED, Reason.PAIR_EVICTED, guard=f"gradients of {old.describe}")
         if pair is None:
@@ -275,6 +294,7 @@ class Gradients:
 
     def clear(self) -> None:
         """Drop all pairs; a pullback keeps its own."""
+        self._forget()
         self._pairs.clear()
         self._refused.clear()
         with self._counting:

@@ -204,6 +204,8 @@ def shape_of(value: object) -> Shape | None:
     """Of an array of floating dtype; None for other values."""
     if not isinstance(value, np.ndarray):
         return None
+    if value.dtype.kind == "f":
+        return value.shape, value.dtype
     dtype = dtypes.from_numpy(value.dtype)
     return (value.shape, value.dtype) if dtype is not None and dtype.is_float else None
 
@@ -217,9 +219,11 @@ def _bytes(value: object) -> int:
 def own(found: Sequence[Any], given: Sequence[Any]) -> list[Array]:
     """Gradients, copied where they share memory with what they were made of, or with one another."""
     made: list[Array] = []
+    seen = {id(value) for value in given}
     for array in found:
-        shared = any(array is other for other in (*given, *made))
+        shared = id(array) in seen
         if not shared and array.base is not None:
             shared = any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in (*given, *made))
         made.append(array.copy() if shared else array)
+        seen.add(id(array))
     return made
