@@ -123,6 +123,14 @@ def _permute(c: _Context) -> View:
     return _permuted(c.base, [int(i) % len(c.base.sizes) for i in order])
 
 
+def _moved(c: _Context) -> View:
+    order = list(range(len(c.base.sizes)))
+    if order:
+        a, b = c.axis(1), c.axis(2)
+        order.insert(b, order.pop(a))
+    return _permuted(c.base, order)
+
+
 def _select(c: _Context) -> View:
     axis, index = c.axis(1), c.known(2)
     return _selected(c.base, axis, index)
@@ -307,6 +315,7 @@ _VIEWS: dict[str, Callable[[_Context], View | None]] = {
     "aten.t": _reversed,
     "aten.numpy_T": _reversed,
     "aten.permute": _permute,
+    "aten.movedim.int": _moved,
     "aten.select.int": _select,
     "aten.slice.Tensor": _slice,
     "aten.narrow": _narrow,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.dims import Dim
+from tierup.dialect.dims import Dim, symbols
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import (
@@ -287,18 +287,21 @@ def _index_put(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, indices, values = operands[:3]
     if ctx.promotion is Promotion.TORCH:
         _same_dtype(x, values, "Index put requires the source and destination dtypes match")
-    _put(ctx, _indexed(ctx, x, indices), values)
+    _put(ctx, x, _indexed(ctx, x, indices), indices, values)
     return read.whole(x)
 
 
 @or_unknown
-def _put(ctx: Infer, target: Shape | None, values: Value) -> None:
-    """Values must broadcast to what is indexed. Sizes that only the run tells are left to it."""
+def _put(ctx: Infer, x: Value, target: Shape | None, indices: Value, values: Value) -> None:
+    """Values must broadcast to what is indexed. How many elements a mask names is left to the run."""
     if target is None:
         raise read.Unknown
+    given = {s for v in (x, *read.items(indices)) if isinstance(v, Tensor) for d in v.shape or () for s in symbols(d)}
     for size, wanted in zip(reversed(read.shape(values)), reversed(target), strict=False):
         if isinstance(size, int) and isinstance(wanted, int) and size not in (1, wanted):
             raise ShapeError("shape mismatch: value tensor cannot be broadcast to indexing result")
+        if size != 1 and symbols(wanted) <= given:
+            ctx.equal(size, wanted, "shape mismatch: value tensor cannot be broadcast to indexing result")
 
 
 # --- rows --------------------------------------------------------------------------------------------------------------

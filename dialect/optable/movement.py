@@ -292,7 +292,7 @@ ROWS = (
     _row("flip", "movement.flip", read.of_first(_flip), numpy=True),
     _row("slice_scatter", "movement.slice_scatter", _scattered(_VIEWS["slice.Tensor"].infer)),
     _row("select_scatter", "movement.select_scatter", _scattered(_VIEWS["select.int"].infer), raises=True),
-    _row("diagonal_scatter", "movement.diagonal_scatter", _scattered(_VIEWS["diagonal"].infer), native=False),
+    _row("diagonal_scatter", "movement.diagonal_scatter", _scattered(_VIEWS["diagonal"].infer)),
     *(_row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises) for view, kernel in _COPIES.items()),
     *padding.ROWS,
     _row(

@@ -69,7 +69,7 @@ def positions(mask: Tensor) -> tuple[Tensor, ir.Value]:
     return Tensor(list_, dtypes.i64, (known,)), count
 
 
-def _unflattened(position: ir.Value, lengths: Sequence[Size]) -> list[ir.Value]:
+def unflattened(position: ir.Value, lengths: Sequence[Size]) -> list[ir.Value]:
     """A row-major position as one index per axis."""
     at: list[ir.Value] = []
     for length in reversed(lengths[1:]):
@@ -88,7 +88,7 @@ def read(c: Call, x: Tensor, mask: Tensor, first: int) -> Tensor:
 
     def body(at: list[ir.Value]) -> Scalar:
         position = b.value("arith.index_cast", [tensors.element(found, [at[first]]).value], b.index_type())
-        return tensors.element(x, [*at[:first], *_unflattened(position, axes), *at[first + 1 :]])
+        return tensors.element(x, [*at[:first], *unflattened(position, axes), *at[first + 1 :]])
 
     return tensors.made(known, lengths, x.dtype, body)
 
@@ -129,7 +129,7 @@ def nonzero(c: Call) -> Tensor:
     def body(at: list[ir.Value]) -> Scalar:
         position = b.value("arith.index_cast", [tensors.element(found, [at[0]]).value], b.index_type())
         chosen: Scalar | None = None
-        for axis, index in enumerate(_unflattened(position, x.lengths)):
+        for axis, index in enumerate(unflattened(position, x.lengths)):
             number = Scalar(b.index_to_i64(index), dtypes.i64)
             mine = Scalar(b.index_to_i64(at[1]), dtypes.i64).equals(axis)
             chosen = number if chosen is None else select(mine, number, chosen)

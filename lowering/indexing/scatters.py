@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering import sizes
 from tierup.lowering.call import Call
 from tierup.lowering.indexing import masks
 from tierup.lowering.indexing.gathers import index_axes, listed
@@ -38,11 +39,11 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
         values = None if source == "number" else c.tensor(3)
         number = c.parameter(3) if source == "number" else None
         fixed = number.cast(x.dtype) if isinstance(number, Scalar) else constant(number, x.dtype) if number is not None else None
-        sizes = [x.size(i) for i in range(x.rank)]
+        limits = [x.size(i) for i in range(x.rank)]
 
         def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
             at = list(positions)
-            at[axis] = position(Scalar(element(index.value, positions), index.dtype), sizes[axis], from_end=False)
+            at[axis] = position(Scalar(element(index.value, positions), index.dtype), limits[axis], from_end=False)
             value = fixed if values is None else Scalar(element(values.value, positions), values.dtype)
             assert value is not None
             return [_store(x, carried[0], at, value, source == "added")]
@@ -58,7 +59,7 @@ def _index_put(c: Call) -> Tensor:
         return x
     mask = masks.only_mask(masks.entries(c, 1))
     if mask is not None:
-        return masks.write(x, *mask, values, bool(add))
+        return masks.write(x, *mask, values, bool(add)) if _is_one_for_all(x, *mask, values) else _put_in_order(x, *mask, values, bool(add))
     indices = listed(c, 1)
     axes, rank = index_axes(x, indices)
     used = [index for index in indices if index is not None]
@@ -86,6 +87,34 @@ def _index_put(c: Call) -> Tensor:
             index = indices[i] if i < len(indices) else None
             at.append(positions[place["x", i]] if index is None else position(read(index, of_indices), lengths[i], from_end=True))
         return [_store(x, carried[0], at, read(values, positions).cast(x.dtype), bool(add))]
+
+    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+
+
+def _is_one_for_all(x: Tensor, mask: Tensor, first: int, values: Tensor) -> bool:
+    """Whether values do not differ along the axis that stands for the mask's true elements."""
+    axis = values.rank - (x.rank - mask.rank + 1) + first
+    return axis < 0 or values.sizes[axis] == 1
+
+
+def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
+    """x[:, ..., mask] set, or added to, one value for each true element. Where their number is another than that of the values the
+    bounds check has noticed."""
+    rank = x.rank - mask.rank + 1
+    if values.rank > rank:
+        raise NotHandled
+    found, count = masks.positions(mask)
+    axes = [mask.length(i) for i in range(mask.rank)]
+    ahead = rank - values.rank
+    loops = [x.size(i) for i in range(first)] + [sizes.value(sizes.least(count, values.length(first - ahead)))]
+    loops += [x.size(i) for i in range(first + mask.rank, x.rank)]
+    zero = b.index(0)
+
+    def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        linear = b.value("arith.index_cast", [element(found.value, [positions[first]])], b.index_type())
+        at = [*positions[:first], *masks.unflattened(linear, axes), *positions[first + 1 :]]
+        of_value = [zero if size == 1 else p for p, size in zip(positions[ahead:], values.sizes, strict=True)]
+        return [_store(x, carried[0], at, Scalar(element(values.value, of_value), values.dtype).cast(x.dtype), add)]
 
     return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
 

@@ -141,6 +141,26 @@ def _diag(c: Call) -> Tensor:
     return _embedded(c, offset, 0, 1) if x.rank == 1 else diagonal(c, x, offset, 0, 1)
 
 
+def _diagonal_scatter(c: Call) -> Tensor:
+    """The operand with another's last axis along a diagonal of two of its axes."""
+    x, source, offset = c.tensor(0), c.tensor(1), c.known(2)
+    if type(offset) is not int or (offset and source.sizes[-1] is None):
+        raise NotHandled  # whether there is a diagonal only the run knows
+    if 0 in x.sizes or 0 in source.sizes:
+        return x
+    first, second = axis_of(c, 3, x.rank), axis_of(c, 4, x.rank)
+    kept = [i for i in range(x.rank) if i not in (first, second)]
+    last = sizes.sub(source.length(source.rank - 1), 1)
+
+    def body(at: list[ir.Value]) -> Scalar:
+        row, column = (Scalar(b.index_to_i64(at[i]), dtypes.i64) for i in (first, second))
+        along = sizes.greatest(sizes.least(sizes.sub(at[first], max(-offset, 0)), last), 0)  # what is not on it is not taken
+        found = tensors.element(source, [*(at[i] for i in kept), along]).cast(x.dtype)
+        return select((column - row).equals(offset), found, tensors.element(x, list(at)))
+
+    return tensors.made(x.sizes, x.lengths, x.dtype, body)
+
+
 def _prelu(c: Call) -> Tensor:
     """x where positive, else weight*x; the weights run along axis 1 (axis 0 of a vector)."""
     x, weight = c.tensor(0), c.tensor(1)
@@ -165,5 +185,6 @@ LOWERINGS: dict[str, Lowering] = {
     "aten.triu": _triangle(False),
     "aten.diag_embed": _diag_embed,
     "aten.diag": _diag,
+    "aten.diagonal_scatter": _diagonal_scatter,
     "aten.prelu": _prelu,
 }

@@ -93,6 +93,28 @@ def _listed(op: ir.Operation) -> None:
         _in_range(index, b.value("torch.aten.neg.int", [high], t.int_type()), high)
 
 
+def _put(op: ir.Operation) -> None:
+    """index_put: its indices; and where a mask has a value for each true element, that there are as many."""
+    _listed(op)
+    listed, values = op.operands[1].owner, t.sizes_of(op.operands[2])
+    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct" or values is None:
+        return
+    whole = t.sizes_of(op.operands[0])
+    indices = [(axis, _underived(v)) for axis, v in enumerate(listed.operation.operands) if "tensor" in str(_underived(v).type)]
+    known = t.sizes_of(indices[0][1]) if len(indices) == 1 else None
+    if whole is None or known is None or not known[0] or (known[1].category is not Category.BOOL and known[1] is not dtypes.u8):
+        return
+    first, mask = indices[0]
+    axis = len(values[0]) - (len(whole[0]) - len(known[0]) + 1) + first
+    if not 0 <= axis < len(values[0]) or values[0][axis] == 1:
+        return
+    none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
+    true = t.elementwise_bool("ne.Scalar", [mask, t.integer(0)], mask)
+    count = b.value("torch.aten.sum", [true, none], t.tensor_type((), dtypes.i64))
+    number = b.value("torch.aten.Int.Tensor", [count], t.int_type())
+    t.check(b.value("torch.aten.eq.int", [number, t.size(op.operands[2], axis)], t.bool_type()), "the mask has another number of elements")
+
+
 def _underived(value: ir.Value) -> ir.Value:
     while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
         value = value.owner.operation.operands[0]
@@ -196,9 +218,9 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.embedding": _along(None, 1),
     "aten.index.Tensor": _listed,
     "aten.index.Tensor_hacked_twin": _listed,
-    "aten.index_put": _listed,
-    "aten.index_put.hacked_twin": _listed,
-    "aten._unsafe_index_put.hacked_twin": _listed,
+    "aten.index_put": _put,
+    "aten.index_put.hacked_twin": _put,
+    "aten._unsafe_index_put.hacked_twin": _put,
     **{name: _divisor for name in _DIVISIONS},
     "aten.pow.Tensor_Scalar": _power,
     "aten.floordiv.int": _scalar_divisor,

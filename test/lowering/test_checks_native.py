@@ -27,6 +27,8 @@ LOW, FAR = -(1 << 63), 1 << 40  # an unclamped read that far away crashes
         ("aten.index.Tensor", (X, [np.array([-4])])),
         ("aten.index.Tensor", (X, [np.array([0]), np.array([FAR])])),
         ("aten.index_put", (X, [np.array([3])], X[:1].copy(), False)),
+        ("aten.index_put", (X, [X > 0], np.ones(2, X.dtype), False)),
+        ("aten.index_put", (X, [np.array([False] * len(X))], np.ones((2, 4), X.dtype), True)),
         ("aten.floor_divide", (np.array([1, 2]), np.array([1, 0]))),
         ("aten.remainder.Tensor", (np.array([1, 2], np.int8), np.array([1, 0], np.int8))),
         ("aten.fmod.Tensor", (np.array([1, 2], np.uint8), np.array([1, 0], np.uint8))),
@@ -35,7 +37,7 @@ LOW, FAR = -(1 << 63), 1 << 40  # an unclamped read that far away crashes
     ],
 )
 def test_a_value_that_raises_in_tier_0_is_an_error_site(op: str, operands: tuple, symbolic_sizes: bool) -> None:
-    with pytest.raises((IndexError, ZeroDivisionError)):
+    with pytest.raises((IndexError, ValueError, ZeroDivisionError)):
         tier0(op, operands)
     before = [o.copy() for o in operands if isinstance(o, np.ndarray)]
     with pytest.raises(Failed) as e:

@@ -53,6 +53,7 @@ def test_reshapes_of_symbolic_sizes() -> None:
     ("ops", "expected"),
     [
         ("%r = torch.aten.t %a0 : !torch.vtensor -> !torch.vtensor", lambda x: x.T),
+        ("%r = torch.aten.movedim.int %a0, %m1, %zero : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor", lambda x: np.moveaxis(x, -1, 0)),
         ("%r = torch.aten.select.int %a0, %one, %m1 : !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor", lambda x: x[:, -1]),
         (
             "%s = torch.aten.slice.Tensor %a0, %one, %one, %none, %two : !torch.vtensor, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.vtensor\n"
@@ -62,7 +63,7 @@ def test_reshapes_of_symbolic_sizes() -> None:
         ("%r = torch.aten.unsqueeze %a0, %one : !torch.vtensor, !torch.int -> !torch.vtensor", lambda x: x[:, None]),
         ("%r = torch.aten.diagonal %a0, %one, %zero, %one : !torch.vtensor, !torch.int, !torch.int, !torch.int -> !torch.vtensor", lambda x: x.diagonal(1)),
     ],
-    ids=["t", "select", "slice of t", "unsqueeze", "diagonal"],
+    ids=["t", "movedim", "select", "slice of t", "unsqueeze", "diagonal"],
 )
 def test_a_returned_view_lies_where_numpys_does(ops: str, expected, layout: str, sizes: str) -> None:
     x = {"contiguous": X, "transposed": np.asfortranarray(X), "every second": np.repeat(X, 2, axis=1)[:, ::2]}[layout]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import cases_movement
 import numpy as np
 import pytest
-from gradient_harness import Case, array, case, check, differentiated, program, runner
+from gradient_harness import Case, array, case, check, differences, differentiated, program, runner
 from gradient_operands import COLUMN, LETTERS, MASK, ROW, X
+from test_native_gradients import gradient
+
+import tierup
+from tierup.dialect import optable
 
 VECTOR = array(5, seed=8)
 
@@ -77,3 +83,67 @@ def test_a_source_of_which_a_part_is_read_needs_a_known_rank() -> None:
     text = program(case("aten.scatter.src", X, 0, ints([1, 0]), array(2, 3, seed=6)))
     with pytest.raises(ValueError, match="shape"):
         runner(differentiated(text, [2]))(X, ints([1, 0]), array(2, 3, seed=6), array(2, 3))
+
+
+# --- native code -------------------------------------------------------------------------------------------------------
+
+def test_native_gradients_of_ops_on_lists_are_tier_0s(tmp_path: Path) -> None:
+    """Those of ops that take no list are in test_native_rules.py."""
+    first: dict[str, Case] = {}
+    for given in cases_movement.CASES:
+        if any(isinstance(v, list) and any(isinstance(w, np.ndarray) for w in v) for v in given.operands) and not given.parts:
+            if all(a.size and a.dtype.kind != "b" for a in given.arrays):  # masks are below
+                first.setdefault(given.op, given)
+    cases = list(first.values())
+    assert {"aten.index.Tensor", "aten.index_put", "aten.hstack", "aten.column_stack", "aten.stack"} <= set(first)
+    arrays = [a for given in cases for a in given.arrays]
+    text = program(*cases)
+    values = runner(text)(*arrays)
+    text = differentiated(text, [i for i, a in enumerate(arrays) if a.dtype.kind == "f"], range(len(values)))
+    arguments = [*arrays, *(array(*v.shape, low=-1, high=1.5, seed=k) for k, v in enumerate(values))]
+    (tmp_path / "f.mlir").write_text(text)
+    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(text)
+    for _ in range(3):
+        for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
+
+
+def by_mask(x: Any, w: Any) -> Any:
+    return np.sum(x[x > 0] ** 3 * 0.5) + np.sum(x[:, w[:3] > 0.5])
+
+
+def by_index(x: Any, w: Any) -> Any:
+    i = np.array([1, 0, -1, 1])
+    return np.sum(np.tanh(w[i] * w[:4])) + np.sum(x[i] ** 2)
+
+
+def written(x: Any, w: Any) -> Any:
+    y = np.zeros((6, 3))
+    y[1:4] = x[:3]
+    y[0] = w[:3]
+    y[-1] += w[:3] * 2
+    y[y < 0.3] = 0.25
+    return np.sum(y * y)
+
+
+def cut(x: Any, w: Any) -> Any:
+    a, b, c = np.split(x, 3, axis=1)
+    return np.sum(a * b * b * w[0] + c) + np.sum(np.flip(x, 1) * np.roll(x, 1, 0))
+
+
+@pytest.mark.parametrize("function", [by_mask, by_index, written, cut], ids=lambda f: f.__name__)
+def test_gradients_of_functions_that_move_elements_are_native_and_right(function: Any, tmp_path: Path) -> None:
+    text = gradient(function, 2)
+    (tmp_path / "f.mlir").write_text(text)
+    f = tierup.load(tmp_path / "f.mlir")
+    for rows in (4, 4, 4, 5, 5, 5, 6, 7):
+        arguments = [array(rows, 3, low=-1, seed=rows), array(rows, low=0.1, high=1)]
+        value, *found = f(*arguments)
+        np.testing.assert_allclose(value, function(*arguments), rtol=1e-12)
+        for i, got in enumerate(found):
+            wanted = differences(lambda *a: [np.asarray(function(*a))], arguments, i, [np.float64(1)], 1e-6)
+            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
+    assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
+    assert any(v.bet.kind != "static" for v in f.versions)

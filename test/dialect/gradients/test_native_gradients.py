@@ -48,10 +48,10 @@ def arguments(rows: int, dtype: Any, sign: float = 1) -> list[np.ndarray]:
     return made
 
 
-def gradient(function: Callable[..., Any]) -> str:
+def gradient(function: Callable[..., Any], arguments: int = 5) -> str:
     module = parse_module(str(tierup.jit(function).graph))
     (entry,) = [str(f.attributes["sym_name"]).strip('"') for f in module.body.operations if f.operation.name == "func.func"]
-    gradient_of_function(module, entry, range(5))
+    gradient_of_function(module, entry, range(arguments))
     return str(module).replace(f"@{entry}(", "@f(")
 
 

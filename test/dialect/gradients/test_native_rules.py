@@ -20,7 +20,6 @@ from tierup.dialect.optable.core import Kind
 SIZE = 24
 NOT_NATIVE = {
     "aten._grad_sum_to_size": "tierup-expand-sum-to-size makes it a sum",
-    "aten.diagonal_scatter": "tier 0 runs it between native regions",
 }
 """Ops that are no native code, of those that rules of native ops emit, and what becomes of them."""
 
