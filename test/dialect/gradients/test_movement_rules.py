@@ -13,7 +13,6 @@ from gradient_operands import COLUMN, LETTERS, MASK, ROW, X
 from test_native_gradients import gradient
 
 import tierup
-from tierup.dialect import optable
 
 VECTOR = array(5, seed=8)
 
