@@ -250,9 +250,8 @@ class Bailing:
         finally:
             with self._lock:
                 self._making.discard(record.arguments)
-        owner.table.remove(version)
-        owner.table.add(made, options.max_versions)
         owner.history.count("compiles")
+        owner.replace(version, made, options)
         owner.history.emit(
             EventKind.GENERALISED,
             Reason.BET_DROPPED,

@@ -356,17 +356,14 @@ class ProfilingExecutor:
                     self._log.needs_values(bet.specs, outcome.record.arguments)
                 if any(self.table.hits(version) for version in self.table.versions):
                     self._backoff.won()
-                evicted = self.table.add(outcome, options.max_versions)
-                for old in evicted:
-                    self._log.evicted(old.bet.specs)
+                evicted = self._add(outcome, options)
             else:
                 self._backoff.lost(calls)
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True
         self.history.count("compiles")
-        for old in evicted:
-            self.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
+        self._tell_evicted(evicted)
         dynamic, origin = bet.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(
             EventKind.GENERALISED if dynamic else EventKind.COMPILED,
@@ -376,6 +373,26 @@ class ProfilingExecutor:
         )
         self.on_version(options)
         return True
+
+    def replace(self, old: Version, made: Version, options: Options) -> None:
+        """Let a version answer calls in place of another."""
+        with self._lock:
+            if self.closed:
+                return
+            self.table.remove(old)
+            evicted = self._add(made, options)
+        self._tell_evicted(evicted)
+
+    def _add(self, made: Version, options: Options) -> list[Version]:
+        """Put a version in its place; those beyond `max_versions`, which go. The caller holds the lock."""
+        evicted = self.table.add(made, options.max_versions)
+        for old in evicted:
+            self._log.evicted(old.bet.specs)
+        return evicted
+
+    def _tell_evicted(self, evicted: list[Version]) -> None:
+        for old in evicted:
+            self.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
 
     def compile_in_background(self, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
         """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""

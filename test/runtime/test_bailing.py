@@ -231,6 +231,23 @@ def test_a_bet_that_is_lost_too_often_is_dropped_and_never_made_again() -> None:
     assert f.stats().bailouts == 3
 
 
+def test_what_a_version_that_is_made_again_evicts_is_told_and_never_bet_on_again() -> None:
+    f, other = bailing(native_arm), f32(3, 1, 2, 5)
+    for x in (KEPT[native_arm][0],) * 3 + (other,) * 3:
+        assert_close(f(x), native_arm(x))
+    assert len(f.versions) == 2
+    for _ in range(2):
+        f(*LOST[native_arm])
+    with tierup.options(max_versions=1):
+        _, events = events_of(f, *LOST[native_arm])
+    assert [(e.kind, e.guard) for e in events if e.kind is EventKind.EVICTED] == [(EventKind.EVICTED, "x: f32[4]")]
+    assert len(f.versions) == 1
+    compiles = f.stats().compiles
+    f(other)
+    (made,) = (v.guards for v in f.versions if v.guards != "x: f32[3]")  # no second version for f32[4]: the next more general one
+    assert made == "x: f32[s0]" and f.stats().compiles == compiles + 1
+
+
 @pytest.mark.parametrize("function", [straight, native_straight], ids=lambda f: f.__name__)
 def test_bets_that_always_fail_cost_a_bounded_number_of_compiles(function: Callable[..., Any]) -> None:
     f = bailing(function)
