@@ -102,6 +102,7 @@ class _Walker:
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
         self.lists_change = False
+        self.calls = 0  # of functions that were walked
         self.entered: list[ir.Operation] = []  # the functions that are being walked, callers before callees
 
     def set(self, value: ir.Value, known: Value) -> None:
@@ -115,7 +116,10 @@ class _Walker:
         for argument, value in zip(block.arguments, arguments, strict=True):
             self.set(argument, value)
         self.entered.append(func)
+        scope, self.ctx.scope = self.ctx.scope, self.calls
+        self.calls += 1
         results = self.block(block)
+        self.ctx.scope = scope
         self.entered.pop()
         if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
             declared = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
@@ -142,7 +146,7 @@ class _Walker:
         row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
         if row is None:
             return tuple(torch_types.value_of(r.type) for r in op.results)
-        self.ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
         try:
             results = row.infer(self.ctx, operands)
             if INPLACE in op.attributes:

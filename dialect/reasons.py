@@ -42,8 +42,9 @@ class Reason(Enum):
     # why a program, or a part of it, has no native code
     NO_LOWERING = "the op has no native code; it runs in tier 0 between native regions"
     DTYPE_NOT_NATIVE = "the op has no native code for this dtype"
-    TYPE_UNKNOWN = "the type or rank of a value is not known, so no code can be made for it"
+    TYPE_UNKNOWN = "the type, rank or a size of a value is not known, so no code can be made for it"
     MUTATION = "a write to an array could not be turned into a value"
+    LOOP_WRITES = "a loop around an op without native code writes parts of an array; split, it would copy the array each time"
     VIEW_RESULT = "a result is a view whose strides are not known when compiling"
     PROGRAM_RAISES = "the program raises for these types; tier 0 raises the exception"
     GROUP_TOO_SMALL = "too few ops to be worth a native region"
@@ -61,7 +62,7 @@ class Reason(Enum):
     NUMBER_CHANGED = "a number from outside changed from graph to graph; it is read at every call from then on"
     PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
-    SITE_GIVEN_UP = "this bet was lost before and is not made again"
+    SITE_GIVEN_UP = "this bet came to nothing before and is not made again"
 
     __hash__ = object.__hash__  # Enum's is a line of Python, and every miss counts a reason
 

@@ -216,7 +216,7 @@ def _refuse_copies_in_loops(main: ir.Operation) -> None:
         if op.name.startswith(_PARTIAL_WRITES) and _is_in_loop_of_tier0(op):
             place = str(diagnostics.place_of(op.location))
             raise NotCompiled(
-                Reason.MUTATION, "a loop that tier 0 runs writes part of an array, which as a value is copied each time", place
+                Reason.LOOP_WRITES, "the write keeps the program whole, so in tier 0", place
             )
 
 

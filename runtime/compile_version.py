@@ -188,7 +188,9 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     try:
         artifact, from_disk = cache.obtain(request, None if kept is None else kept.stage)
     except Unsupported as e:
-        raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}" if e.op else e.reason, e.location, e.op) from e
+        if not e.op:  # no op is to blame
+            raise NotCompiled(Reason.TYPE_UNKNOWN, e.reason, e.location) from e
+        raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}", e.location, e.op) from e
     except CompileError as e:
         path = kept.reproducer if kept is not None else dump.write(f"{entry}-{e.stage}", e.reproducer)
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e

@@ -9,12 +9,12 @@ Free of MLIR: rows name ops as `aten.add.Tensor` (MLIR spells it `torch.aten.add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from tierup.dialect.dims import Dim, Expr, symbol
-from tierup.dialect.values import Shape, Tensor, Value
+from tierup.dialect.values import Int, Shape, Tensor, Value
 
 
 class Kind(Enum):
@@ -106,18 +106,34 @@ class Tie:
 class Infer:
     """What a rule may ask and must report while the types of one program are inferred.
 
-    One instance serves a whole program. `promotion` is set to the current op's before its rule runs.
+    One instance serves a whole program. `promotion` is set to the current op's before its rule runs, and so is `given`: its operands'
+    SSA values (empty where there are none). `scope` tells apart the calls of a function, in which its SSA values are others.
     """
 
     def __init__(self) -> None:
         self.promotion = Promotion.TORCH
+        self.given: Sequence[Hashable] = ()
+        self.scope = 0
         self.ties: list[Tie] = []
         self._fresh = 0
+        self._parts: dict[Hashable, Expr] = {}
 
     def fresh(self, low: int = 0) -> Expr:
         """A size that only the run will tell (`nonzero`, a loop that concatenates)."""
         self._fresh += 1
         return symbol(f"u{self._fresh - 1}", low)
+
+    def part(self, size: Dim, bounds: Sequence[Value]) -> Expr:
+        """The size of a part of a dim, of which only the run will tell the bounds, the last operands of the current op: the same size
+        whenever the dim and the bounds are the same."""
+        if len(self.given) < len(bounds):
+            return self.fresh()
+        found = self.given[len(self.given) - len(bounds) :]
+        known = (value.value if isinstance(value, Int) else None for value in bounds)
+        key = self.scope, size, tuple(ssa if number is None else number for number, ssa in zip(known, found, strict=True))
+        if key not in self._parts:
+            self._parts[key] = self.fresh()
+        return self._parts[key]
 
     def equal(self, a: Dim, b: Dim, what: str) -> Dim:
         """Require a == b: checked now when both are known, else recorded as a tie that a guard must hold. Returns the better known one."""

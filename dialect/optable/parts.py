@@ -36,7 +36,7 @@ def _slice(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     if step is not None and (step == 0 or step < 0 and ctx.promotion is Promotion.TORCH):
         raise ShapeError("slice step must be positive")
     length = _length(of[axis], read.given(rest, 1), read.given(rest, 2), step)
-    return _resized(of, axis, ctx.fresh() if length is None else length)
+    return _resized(of, axis, ctx.part(of[axis], rest[1:]) if length is None else length)
 
 
 @or_unknown
