@@ -1,0 +1,89 @@
+"""tierup-reuse-products: what is computed of a matrix product alone, element by element, takes its place in memory.
+
+    %e = tensor.empty() : tensor<32x64xf32>
+    %p = linalg.matmul {tierup.overwrites} ins(%x, %w) outs(%d)
+    %r = linalg.generic ins(%p, %bias) outs(%e) { max(p + bias, 0) }
+
+becomes
+
+    %p = linalg.matmul {tierup.overwrites} ins(%x, %w) outs(%d)
+    %r = linalg.generic ins(%bias) outs(%p) { max(p + bias, 0) }
+
+Passes that follow destinations then see that the product may be computed where its result goes, the caller's buffer among these:
+a temporary less to allocate, to write and to read. In a training step `w - rate * (x.T @ d)` is such an op, and its temporary as large as
+the weights. Only products that BLAS computes: others may yet be fused with what is computed of them. After tierup-split-kernel, which
+cuts between ops; before tierup-separate-results.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.products import OVERWRITES
+
+
+@register
+@dataclass(frozen=True)
+class ReuseProducts(Pass):
+    """Compute what is made of a BLAS product, element by element, in the product's memory."""
+
+    name = "tierup-reuse-products"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in list(b.walk(function)):
+            if op.name == "linalg.generic" and len(op.results) == 1 and _is_elementwise(op):
+                number = _product(op)
+                if number is not None:
+                    _compute_in_place(op, number)
+
+
+def _is_elementwise(op: ir.Operation) -> bool:
+    """Whether each element of the result is computed from elements of the inputs alone, and the destination is new memory."""
+    destination = b.defining_op(op.operands[len(op.operands) - 1])
+    out = list(op.regions[0].blocks[0].arguments)[-1]
+    return (
+        destination is not None
+        and destination.name == "tensor.empty"
+        and all("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
+        and next(iter(out.uses), None) is None
+    )
+
+
+def _product(op: ir.Operation) -> int | None:
+    """The number of an input that is a product, read by this op alone and at the very element that is written."""
+    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    for number, value in enumerate(list(op.operands)[:-1]):
+        made = b.defining_op(value)
+        if made is None or OVERWRITES not in made.attributes or value.type != op.results[0].type or maps[number] != maps[-1]:
+            continue
+        if made.parent == op.parent and len(list(value.uses)) == 1:  # a product from outside a loop would be used up in its first round
+            return number
+    return None
+
+
+def _compute_in_place(op: ir.Operation, number: int) -> None:
+    """The op with an input for its destination."""
+    operands = list(op.operands)
+    product = operands.pop(number)
+    operands[-1] = product
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    maps = list(ir.ArrayAttr(attributes["indexing_maps"]))
+    attributes["indexing_maps"] = ir.ArrayAttr.get(maps[:number] + maps[number + 1 :], op.context)
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(operands) - 1, 1], op.context)
+    result, place = op.results[0].type, ir.InsertionPoint(op)
+    made = ir.Operation.create(
+        op.name, results=[result], operands=operands, attributes=attributes, regions=1, loc=op.location, ip=place
+    ).operation
+    old = op.regions[0].blocks[0]
+    before = list(old.arguments)
+    kept = before[:number] + before[number + 1 :]
+    new = made.regions[0].blocks.append(*(a.type for a in kept), arg_locs=[op.location] * len(kept))
+    before[number].replace_all_uses_with(before[-1])
+    for argument, now in zip(kept, new.arguments, strict=True):
+        argument.replace_all_uses_with(now)
+    for view in list(old.operations):
+        new.append(view.operation)
+    op.results[0].replace_all_uses_with(made.results[0])
+    op.erase()
