@@ -22,10 +22,10 @@ STARTUP = {
 
 
 def main() -> None:
-    from benchmarks import dispatch, stalls, startup, steady, streams  # here: after the environment is set
+    from benchmarks import dispatch, gradients, stalls, startup, steady, streams  # here: after the environment is set
     from benchmarks.programs import CASES
 
-    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + [*dispatch.ROWS, "stalls", *STARTUP]
+    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + [*dispatch.ROWS, "training", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -65,6 +65,10 @@ def main() -> None:
     for cost in dispatch.measure(costs, arguments.repeats):
         beside = f"{span(cost.bar):>11}  {'pass' if cost.seconds < cost.bar else 'FAIL'}" if cost.bar else ""
         print(f"{cost.title:58} {span(cost.seconds):>10} {'':22} {beside}", flush=True)
+
+    if "training" in wanted:
+        print()
+        gradients.report(arguments.repeats, span)
 
     if "stalls" in wanted:
         print()

@@ -67,9 +67,7 @@ def by_hand(params: Parameters, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarra
 
 def problem(batch: int = BATCH, width: int = WIDTH, layers: int = LAYERS) -> tuple[Parameters, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    params = [
-        (rng.normal(0, (2 / width) ** 0.5, (width, width)).astype(np.float32), np.zeros(width, np.float32)) for _ in range(layers)
-    ]
+    params = [(rng.normal(0, (2 / width) ** 0.5, (width, width)).astype(np.float32), np.zeros(width, np.float32)) for _ in range(layers)]
     x, y = (rng.normal(size=(batch, width)).astype(np.float32) for _ in range(2))
     return params, x, y
 
