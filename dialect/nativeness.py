@@ -69,7 +69,7 @@ class Nativeness:
             source = self.inference[op.operands[0]]
             return isinstance(source, Tensor) and follows(op.results[0].type, source)
         row = optable.lookup(op.name)
-        if row is None or not self._has_code(row, [self.inference[v] for v in op.operands]):
+        if row is None or not self._has_code(row):
             return False
         return PROMOTION not in op.attributes or row.numpy is None or self._has_torch_form(op, row)
 
@@ -91,12 +91,8 @@ class Nativeness:
         return typed and torch_types.is_value_tensor(value.type) and sizes is not None and dtype is not None
 
     @staticmethod
-    def _has_code(row: Op, operands: Sequence[Value]) -> bool:
-        if not row.native or row.writes or row.random:
-            return False
-        return row.native_dtypes is None or all(
-            v.dtype is not None and v.dtype.name in row.native_dtypes for v in operands if isinstance(v, Tensor)
-        )
+    def _has_code(row: Op) -> bool:
+        return row.native and not row.writes and not row.random
 
     def _has_torch_form(self, op: ir.Operation, row: Op) -> bool:
         """Whether `tierup-explicit-promotion` will find torch ops with native code for an op under NumPy's rules."""
@@ -114,7 +110,7 @@ class Nativeness:
 
     def _made_is_native(self, op: ir.Operation) -> bool:
         row = optable.lookup(op.name)
-        return row is None or self._has_code(row, [self.inference[v] for v in op.operands])
+        return row is None or self._has_code(row)
 
     has_edges = False  # whether `separates` ever does
 

@@ -41,7 +41,6 @@ class Reason(Enum):
 
     # why a program, or a part of it, has no native code
     NO_LOWERING = "the op has no native code; it runs in tier 0 between native regions"
-    DTYPE_NOT_NATIVE = "the op has no native code for this dtype"
     TYPE_UNKNOWN = "the type, rank or a size of a value is not known, so no code can be made for it"
     MUTATION = "a write to an array could not be turned into a value"
     LOOP_WRITES = "a loop around an op without native code writes parts of an array; split, it would copy the array each time"

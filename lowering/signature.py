@@ -80,12 +80,6 @@ def refuse(function: ir.Operation) -> None:
         row = optable.lookup(op.name)
         if row is None or not row.native:
             raise unsupported(op, "has no native code")
-        if row.native_dtypes is not None:
-            for value in (*op.operands, *op.results):
-                if torch_types.is_tensor(value.type):
-                    _, dtype = torch_types.parse_tensor(str(value.type))
-                    if dtype is not None and dtype.name not in row.native_dtypes:
-                        raise unsupported(op, f"has no native code for {dtype}")
 
 
 def infer(function: ir.Operation, arguments: tuple[ArgumentSpec, ...]) -> Inference:

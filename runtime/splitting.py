@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tierup.runtime.compile_regions import RegionCode
     from tierup.runtime.profiling import ProfilingExecutor
 
-SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.DTYPE_NOT_NATIVE, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
+SPLITTABLE = frozenset({Reason.NO_LOWERING, Reason.TYPE_UNKNOWN, Reason.VIEW_RESULT, Reason.MUTATION})
 
 
 class Splitting:

@@ -73,9 +73,8 @@ class Op:
     aliasing: Aliasing = Aliasing.FRESH
     numpy: str | None = None  # the kernel under NumPy's promotion, spelled as `kernel`, same operands; None: the same
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
-    native: bool = True  # whether lowering has it (for dtypes in native_dtypes)
-    native_dtypes: tuple[str, ...] | None = None  # None: every dtype of programs
-    random: bool = False
+    native: bool = True  # whether lowering has it
+    random: bool = False  # draws from a generator: not to be folded, merged, moved or repeated
     tolerance: Tolerance = Tolerance()
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch

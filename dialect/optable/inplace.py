@@ -148,7 +148,7 @@ def _twin(name: str) -> Op:
     kernel = f"inplace.{name.replace('.', '_')}"
     return Op(
         f"aten.{name}", of.kind, kernel, _twin_rule(functional), aliasing=Aliasing.SELF, functional=functional,
-        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, native_dtypes=of.native_dtypes, tolerance=of.tolerance,
+        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, tolerance=of.tolerance,
         raises=of.raises, note=of.note,
     )  # fmt: skip
 
@@ -158,7 +158,7 @@ def _partial(name: str, kernel: str) -> Op:
     of = _FUNCTIONAL[functional]
     return Op(
         f"aten.{name}", of.kind, kernel, of.infer, aliasing=Aliasing.SELF, functional=functional,
-        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, native_dtypes=of.native_dtypes, tolerance=of.tolerance,
+        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, tolerance=of.tolerance,
         raises=of.raises, note=of.note,
     )  # fmt: skip
 

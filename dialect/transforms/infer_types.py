@@ -2,7 +2,8 @@
 
 Argument types, and the symbols bound to them with `torch.bind_symbolic_shape`, are what is given; the op table's rules say the
 rest. A type never loses what it said. A `torch.prim.If` whose condition turns out to be known is replaced by the arm that is
-taken. Sizes that the program needs equal though no symbol says so are remarks at the function: a guard must hold them.
+taken. An arm in which an op raises for these types raises, and the branch is the other arm (`dialect/raising_arms.py`); where the op stands
+in no arm the pass fails. Sizes that the program needs equal though no symbol says so are remarks at the function: a guard must hold them.
 
     func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
       %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
@@ -22,6 +23,7 @@ from __future__ import annotations
 from tierup.dialect import diagnostics, symbols
 from tierup.dialect.infer import InferenceError
 from tierup.dialect.mlir import ir
+from tierup.dialect.raising_arms import leave_out_arm
 from tierup.dialect.records import dataclass
 from tierup.dialect.refine import callees, specialise
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -36,9 +38,12 @@ class InferTypes(Pass):
     keep_branches: bool = False  # those never taken stay, untyped
 
     def run_on_function(self, func: ir.Operation) -> None:
-        try:
-            ties = specialise(func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches)
-        except InferenceError as e:
-            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+        while True:
+            try:
+                ties = specialise(func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches)
+                break
+            except InferenceError as e:
+                if self.keep_branches or not leave_out_arm(e):
+                    raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         for left, right in dict.fromkeys((tie.left, tie.right) for tie in ties):
             diagnostics.remark(func, f"needs the sizes {left} and {right} to be equal")

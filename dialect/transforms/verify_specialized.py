@@ -5,7 +5,7 @@ Checked in the bodies of all `tierup.fusion_group`s, and whole in functions that
 * Every tensor is a `!torch.vtensor` whose type has dtype and rank. Each size is static, or `?` and then inference knows it: a
   symbol declared with `torch.symbolic_int` and bound to the argument with `torch.bind_symbolic_shape`, or what follows from
   such symbols, or a size that the run computes.
-* Every op has native code for its dtypes; nothing speculates, nothing writes in place.
+* Every op has native code; nothing speculates, nothing writes in place.
 * Scalars are ints, floats and bools, not `!torch.number`.
 """
 
@@ -17,7 +17,6 @@ from tierup.dialect import optable, symbols, torch_types
 from tierup.dialect.contracts import STRUCTURE, VALUES, Contract, defined_functions, follows, function_names, walk
 from tierup.dialect.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Op
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.values import Tensor
 
@@ -98,9 +97,6 @@ def _check_type(op: ir.Operation, type_: ir.Type, what: str, contract: Contract)
 
 
 def _check_inferred(op: ir.Operation, inference: Inference, contract: Contract) -> None:
-    row = optable.lookup(op.name)
-    if row is not None:
-        _check_dtypes(op, row, inference, contract)
     for result in op.results:
         known = inference.values.get(result)
         if not isinstance(known, Tensor):
@@ -109,14 +105,3 @@ def _check_inferred(op: ir.Operation, inference: Inference, contract: Contract) 
             contract.broken(op, f"the sizes of its result follow from no symbol: {result.type}")
         elif not follows(result.type, known):
             contract.broken(op, f"its result is {torch_types.tensor_type(known)}, but the type says {result.type}")
-
-
-def _check_dtypes(op: ir.Operation, row: Op, inference: Inference, contract: Contract) -> None:
-    if row.native_dtypes is None:
-        return
-    for operand in op.operands:
-        known = inference.values.get(operand)
-        if isinstance(known, Tensor) and known.dtype is not None and known.dtype.name not in row.native_dtypes:
-            name = op.name.removeprefix("torch.")
-            contract.broken(op, f"{name} is left to tier 0: native code is for {', '.join(row.native_dtypes)}, not for {known.dtype.name}")
-            return

@@ -295,3 +295,20 @@ def test_an_update_of_a_slice_that_only_the_run_knows_is_native_in_a_loop() -> N
     for n in (6, 6, 6, 3):
         assert_close(f(x, n), accumulated(x, n))
     assert f.stats().hits == 3
+
+
+def test_an_arm_that_raises_for_these_types_keeps_no_program_from_native_code() -> None:
+    def sometimes(x, y, limit):
+        z = np.tanh(x) * 2
+        if z[0] > limit:
+            z = z + y
+        return z * 3
+
+    f, x, y = tierup.jit(sometimes), floats(3), floats(4)
+    for _ in range(3):
+        assert_close(f(x, y, 9.0), sometimes(x, y, 9.0))
+    assert f.stats().hits == 2
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        f(x, y, -9.0)
+    assert f.stats().bailouts == 1
+    assert_close(f(x, y, 9.0), sometimes(x, y, 9.0))

@@ -168,3 +168,58 @@ func.func @blocks(%x: !torch.vtensor) -> !torch.vtensor {
 ^bb1:
   return %x : !torch.vtensor
 }
+
+// -----
+// An arm that raises for these types may never run: it raises, after what it does before, and the branch is the other arm.
+// CHECK-LABEL: func.func @one_arm_raises
+// CHECK-SAME: -> !torch.vtensor<[3],f32>
+func.func @one_arm_raises(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>, %c: !torch.bool) -> !torch.vtensor {
+  %int1 = torch.constant.int 1
+  // CHECK: torch.prim.If %arg2 -> () {
+  // CHECK-NEXT: torch.prim.If.yield
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: %[[EXP:.*]] = torch.aten.exp %arg1 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  // CHECK-NEXT: %[[WORDS:.*]] = torch.constant.str "operands do not broadcast (3,) and (4,): 3 and 4 differ"
+  // CHECK-NEXT: %[[KIND:.*]] = torch.constant.str "ValueError"
+  // CHECK-NEXT: torch.prim.RaiseException %[[WORDS]], %[[KIND]]
+  // CHECK-NEXT: torch.prim.If.yield
+  // CHECK-NEXT: }
+  // CHECK-NEXT: %[[TANH:.*]] = torch.aten.tanh %arg0 : !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  // CHECK-NEXT: return %[[TANH]]
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    %1 = torch.aten.tanh %x : !torch.vtensor<[3],f32> -> !torch.vtensor
+    torch.prim.If.yield %1 : !torch.vtensor
+  } else {
+    %2 = torch.aten.exp %y : !torch.vtensor<[4],f32> -> !torch.vtensor
+    %3 = torch.aten.add.Tensor %x, %2, %int1 : !torch.vtensor<[3],f32>, !torch.vtensor, !torch.int -> !torch.vtensor
+    torch.prim.If.yield %3 : !torch.vtensor
+  }
+  return %0 : !torch.vtensor
+}
+
+// -----
+// Arm in arm: the outer branch has both of its arms, the inner one its other arm.
+// CHECK-LABEL: func.func @an_arm_of_an_arm_raises
+func.func @an_arm_of_an_arm_raises(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[4],f32>, %c: !torch.bool, %d: !torch.bool) -> !torch.vtensor {
+  %int1 = torch.constant.int 1
+  // CHECK: torch.prim.If %arg2 -> (!torch.vtensor<[3],f32>)
+  // CHECK: torch.prim.If %arg3 -> ()
+  // CHECK: torch.prim.RaiseException
+  // CHECK: torch.aten.tanh
+  // CHECK: } else {
+  // CHECK: torch.aten.exp
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    %1 = torch.prim.If %d -> (!torch.vtensor) {
+      %2 = torch.aten.add.Tensor %x, %y, %int1 : !torch.vtensor<[3],f32>, !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor
+      torch.prim.If.yield %2 : !torch.vtensor
+    } else {
+      %3 = torch.aten.tanh %x : !torch.vtensor<[3],f32> -> !torch.vtensor
+      torch.prim.If.yield %3 : !torch.vtensor
+    }
+    torch.prim.If.yield %1 : !torch.vtensor
+  } else {
+    %4 = torch.aten.exp %x : !torch.vtensor<[3],f32> -> !torch.vtensor
+    torch.prim.If.yield %4 : !torch.vtensor
+  }
+  return %0 : !torch.vtensor
+}
