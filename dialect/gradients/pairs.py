@@ -45,7 +45,7 @@ def _shares(g: Backward, scale: float) -> Gradients:
 @RULES.vjp("aten.xlogy.Tensor(self, other)", captures=("self", "other"))
 def xlogy(g: Backward) -> Gradients:
     """Zero for x = 0 where log(y) is not finite."""
-    x, y = g.promoted(0), g.promoted(1)
+    x, y = g.operands[0], g.promoted(1)
     flat = g.call("aten.logical_and", g.compare("eq", x, 0), g.compare("le", y, 0))
     slope = g.call("aten.log", g.where(flat, 1.0, y))
     return g.sum_to(g.mul(g.grad, slope), 0), g.sum_to(g.div(g.mul(g.grad, x), y), 1)

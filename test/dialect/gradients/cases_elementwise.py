@@ -90,7 +90,7 @@ CORNERS: list[Case] = [
     case("aten.logaddexp2", np.array([-INFINITE, 1.0, 2000.0]), np.array([1.0, 1.0, -2000.0])),
     *(case(f"aten.{op}.Tensor", np.array([6.0, -6.0, 5.0]), np.array([3.0, 3.0, 2.5])) for op in ("fmod", "remainder")),
     case("aten.copysign.Tensor", np.array([0.0, -1.0, 2.0, -2.0]), np.array([-1.0, 0.0, -0.0, 3.0])),
-    *(case(f"aten.{op}", np.array([-6.0, -3.0, 0.0, 3.0, 6.0, 1.0])) for op in ("hardswish", "relu6")),
+    *(case(f"aten.{op}", np.array([-6.0, -3.0, 0.0, 3.0, 6.0, 5.5])) for op in ("hardswish", "relu6")),
     case("aten.hardsigmoid", np.array([-6.0, -3.0, 0.0, 3.0, 6.0, 1.0]), torch_order=1, torch_rtol=1e-7),
     case("aten.leaky_relu", _ZERO, 0.3), case("aten.threshold", np.array([1.0, NAN, 2.0]), 1.0, 5.0),
     case("aten.hardtanh", np.array([-1.0, 1.0, NAN, 0.2]), -1, 1), case("aten.prelu", np.array([[0.0, -1.0, 1.0]]), np.array([0.5]), torch_order=1),

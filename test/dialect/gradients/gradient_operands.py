@@ -53,5 +53,5 @@ def binary(
     mixed = [] if ints is None else [(x(2, 3), ints[1]), (ints[0], y(3))]
     return [
         *(case(op, p, q, *rest, **settings) for p, q in (*pairs, *mixed)),
-        *(case(op, p, q, *rest, numpy=True, **settings) for p, q in (pairs[1], *mixed)),
+        *(case(op, p, q, *rest, numpy=True, **settings) for p, q in (pairs[1], pairs[3], pairs[4], *mixed)),
     ]
