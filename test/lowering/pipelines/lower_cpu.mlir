@@ -16,7 +16,7 @@
 // CHECK: call @scipy_cblas_sgemm
 // CHECK: IR Dump After tierup-asserts-to-status {{.*}}@main
 // CHECK: memref.store {{.*}} : memref<i32>
-// CHECK: IR Dump After buffer-deallocation-pipeline
+// CHECK: IR Dump After tierup-deallocate-buffers
 // CHECK: memref.dealloc
 // CHECK: IR Dump After tierup-fuse-rows ('func.func' operation: @main)
 // CHECK: scf.for

@@ -1,0 +1,41 @@
+"""tierup-convert-math: what is left of the math dialect becomes LLVM's intrinsics, or calls of the C library.
+
+    %1 = math.sqrt %0 : f64
+    %2 = math.erf %1 : f64
+becomes
+    %1 = llvm.intr.sqrt(%0) : (f64) -> f64
+    %2 = call @erf(%1) : (f64) -> f64
+
+MLIR's passes do it: convert-math-to-llvm, and for what has no intrinsic convert-math-to-libm. A program without such ops is spared both.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import registry
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+
+
+@register
+@dataclass(frozen=True)
+class ConvertMath(Pass):
+    """Convert math to LLVM's intrinsics and to calls of the C library."""
+
+    name = "tierup-convert-math"
+
+    def run(self, module: ir.Module) -> None:
+        if _has_math(module):
+            registry.parse("convert-math-to-llvm,convert-math-to-libm").run(module, verify_each=False)
+
+
+def _has_math(module: ir.Module) -> bool:
+    found = False
+
+    def visit(view: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = view.operation.name.startswith("math.")
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
