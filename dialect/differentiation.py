@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.float_constants import refuse_floats
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import LIST_WRITERS, Inference
 from tierup.dialect.mlir import ir
@@ -58,6 +59,7 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
     _check(func, entry, wrt, results, writer)
+    refuse_floats(func, lambda: activity(module, func, wrt)[0])
     return func
 
 

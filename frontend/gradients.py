@@ -26,7 +26,8 @@ def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: boo
     (tuple, list, dict) of arrays; its gradient is the same tree, each array of the sizes and dtype of the argument's. A Python float is
     a float64 of rank 0 in `fn`, and its gradient one too; None has the gradient None. Other arguments may be anything. Arrays of the
     enclosing scope and of `self` are constants. `has_aux`: `fn` returns `(value, aux)`, and the result is `((value, aux), gradients)`.
-    `fn` is a Python function, a `tierup.jit` function, a method, or a function that this made. Options: see `tierup.options`.
+    `fn` is a Python function, a `tierup.jit` function, a method, or a function that this made. Options: see `tierup.options`. What is
+    asked for again, of the same function, in the same way, is the function that was made before, with all that it has compiled.
 
     Raises TypeError for what is no such function, ValueError for a parameter that is not there. A call raises TypeError for an argument
     or value of integers or bools, ValueError for a value that is not of rank 0, NotDifferentiable, with the line, for an operation
@@ -47,8 +48,18 @@ def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, o
         name = "value_and_grad" if with_value else "grad"
         raise TypeError(f"tierup.{name} takes a Python function or a tierup.jit function, not {type(fn).__name__}")
     spec = _spec(target, argnums, has_aux, with_value, is_method=isinstance(fn, MethodType))
-    made = function_from(spec, {**(function.own_options if isinstance(function, Function) else {}), **options})
+    made = _made(spec, {**(function.own_options if isinstance(function, Function) else {}), **options})
     return MethodType(made, fn.__self__) if isinstance(fn, MethodType) else made
+
+
+def _made(spec: GradientSpec, options: dict[str, Any]) -> Function:
+    """The one gradient function of a kind that a Python function has, and keeps."""
+    kept = spec.function.__dict__.setdefault("__tierup_gradients__", {})
+    key = spec, tuple(sorted((name, repr(value)) for name, value in options.items()))
+    if key not in kept:
+        kept.setdefault(key, function_from(spec, options))
+    found: Function = kept[key]
+    return found
 
 
 def _spec(target: FunctionType | GradientSpec, argnums: Any, has_aux: bool, with_value: bool, *, is_method: bool) -> GradientSpec:

@@ -129,6 +129,8 @@ class Emitter:
         row = optable.lookup(name)
         if row is not None and row.writes:  # what is written keeps the gradient that it had
             return self.create(f"torch.{name}", [operands[0], *self.given(operands[1:])], results, attributes).results
+        if self.types.tensor not in results:  # a number made of a tensor
+            operands = self.given(operands)
         return self.given(self.create(f"torch.{name}", operands, results, attributes).results)
 
     def given(self, values: Sequence[ir.Value]) -> Sequence[ir.Value]:

@@ -36,6 +36,8 @@ from tierup.frontend.python.scalars import not_, raise_if
 from tierup.frontend.python.templates import Structure, lower, raise_, types_of
 from tierup.frontend.python.values import NONE, Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar
 
+_SOURCE = "tierup.source"
+
 if TYPE_CHECKING:
     from tierup.frontend.python.build import Callee, ProgramBuilder
 
@@ -93,11 +95,13 @@ def _build(program: ProgramBuilder, spec: GradientSpec, arguments: Mapping[str, 
         inner = program.nested(mutable=True)
         callee = inner.build_callee(spec.target, arguments, lambda f, value: _checked_result(f, spec, value))
     del callee.func.attributes["sym_visibility"]  # a private function that nobody calls would go
+    callee.func.attributes[_SOURCE] = ir.StringAttr.get("jit")
     try:
         gradient_of_function(inner.module, callee.name, flat_numbers(inner.em, arguments, spec))
     except PassFailure as e:
         raise _explained(spec, e, flat_names(arguments, callee.hidden)) from e
     func = function_names(inner.module)[callee.name]
+    del func.attributes[_SOURCE]
     _own_memory(func, len(types_of(inner.em, callee.result)))
     made = func.clone(ip=ir.InsertionPoint(program.module.body)).operation
     name = f"gradient_of_{callee.name}_{len(program.callees)}"

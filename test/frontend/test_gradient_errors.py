@@ -146,6 +146,46 @@ def test_a_result_that_has_no_gradient(function: Any, error: type[Exception], sa
     assert said in refused(error, tierup.grad(function), X)
 
 
+def of_float(x: Any) -> Any:
+    t = float(x.sum())
+    return np.sum(x * (t + 1))
+
+
+def of_float_in_a_branch(x: Any) -> Any:
+    t = 2.0
+    if x.sum() > 0:
+        t = float(x.sum())
+    return np.sum(x) * t
+
+
+def of_float_in_a_loop(x: Any) -> Any:
+    t = 0.0
+    for i in range(x.shape[0]):
+        t = t + float(x[i, 0])
+    return np.sum(x * t)
+
+
+@pytest.mark.parametrize("function", [of_float, of_float_in_a_branch, of_float_in_a_loop])
+def test_a_float_that_would_be_a_constant_unseen(function: Any) -> None:
+    message = refused(tierup.NotDifferentiable, tierup.grad(function), X)
+    assert message.startswith(f"{HERE}:{line_of(function, ' float(')}: ") and "without float()" in message
+
+
+def test_floats_that_the_gradient_does_not_meet() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2 if float(x.sum()) > 0 else x
+        n = int(x.sum())
+        t = float(tierup.stop_gradient(x.sum()))
+        with tierup.no_grad():
+            u = float(x.sum())
+        return (y * n * t).sum() + u * x.sum(), float(x[0, 1])
+
+    total = X.sum()
+    (_, first), found = tierup.value_and_grad(f, has_aux=True)(X)[0], tierup.grad(f, has_aux=True)(X)[0]
+    np.testing.assert_allclose(found, np.full((3, 4), 2 * total**2 + total))
+    assert first == 1.0
+
+
 def test_has_aux_needs_a_pair() -> None:
     assert "a tuple (value, anything else)" in refused(TypeError, tierup.grad(lambda x: x.sum(), has_aux=True), X)
 

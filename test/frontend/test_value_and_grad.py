@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -185,6 +187,7 @@ def test_gradients_are_arrays_of_their_own() -> None:
 
 def test_a_gradient_function_is_compiled_and_says_what_it_did() -> None:
     g = tierup.value_and_grad(linear, (0, 1))
+    g.reset()  # other tests have it too
     want = tuple(differences(linear, (A, B, X), n) for n in (0, 1))
     for _ in range(3):
         assert_close(g(A, B, X)[1], want)
@@ -199,6 +202,66 @@ def test_a_gradient_function_is_compiled_and_says_what_it_did() -> None:
     assert g.stats().compiles == 2
     g.reset()
     assert g.stats().calls == 0 and g(A, B, X)[0] == pytest.approx(linear(A, B, X))
+
+
+def test_what_is_asked_for_again_is_there() -> None:
+    """So that `tierup.grad(f)(x)` in a loop does not begin anew each time."""
+
+    def f(x: Any) -> Any:
+        return np.sum(np.cos(x))
+
+    for _ in range(4):
+        assert_close(tierup.grad(f)(B), -np.sin(B))
+    assert tierup.grad(f).stats().hits == 3
+    others = [tierup.grad(f, (0,)), tierup.grad(f, max_versions=2), tierup.value_and_grad(f), tierup.grad(tierup.grad(f)), tierup.grad(f)]
+    assert len({id(g) for g in others}) == 5
+    assert tierup.grad(f, max_versions=2) is others[1] and tierup.grad(tierup.jit(f)) is others[4]
+
+
+def test_a_gradient_function_goes_with_its_function() -> None:
+    def make() -> Any:
+        held = np.ones(3)
+
+        def f(x: Any) -> Any:
+            return np.sum(x * held)
+
+        tierup.grad(f)(B[:3])
+        tierup.vjp(f, B[:3])
+        return weakref.ref(f), weakref.ref(tierup.grad(f))
+
+    function, gradient = make()
+    gc.collect()
+    assert function() is None and gradient() is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compile": "background"},
+        {"executor": "specializing"},
+        {"speculate": "bailout"},
+        {"optimize": False},
+        {"num_profiled_runs": 0},
+        {"entry": "python"},
+        {"fusion_strategy": [("dynamic", 2)]},
+    ],
+    ids=lambda o: "-".join(map(str, next(iter(o.items())))),
+)
+def test_options_hold_for_gradient_functions(options: dict[str, Any]) -> None:
+    def f(w: Any, x: Any) -> Any:
+        h = np.tanh(x @ w)
+        return np.sum(h * h) if h.sum() > 0 else np.mean(h)
+
+    g = tierup.value_and_grad(f, **options)
+    for rows in (5, 5, 5, 4, 4, 6, 6):
+        for sign in (1, -1):
+            x = sign * np.abs(RNG.normal(size=(rows, 3)))
+            value, found = g(np.abs(A), x)
+            assert value == pytest.approx(f(np.abs(A), x))
+            assert_close(found, differences(f, (np.abs(A), x), 0), rtol=1e-5, atol=1e-7)
+        assert g.wait(60)
+    stats = g.stats()
+    assert stats.calls == 14 and bool(stats.hits) == options.get("optimize", True)
 
 
 def test_gradients_through_branches_and_loops() -> None:

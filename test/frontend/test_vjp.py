@@ -105,6 +105,13 @@ def test_cotangents_that_do_not_fit() -> None:
         tierup.vjp(3, X)  # type: ignore[arg-type]  # that is the test
 
 
+def test_a_float_that_would_be_a_constant_unseen() -> None:
+    with pytest.raises(tierup.NotDifferentiable, match="Python float of an array"):
+        tierup.vjp(lambda x: x * float(x.sum()), X)
+    _, pullback = tierup.vjp(lambda x: x * float(tierup.stop_gradient(x.sum())), X)
+    assert_close(pullback(np.ones_like(X)), (np.full_like(X, X.sum()),))
+
+
 def test_no_gradient_names_op_and_line() -> None:
     def f(x: Any) -> Any:
         x[0] = 1
