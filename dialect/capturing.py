@@ -155,7 +155,7 @@ class Sizes:
 
     def __init__(self, captures: Captures, inference: Inference) -> None:
         self.captures, self.inference = captures, inference
-        self.doubtful = inference.doubtful()
+        self.doubtful = inference.doubtful
         self.asked: dict[tuple[ir.Value, int], ir.Value] = {}  # in the forward part
         self.read = captures._read(queries=False)
         self.sources: dict[Dim, tuple[ir.Value, int]] = {}  # who has a size: what is captured anyway, then arguments

@@ -42,16 +42,13 @@ class Inference:
     ties: list[Tie] = field(default_factory=list)
     cast_from: dict[ir.Value, Value] = field(default_factory=dict)  # of a cast's result: what was known of its operand there
     results: tuple[Value, ...] = ()
+    # in sizes that are tied and of which one may be 1: in a run that keeps no tie, 1 is broadcast, and who is said to have the one size may
+    # have the other
+    doubtful: frozenset[Symbol] = frozenset()
     refused: list[InferenceError] = field(default_factory=list)  # when tolerant: the ops that raise, one by one, and what they say
 
     def __getitem__(self, value: ir.Value) -> Value:
         return self.values[value]
-
-    def doubtful(self) -> frozenset[Symbol]:
-        """The symbols in sizes that are tied and of which one may be 1. In a run that keeps no tie, 1 is broadcast: what is said to have
-        the one size may then have the other."""
-        pairs = ((tie.left, tie.right) for tie in self.ties)
-        return frozenset(s for a, b in pairs if not (at_least(a, 2) and at_least(b, 2)) for dim in (a, b) for s in symbols(dim))
 
 
 def infer_function(
@@ -72,6 +69,8 @@ def infer_function(
     walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
     walker.out.results = walker.function(func, arguments)
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
+    sides = [(tie.left, tie.right) for tie in (*walker.ctx.ties, *walker.out.ties)]
+    walker.out.doubtful = frozenset(s for a, b in sides if not (at_least(a, 2) and at_least(b, 2)) for d in (a, b) for s in symbols(d))
     return walker.out
 
 

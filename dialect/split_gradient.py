@@ -23,7 +23,6 @@ from tierup.dialect.dims import Dim, at_least
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import InferenceError, infer_function
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes import PassFailure
 from tierup.dialect.records import dataclass
 from tierup.dialect.reverse import Reverse, sweep
 from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
@@ -80,8 +79,7 @@ def split_gradient(
 
     `wrt`: arguments. `known`: what the caller ensures of tensor arguments, sizes as numbers or symbols of at least 2; the functions rely on
     it, and their types don't say it. `seeds`: results whose cotangents backward takes, all that the gradients depend on if not given.
-    Raises PassFailure, at the op, for an op without a gradient on the way, and where no gradient depends on any result; CannotRestrict,
-    see above.
+    There may be none. Raises PassFailure, at the op, for an op without a gradient on the way; CannotRestrict, see above.
     """
     return _Splitter(module, func, wrt, known).run(seeds, kept)
 
@@ -114,8 +112,6 @@ class _Splitter:
         e = self.emitter
         if seeds is None:
             seeds = self._differentiable_results()
-        if not seeds:
-            raise PassFailure(self.func, "has no result of floating dtype that depends on what its gradient is asked for")
         marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
         stand_ins = [self._stand_in(self.last.operands[k]) for k in seeds]
         reverse = Reverse(e, self.active, REGIONS)
@@ -145,7 +141,9 @@ class _Splitter:
         callees = function_names(self.module)
         stack_lists(self.func, callees)
         with suppress(InferenceError):  # for the run to raise: what was known stays
-            self.inference.values.update(infer_function(self.func, symbols.argument_values(self.func), callees).values)
+            found = infer_function(self.func, symbols.argument_values(self.func), callees)
+            self.inference.values.update(found.values)
+            self.inference.doubtful |= found.doubtful
 
     def _stand_in(self, result: ir.Value) -> ir.Value:
         made = self.emitter.create("torch.prim.Uninitialized", [result.type], []).results[0]

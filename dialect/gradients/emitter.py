@@ -34,7 +34,7 @@ class Emitter:
         self.context = location.context
         self.tensor_type = ir.Type.parse("!torch.vtensor", self.context)
         self._constants: list[dict[str, ir.Value]] = [{}]
-        self.doubtful = inference.doubtful()
+        self.doubtful = inference.doubtful
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:

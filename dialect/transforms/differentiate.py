@@ -32,13 +32,13 @@ what follows from arguments, checks and profiles. A group that has its gradient 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tierup.dialect import ops, torch_types
 from tierup.dialect.capturing import Captures, drop_unused
 from tierup.dialect.contracts import function_names
 from tierup.dialect.differentiable import groups
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
@@ -94,7 +94,7 @@ class _Group:
 
     def _reverse(self, seeded: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Operation], dict[int, ir.Value]]:
         """The gradient, behind the forward ops: a marker, stand-ins for incoming gradients, and the gradient of each input that has one."""
-        e = Emitter(ir.InsertionPoint(self.last), self.group.location, Inference(dict(self.inference.values), self.inference.ties))
+        e = Emitter(ir.InsertionPoint(self.last), self.group.location, replace(self.inference, values=dict(self.inference.values)))
         marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
         seeds = [e.create("torch.prim.Uninitialized", [v.type], []) for v in seeded]
         reverse = Reverse(e, dict(self.active), {}, undefined=True)

@@ -258,6 +258,19 @@ def test_an_argument_on_which_nothing_depends_has_no_gradient_and_shifts_none() 
     np.testing.assert_array_equal((x, y), [[2, 2], [3, 3]])
 
 
+def test_gradients_of_what_nothing_depends_on_are_zeros() -> None:
+    @tierup.jit
+    def f(x, y):
+        return y * 2, np.argmax(x)
+
+    executor, flat = program(f, numbers(3), numbers(2))
+    for _ in range(3):
+        _, pullback = forward(executor, flat, (0,))
+        np.testing.assert_array_equal(pullback([np.ones(2), None])[0], np.zeros(3))
+        assert pullback([np.ones(2), None], zeros=False) == (None,) and pullback.captured == ()
+    assert executor.gradients.pairs[0].forward.stats().hits == 2
+
+
 def test_an_optional_argument_that_is_none_shifts_nothing() -> None:
     @tierup.jit
     def f(x, bias, w):
@@ -381,6 +394,13 @@ def growing(x, n):
     return a
 
 
+def widening(x, y):
+    a = x
+    for _ in range(3):
+        a = np.tanh(a) * y + a * 0.5
+    return a
+
+
 def halving(x):
     a = x
     while (a * a).sum() > 1:
@@ -400,6 +420,7 @@ def slicing(x, y):
         (looping, (numbers(2, 3), numbers(3, 3), 3), (0, 1), True),
         (looping, (numbers(2, 3), numbers(3, 3), 0), (0, 1), True),
         (growing, (numbers(2), 2), (0,), False),  # saved in a list: its items have different sizes
+        (widening, (numbers(1, 4), numbers(3, 1)), (0, 1), False),  # the first iteration broadcasts what the loop carries
         (halving, (numbers(4) + 3,), (0,), True),
         (slicing, (numbers(5), numbers(4)), (0, 1), True),
         (slicing, (numbers(2), numbers(4)), (0, 1), True),  # a size that is 1 broadcasts, though both are said to be 2 or more

@@ -2,6 +2,7 @@
 // RUN: tierup-opt %s --tierup-split-gradient="entry=wanted wrt=0" | FileCheck %s --check-prefix=WANTED
 // RUN: tierup-opt %s --tierup-split-gradient="entry=two results=1" | FileCheck %s --check-prefix=TWO
 // RUN: tierup-opt %s --tierup-split-gradient="entry=open wrt=0" | FileCheck %s --check-prefix=OPEN
+// RUN: tierup-opt %s --tierup-split-gradient="entry=unrelated wrt=0" | FileCheck %s --check-prefix=UNRELATED
 !t = !torch.vtensor<[4],f32>
 
 // a*b*a+b: captured are a, b and a*b, each once, though a*b is read twice; nothing of the sum.
@@ -49,4 +50,13 @@ func.func @two(%x: !t) -> (!t, !t) {
 func.func @open(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
   %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
   return %0 : !torch.vtensor<[?],f32>
+}
+
+// No result depends on what is wanted: nothing is captured, and there is no gradient.
+// UNRELATED: func.func @unrelated(%{{.*}}) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>)
+// UNRELATED: func.func @unrelated_backward() attributes {tierup.captures = []
+// UNRELATED-NEXT: return
+func.func @unrelated(%x: !t, %y: !t, %i: !torch.vtensor<[4],si64>) -> (!t, !torch.vtensor<[4],si64>) {
+  %0 = torch.aten.tanh %y : !t -> !t
+  return %0, %i : !t, !torch.vtensor<[4],si64>
 }

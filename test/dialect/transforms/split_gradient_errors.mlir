@@ -7,12 +7,6 @@ func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 }
 
 // -----
-// expected-error@below {{has no result of floating dtype that depends on what its gradient is asked for}}
-func.func @f(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[4],si64>) -> !torch.vtensor<[4],si64> {
-  return %y : !torch.vtensor<[4],si64>
-}
-
-// -----
 // expected-error@below {{has no function @f}}
 module {
 }
