@@ -14,6 +14,7 @@ from tierup.dialect import profiled
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Fact
 
+REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or false (`requires_grad.py`)
 _OPEN, _CLOSE = "#tierup.profiled<", ">"
 
 

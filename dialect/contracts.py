@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tierup.dialect import diagnostics, optable, torch_types
+from tierup.dialect.attributes import REQUIRES_GRAD
 from tierup.dialect.diagnostics import Diagnostic
+from tierup.dialect.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.passes import PassFailure
@@ -84,8 +86,18 @@ def check_graph(module: ir.Module, contract: Contract, also: Iterable[str] = ())
         if not len(top.regions[0].blocks):
             contract.broken(top, f"function @{ir.StringAttr(top.attributes['sym_name']).value} has no body")
             continue
+        _check_arguments(top, contract)
         for op in walk(top):
             _check_op(op, allowed, names, contract)
+
+
+def _check_arguments(func: ir.Operation, contract: Contract) -> None:
+    if "arg_attrs" not in func.attributes:
+        return
+    for i, entries in enumerate(ir.ArrayAttr(func.attributes["arg_attrs"])):
+        state = {entry.name: entry.attr for entry in ir.DictAttr(entries)}.get(REQUIRES_GRAD)
+        if state is not None and str(state) not in ("true", "false"):
+            contract.broken(func, f"argument {i} has {REQUIRES_GRAD} = {state}; it is true or false")
 
 
 def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Operation], contract: Contract) -> None:
@@ -98,6 +110,9 @@ def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Ope
         else:
             contract.broken(op, "no part of tierup knows this op")
         return
+    promotion = op.attributes[PROMOTION] if PROMOTION in op.attributes else None
+    if promotion is not None and str(promotion) != '"numpy"':
+        contract.broken(op, f'has {PROMOTION} = {promotion}; it is "numpy", or left out for torch\'s rules')
     if op.name == "func.call":
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         if callee not in names:

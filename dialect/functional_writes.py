@@ -12,7 +12,7 @@ from tierup.dialect.passes import PassFailure
 
 
 def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint) -> ir.Value:
-    """The value of operand 0 after `op`: its functional twin, converted to operand 0's dtype and held to its shape.
+    """The value of operand 0 after `op`: its functional twin, converted to operand 0's dtype and held to its shape and layout.
 
     The conversion is an `aten.copy` with the attribute `tierup.inplace`, which says whose rule allows it ("same_kind": NumPy's,
     "can_cast": torch's): where the in-place op raises, inference then raises at the copy.
@@ -21,7 +21,8 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
         raise PassFailure(op, "has no functional twin")
     whole = operands[0]
     if not inplace.converts(row):
-        return _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
+        made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
+        return made if inplace.twin_keeps_layout(row) else copied(whole, made, op, ip)
     unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
     result = _make(f"torch.{row.functional}", operands, unknown, attributes_of(op), op, ip)
     rule = "same_kind" if PROMOTION in op.attributes else "can_cast"

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tierup.dialect import optable, symbols, torch_types
-from tierup.dialect.attributes import facts_of
+from tierup.dialect.attributes import REQUIRES_GRAD, facts_of
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.mlir import ir
 from tierup.dialect.profiled import Profiled
 from tierup.dialect.values import Tensor
 
-REQUIRES_GRAD = "tierup.requires_grad"
 State = bool | None
 
 _FOLLOW_FIRST = frozenset({"aten.type_as", "aten.to.other", "aten.expand_as", "aten.reshape_as"})  # the second operand is only looked at

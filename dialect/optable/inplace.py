@@ -95,6 +95,11 @@ def converts(op: Op) -> bool:
     return op.name.removeprefix("aten.") in _TWINS
 
 
+def twin_keeps_layout(op: Op) -> bool:
+    """Whether the functional twin of an op that writes a part gives the layout of operand 0: PyTorch's scatters give a row-major tensor."""
+    return "scatter" not in op.name
+
+
 def _twin_rule(functional: str) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         row = optable.lookup(functional)

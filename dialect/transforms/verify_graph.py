@@ -5,6 +5,7 @@
   dialect; no profile, guard, check, bailout, fusion_group or fallback.
 * What may be written is `!torch.tensor`: no `!torch.vtensor` is a view of one. (That no in-place op writes a `!torch.vtensor` is
   verified by MLIR with the op.)
+* `tierup.promotion` is "numpy" where an op has it, `tierup.requires_grad` true or false where an argument has it.
 
     %0 = torch.aten.t %x : !torch.tensor -> !torch.vtensor
     error: 'torch.aten.t' op breaks the contract 'graph': gives !torch.vtensor, a view of memory that may be written; ...

@@ -6,14 +6,17 @@ becomes
     %a = torch.aten.slice.Tensor %x, %dim, 0, 2, 1
     %b = torch.aten.slice.Tensor %x, %dim, 2, 4, 1
 
-so that no list of tensors is left where its pieces are all that is asked for: by ListUnpack, or by a constant position.
+so that no list of tensors is left where its pieces are all that is asked for: by ListUnpack, or by a constant position. Lists of more
+than `most` items are not written out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.option_limits import AtLeast
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
@@ -28,6 +31,7 @@ class UnpackLists(Pass):
     """Replace pieces of lists by the values that they are: selects, slices, sizes."""
 
     name = "tierup-unpack-lists"
+    most: Annotated[int, AtLeast(1)] = 4096  # items: a list that would be longer by being joined or repeated is left as it is
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in list(b.walk(function)):
@@ -42,7 +46,7 @@ class UnpackLists(Pass):
             elif op.name == "torch.aten.len.t":
                 _length(op)
             elif op.name in _LISTS:
-                _spelled_out(op)
+                _spelled_out(op, self.most)
             elif op.name in ("torch.prim.max.self_int", "torch.prim.min.self_int"):
                 _extreme(op)
 
@@ -66,33 +70,33 @@ def _items(value: ir.Value) -> list[ir.Value] | None:
     return list(made.operation.operands)
 
 
-def _sliced(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+def _sliced(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
     bounds = [t.known_int(v) if str(v.type) == "!torch.int" else None for v in list(op.operands)[1:]]
     unknown = [v for v, found in zip(list(op.operands)[1:], bounds, strict=True) if found is None and str(v.type) == "!torch.int"]
     return None if unknown else items[slice(*bounds)]
 
 
-def _repeated(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+def _repeated(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
     count = t.known_int(op.operands[1])
-    return None if count is None else items * count
+    return None if count is None or len(items) * count > most else items * count
 
 
-def _joined(op: ir.Operation, items: list[ir.Value]) -> list[ir.Value] | None:
+def _joined(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
     more = _items(op.operands[1])
-    return None if more is None else items + more
+    return None if more is None or more and len(items) + len(more) > most else items + more
 
 
-_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value]], list[ir.Value] | None]] = {
+_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value], int], list[ir.Value] | None]] = {
     "torch.aten.add.t": _joined,
     "torch.aten.mul.left_t": _repeated,
     "torch.aten.slice.t": _sliced,
-    "torch.aten.list.t": lambda op, items: items,
+    "torch.aten.list.t": lambda op, items, most: items,
 }
 
 
-def _spelled_out(op: ir.Operation) -> None:
+def _spelled_out(op: ir.Operation, most: int) -> None:
     items = _items(op.operands[0])
-    made = None if items is None else _LISTS[op.name](op, items)
+    made = None if items is None else _LISTS[op.name](op, items, most)
     if made is None:
         return
     with op.location, ir.InsertionPoint(op):

@@ -628,3 +628,30 @@ def test_random_programs(seed: int, tmp_path: Any) -> None:
     exec(compile(source.read_text(), str(source), "exec"), namespace)
     a, b = np.arange(16.0).reshape(4, 4), np.linspace(-2, 2, 16).reshape(4, 4)
     check(namespace["program"], a, b, 3)
+
+
+@pytest.mark.parametrize("write", [
+    "torch.aten.scatter_.src %y, %zero, %i, %s : !torch.tensor, !torch.int, !torch.tensor, !torch.tensor -> !torch.tensor",
+    "torch.aten.scatter_add_ %y, %zero, %i, %s : !torch.tensor, !torch.int, !torch.tensor, !torch.tensor -> !torch.tensor",
+    "torch.aten.scatter_.value %y, %zero, %i, %one : !torch.tensor, !torch.int, !torch.tensor, !torch.int -> !torch.tensor",
+])  # fmt: skip
+def test_what_is_scattered_into_keeps_its_layout(write: str) -> None:
+    """The view is one of a transposed tensor alone: of a row-major one it would raise."""
+    text = f"""
+    func.func @f(%x: !torch.tensor, %i: !torch.tensor, %s: !torch.tensor) -> !torch.tensor {{
+      %none = torch.constant.none
+      %zero = torch.constant.int 0
+      %one = torch.constant.int 1
+      %all = torch.constant.int -1
+      %sizes = torch.prim.ListConstruct %all : (!torch.int) -> !torch.list<int>
+      %t = torch.aten.t %x : !torch.tensor -> !torch.tensor
+      %y = torch.aten.clone %t, %none : !torch.tensor, !torch.none -> !torch.tensor
+      %0 = {write}
+      %back = torch.aten.t %y : !torch.tensor -> !torch.tensor
+      %1 = torch.aten.view %back, %sizes : !torch.tensor, !torch.list<int> -> !torch.tensor
+      return %1 : !torch.tensor
+    }}"""
+    args = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.zeros((1, 2), np.int64), np.full((1, 2), 9, np.float32)
+    want = translate(parse_module(text), "f").call(*copy.deepcopy(args))
+    (got,) = Functionalised(text, "f").call(*args)
+    np.testing.assert_array_equal(got, want)

@@ -64,3 +64,30 @@ func.func @foreign_operator(%x: !torch.vtensor) -> !torch.vtensor {
 // -----
 // expected-error@below {{function @elsewhere has no body}}
 func.func private @elsewhere(%x: !torch.vtensor) -> !torch.vtensor
+
+// -----
+func.func @promotion_of_no_kind(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
+  // expected-error@below {{'torch.aten.mul.Tensor' op breaks the contract 'graph': has tierup.promotion = "torch"; it is "numpy", or left out for torch's rules}}
+  %0 = torch.aten.mul.Tensor %x, %y {tierup.promotion = "torch"} : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+  // expected-error@below {{has tierup.promotion = true; it is "numpy"}}
+  %1 = torch.aten.mul.Tensor %0, %y {tierup.promotion = true} : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// expected-error@below {{argument 1 has tierup.requires_grad = "yes"; it is true or false}}
+func.func @gradient_of_no_kind(%x: !torch.vtensor {tierup.requires_grad = true}, %y: !torch.vtensor {tierup.requires_grad = "yes"}) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}
+
+// -----
+// expected-error@below {{argument 0 has tierup.requires_grad = 1 : i64; it is true or false}}
+func.func @gradient_as_a_number(%x: !torch.vtensor {tierup.requires_grad = 1 : i64}) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}
+
+// -----
+// CHECK-LABEL: func.func @gradients_stated
+func.func @gradients_stated(%x: !torch.vtensor {tierup.requires_grad = true}, %y: !torch.vtensor {tierup.requires_grad = false}) -> !torch.vtensor {
+  return %x : !torch.vtensor
+}

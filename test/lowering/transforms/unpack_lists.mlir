@@ -1,5 +1,6 @@
 // RUN: tierup-opt %s --split-input-file --tierup-unpack-lists | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --tierup-unpack-lists --tierup-unpack-lists | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-unpack-lists="most=3" | FileCheck %s --check-prefix=BOUND
 
 // CHECK-LABEL: func.func @pieces
 // CHECK: torch.aten.slice.Tensor %arg0, %int0, %int0_{{.*}}, %int2_{{.*}}, %int1
@@ -62,4 +63,24 @@ func.func @kept(%l: !torch.list<vtensor<[2,4],f32>>, %x: !torch.vtensor<[6,4],f3
   %k = torch.aten.chunk %x, %n, %int0 : !torch.vtensor<[6,4],f32>, !torch.int, !torch.int -> !torch.list<vtensor<[?,4],f32>>
   %2 = torch.aten.__getitem__.t %k, %int1 : !torch.list<vtensor<[?,4],f32>>, !torch.int -> !torch.vtensor<[?,4],f32>
   return %0, %1, %2 : !torch.vtensor<[2,4],f32>, !torch.vtensor<[2,4],f32>, !torch.vtensor<[?,4],f32>
+}
+
+// -----
+// A list of a thousand million items is not written out, nor one longer than the option says.
+// CHECK-LABEL: func.func @long
+// CHECK: torch.aten.mul.left_t
+// BOUND-LABEL: func.func @long
+// BOUND: torch.aten.mul.left_t
+// BOUND: torch.aten.mul.left_t
+// BOUND: torch.aten.add.t
+func.func @long(%i: !torch.int) -> (!torch.list<int>, !torch.list<int>, !torch.list<int>) {
+  %int3 = torch.constant.int 3
+  %many = torch.constant.int 1000000000
+  %l = torch.prim.ListConstruct %i, %i : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.mul.left_t %l, %many : !torch.list<int>, !torch.int -> !torch.list<int>
+  // CHECK: %[[SIX:.*]] = torch.prim.ListConstruct %arg0, %arg0, %arg0, %arg0, %arg0, %arg0 :
+  %1 = torch.aten.mul.left_t %l, %int3 : !torch.list<int>, !torch.int -> !torch.list<int>
+  // CHECK: %[[EIGHT:.*]] = torch.prim.ListConstruct %arg0, %arg0, %arg0, %arg0, %arg0, %arg0, %arg0, %arg0 :
+  %2 = torch.aten.add.t %1, %l : !torch.list<int>, !torch.list<int> -> !torch.list<int>
+  return %0, %1, %2 : !torch.list<int>, !torch.list<int>, !torch.list<int>
 }
