@@ -116,3 +116,16 @@ def constant_chunk(op: ir.Operation) -> None:
     size = sizes[dim]
     if size and -(-size // -(-size // chunks)) != chunks:  # torch.chunk cuts pieces of ceil(size / chunks)
         raise Broken(f"size {size} of dimension {dim} does not split into {chunks} chunks")
+
+
+@define(
+    "held_product",
+    operands=["left", "right", "start"],
+    results=["result"],
+    attributes={"kind": 'the op of linalg that it is, "linalg.matmul" or "linalg.batch_matmul"', "indexing_maps": "as that op's"},
+)
+def held_product(op: ir.Operation) -> None:
+    """A matrix product of builtin tensors, added to `start`, while loops are fused: see tierup-hold-products."""
+    word(op, "kind", ("linalg.matmul", "linalg.batch_matmul"))
+    if str(op.results[0].type) != str(op.operands[2].type):
+        raise Broken(f"has a result of type {op.results[0].type}, but starts from {op.operands[2].type}")

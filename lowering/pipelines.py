@@ -19,7 +19,7 @@ TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
     (
-        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-products,tierup-lower-movement,tierup-lower-indexing)",
+        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-products,tierup-lower-windows,tierup-lower-movement,tierup-lower-indexing)",
         "func.func(tierup-lower-factories,tierup-lower-scalars,tierup-lower-exits,tierup-lower-control-flow)",
         "func.func(tierup-verify-lowered,convert-torch-to-arith)",  # what is left: literals and assertions
         "torch-func-backend-type-conversion",
@@ -35,9 +35,9 @@ TENSORS = NamedPipeline(
     "fuse and simplify linalg on tensors",
     (
         "func.func(tierup-materialize-boundary,tierup-fold-transposes)",
-        "func.func(tierup-fuse-pointwise)",
+        "func.func(tierup-hold-products,tierup-fuse-pointwise)",
         "linalg-fuse-elementwise-ops",
-        "func.func(linalg-fold-unit-extent-dims)",
+        "func.func(linalg-fold-unit-extent-dims,tierup-release-products)",
         "canonicalize",
         "cse",
         "control-flow-sink",  # what was fused into the rest and lives on at an exit is made there, when it is taken

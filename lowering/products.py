@@ -58,8 +58,9 @@ def multiply(x: Tensor, y: Tensor) -> Tensor:
     m, n, k = (len(lead), len(lead) + 1, len(lead) + 2)
     if x.dtype in _NAMED:
         maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
-        attributes = {"indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])}
-        return Tensor(_named("linalg.batch_matmul" if batch else "linalg.matmul", x, y, out, attributes), dtype, out.sizes)
+        reads = ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])
+        name = "linalg.batch_matmul" if batch else "linalg.matmul"
+        return Tensor(named_product(name, [x.value, y.value, out.value], reads), dtype, out.sizes)
     order = [*lead, m, m + 1, m + 2]  # loops: batch, m, k, n
     m, k, n = order[len(lead) :]
     maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
@@ -77,14 +78,15 @@ def _either(x: Tensor, i: int, y: Tensor, j: int) -> Size:
     return x.length(i) if x.sizes[i] is not None else y.length(j)
 
 
-def _named(name: str, x: Tensor, y: Tensor, out: Tensor, attributes: dict[str, ir.Attribute]) -> ir.Value:
+def named_product(name: str, operands: Sequence[ir.Value], maps: ir.Attribute) -> ir.Value:
+    """`name`, one of NAMED_PRODUCTS, of two float tensors, added to a third of their dtype."""
     segments = ir.DenseI32ArrayAttr.get([2, 1])
-    made = b.op(name, [x.value, y.value, out.value], [out.value.type], regions=1, **(attributes | {"operandSegmentSizes": segments}))
-    elements = [ir.ShapedType(v.value.type).element_type for v in (x, y, out)]
+    made = b.op(name, operands, [operands[2].type], regions=1, indexing_maps=maps, operandSegmentSizes=segments)
+    elements = [ir.ShapedType(v.type).element_type for v in operands]
     block = made.regions[0].blocks.append(*elements, arg_locs=[ir.Location.unknown()] * 3)
     with ir.InsertionPoint(block):
-        a, c, total = (Scalar(v, out.dtype) for v in block.arguments)
-        b.op("linalg.yield", [(total + a * c).value])
+        x, y, total = block.arguments
+        b.op("linalg.yield", [b.value("arith.addf", [total, b.value("arith.mulf", [x, y], x.type)], x.type)])
     return made.results[0]
 
 

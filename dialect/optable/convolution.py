@@ -89,7 +89,7 @@ _UNEVEN = "where \"same\" pads an odd number, one more stands after"
 
 def _row(name: str, kernel: str, read: Read, spatial: int | None = None, note: str = "") -> Op:
     infer = _rule(name.partition(".")[0], read, spatial)
-    return Op(f"aten.{name}", Kind.PRODUCT, f"convolution.{kernel}", infer, tolerance=_SUMMED, native=False, note=note)
+    return Op(f"aten.{name}", Kind.PRODUCT, f"convolution.{kernel}", infer, tolerance=_SUMMED, note=note)
 
 
 ROWS = (

@@ -309,6 +309,34 @@ add("aten.masked_select", x, bools(3, 4))
 add("aten.nonzero", ints(3, 4, low=-1, high=2))
 add("aten.nonzero", bools(9))
 
+# --- convolutions
+
+for spatial in (1, 2, 3):
+    image, kernel = f32(2, 4, *(6, 5, 4)[:spatial]), (3, 2, 2)[:spatial]
+    add(f"aten.conv{spatial}d", image, f32(6, 2, *kernel), f32(6), [2], [1], [1], 2)
+    add(f"aten.conv{spatial}d", image[0], f32(3, 4, *kernel), None, [1], [0], [1], 1)
+    add(f"aten.conv{spatial}d.padding", image, f32(3, 4, *(2,) * spatial), f32(3), [1], "same", [1], 1)
+    add(f"aten.conv{spatial}d.padding", image, f32(3, 4, *kernel), None, [1], "valid", [1], 1)
+    transposed = f"aten.conv_transpose{spatial}d{'' if spatial == 1 else '.input'}"
+    add(transposed, image, f32(4, 2, *kernel), f32(4), [2], [1], [1], 2, [1])
+    add(transposed, image[0], f32(4, 2, *kernel), None, [1], [0], [0], 1, [2])
+image = f32(3, 4, 9, 8)
+add("aten.convolution", image, f32(6, 4, 3, 2), f32(6), [1, 2], [1, 0], [2, 1], False, [0, 0], 1)
+add("aten.convolution", image, f32(6, 4, 1, 1), f32(6), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)  # the input is the columns
+add("aten.convolution", image, f32(6, 4, 1, 1), None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1)
+add("aten.convolution", image, f32(4, 1, 3, 3), f32(4), [1, 2], [1, 1], [2, 1], False, [0, 0], 4)  # depthwise
+add("aten.convolution", image, f32(5, 4, 8, 8), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)  # more places than positions
+whole = [ints(*s, dtype=np.float32) for s in ((2, 8, 41, 33), (3, 8, 5, 5), (3,))]  # exact sums
+add("aten.convolution", *whole, [1, 1], [2, 2], [1, 1], False, [0, 0], 1)  # in tiles, of 21 and 20 rows
+add("aten.convolution", f32(20, 3, 7, 7), f32(4, 3, 3, 3), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)  # blocks of samples, the last smaller
+add("aten.convolution", f32(20, 3, 6, 6), f32(3, 4, 3, 3), f32(4), [2, 1], [1, 1], [1, 1], True, [1, 0], 1)
+add("aten.convolution", image.astype(np.float64), np.asarray(f32(6, 4, 3, 2), np.float64), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+add("aten.convolution", ints(2, 3, 5, 5), ints(4, 3, 2, 2), ints(4), [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+add("aten.convolution", image.astype(np.float16), f32(6, 4, 3, 2).astype(np.float16), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+add("aten.convolution", f32(0, 4, 9, 8), f32(6, 4, 3, 2), f32(6), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+add("aten.convolution", f32(2, 0, 9, 8), f32(6, 0, 3, 2), f32(6), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+add("aten._convolution", image, f32(6, 4, 3, 2), f32(6), [1, 1], [1, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+
 # --- numbers
 
 add("aten.Int.Tensor", np.array(3), results="int")

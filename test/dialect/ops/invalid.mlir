@@ -236,3 +236,11 @@ func.func @chunks_that_do_not_come_out(%x: !torch.vtensor<[6],f32>) {
   %0:4 = "tierup.constant_chunk"(%x) {chunks = 4 : i64, dim = 0 : i64} : (!torch.vtensor<[6],f32>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor)
   return
 }
+
+// -----
+
+func.func @product_of_another_type(%x: tensor<4x8xf32>, %zeros: tensor<4x16xf32>) {
+  // expected-error@+1 {{'tierup.held_product' op has a result of type tensor<4x4xf32>, but starts from tensor<4x16xf32>}}
+  %0 = "tierup.held_product"(%x, %x, %zeros) {indexing_maps = [], kind = "linalg.matmul"} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+  return
+}

@@ -33,3 +33,10 @@ func.func @select_and_chunk(%c: !torch.bool, %n: !torch.int, %x: !torch.vtensor<
   %1:2 = "tierup.constant_chunk"(%x) {chunks = 2 : i64, dim = -2 : i64} : (!torch.vtensor<[5,2],f32>) -> (!torch.vtensor<[3,2],f32>, !torch.vtensor<[2,2],f32>)
   return %0 : !torch.int
 }
+
+// CHECK-LABEL: func.func @product_kept_out_of_fusion
+func.func @product_kept_out_of_fusion(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %zeros: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // CHECK: "tierup.held_product"(%{{.*}}, %{{.*}}, %{{.*}}) {indexing_maps = [], kind = "linalg.matmul"}
+  %0 = "tierup.held_product"(%x, %w, %zeros) {indexing_maps = [], kind = "linalg.matmul"} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}

@@ -1,0 +1,40 @@
+"""tierup-hold-products: matrix products are kept out of what fusion does to loops.
+
+    %p = linalg.matmul ins(%x, %w) outs(%zeros)
+becomes
+    %p = "tierup.held_product"(%x, %w, %zeros) {kind = "linalg.matmul", indexing_maps = [...]}
+
+To `linalg-fuse-elementwise-ops` a product is a loop like any other: a reshape of its operand is folded into it, which makes a
+linalg.generic of it, and then what computes the operand is computed again for each column. What BLAS will take is held while fusion
+runs, and is a product again after `tierup-release-products`. A product with a size that is known to be 1 is not held: folding unit
+dims makes a loop of it, which is what it is.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.products import is_blas_product
+
+HELD = "tierup.held_product"
+KIND = "kind"
+
+
+@register
+@dataclass(frozen=True)
+class HoldProducts(Pass):
+    """Keep matrix products out of fusion."""
+
+    name = "tierup-hold-products"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in [op for op in b.walk(function) if is_blas_product(op)]:
+            if any(1 in b.shape_of(v.type) for v in op.operands) or not op.results:
+                continue
+            with op.location, ir.InsertionPoint(op):
+                attributes = {KIND: ir.StringAttr.get(op.name), "indexing_maps": op.attributes["indexing_maps"]}
+                held = b.op(HELD, list(op.operands), [op.results[0].type], **attributes)
+            op.results[0].replace_all_uses_with(held.results[0])
+            op.erase()

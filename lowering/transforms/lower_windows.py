@@ -1,0 +1,25 @@
+"""tierup-lower-windows: convolutions of the torch dialect become matrix products.
+
+    %1 = torch.aten.conv2d %x, %w, %bias, %stride, %padding, %dilation, %groups
+becomes
+    for each sample: a loop that lays out what windows see as columns, and linalg.matmul of %w and these
+    a loop that adds %bias
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import by_table, convolution
+
+
+@register
+@dataclass(frozen=True)
+class LowerWindows(Pass):
+    """Lower convolutions to linalg."""
+
+    name = "tierup-lower-windows"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        by_table.lower(function, convolution.LOWERINGS)

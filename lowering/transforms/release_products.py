@@ -1,0 +1,32 @@
+"""tierup-release-products: matrix products that were held are products again.
+
+    %p = "tierup.held_product"(%x, %w, %zeros) {kind = "linalg.matmul", indexing_maps = [...]}
+becomes
+    %p = linalg.matmul ins(%x, %w) outs(%zeros)
+
+See hold_products.py.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.products import named_product
+from tierup.lowering.transforms.hold_products import HELD, KIND
+
+
+@register
+@dataclass(frozen=True)
+class ReleaseProducts(Pass):
+    """Matrix products that were held are products again."""
+
+    name = "tierup-release-products"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in [op for op in b.walk(function) if op.name == HELD]:
+            with op.location, ir.InsertionPoint(op):
+                made = named_product(ir.StringAttr(op.attributes[KIND]).value, list(op.operands), op.attributes["indexing_maps"])
+            op.results[0].replace_all_uses_with(made)
+            op.erase()
