@@ -20,13 +20,16 @@ With `undefined` the gradients that come in may be undefined (tierup.differentia
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Union
 
-from tierup.dialect import gradients, ops, optable
+from tierup.dialect import gradients, ops, optable, torch_types
+from tierup.dialect import list_gradients as lists
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.list_gradients import ListGradient
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
-from tierup.dialect.rewriting import int_of, is_used
+from tierup.dialect.rewriting import int_of, is_none, is_used
 
 REMEDY = "give it a rule in dialect/gradients, or keep what it gives out of the differentiated result (stop_gradient, detach)"
 
@@ -34,14 +37,17 @@ _IDENTITIES = frozenset({
     "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast", "torch.copy.to_vtensor", "torch.copy.to_tensor",
     "tierup.profile", "tierup.guard", "tierup.check", "tierup.check_requires_grad",
 })  # fmt: skip
-_PACKS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
+PACKS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 _UNPACKS = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _PICKS = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
-CONTAINERS = _PACKS | _UNPACKS | _PICKS
+_JOINS = frozenset({"torch.aten.add.t", "torch.aten.slice.t", "torch.aten.list.t", "torch.aten.mul.left_t"})
+CONTAINERS = PACKS | _UNPACKS | _PICKS | _JOINS
 """Ops through which gradients go item by item, without a rule."""
 
+Found = Union[ir.Value, ListGradient, None]
+"""A gradient so far: of a tensor a tensor, of a list or tuple what list_gradients.py says."""
 
-Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Gradient]], None]"]
+Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Found]], None]"]
 """How ops with regions are differentiated, by name: handlers of (reverse, op, gradients of its results)."""
 
 
@@ -53,35 +59,54 @@ class Reverse:
         self.active = active
         self.regions = regions
         self.undefined = undefined
-        self.grads: dict[ir.Value, Gradient] = {}
+        self.grads: dict[ir.Value, ir.Value | ListGradient] = {}
 
     def nested(self) -> Reverse:
         """One for a region inside, with gradients of its own."""
         return Reverse(self.emitter, self.active, self.regions, undefined=self.undefined)
 
-    def give(self, value: ir.Value, gradient: Gradient) -> None:
-        """Add to the gradient of a value."""
+    def give(self, value: ir.Value, gradient: Gradient | ListGradient) -> None:
+        """Add to the gradient of a value: of a list a list, or the gradients of its first items."""
         if gradient is None or not self.active.get(value, False):
             return
+        if not torch_types.is_tensor(value.type) and not isinstance(gradient, ListGradient):
+            gradient = ListGradient(gradient) if isinstance(gradient, ir.Value) else lists.noted(gradient)
+        assert isinstance(gradient, (ir.Value, ListGradient))
         old = self.grads.get(value)
         self.grads[value] = gradient if old is None else self._sum(old, gradient)
 
-    def _sum(self, a: Gradient, b: Gradient) -> Gradient:
-        if a is None or b is None:
-            return b if a is None else a
-        if isinstance(a, ir.Value) and isinstance(b, ir.Value):
-            if not self.undefined:
-                return self.emitter.add(a, b)
-            e = self.emitter
-            made = ops.create("autograd_add", [a, b], [e.tensor_type], loc=e.location, ip=e.ip)
-            e.inference.values[made.results[0]] = e.tensor(a)
-            return made.results[0]
-        assert not isinstance(a, ir.Value) and not isinstance(b, ir.Value), "the gradient of a list is a list"
-        return [self._sum(x, y) for x, y in zip(a, b, strict=True)]
+    def _sum(self, a: ir.Value | ListGradient, b: ir.Value | ListGradient) -> ir.Value | ListGradient:
+        e = self.emitter
+        if isinstance(a, ListGradient) or isinstance(b, ListGradient):
+            assert isinstance(a, ListGradient) and isinstance(b, ListGradient), "the gradient of a list is a list"
+            return a.plus(e, b)
+        if not self.undefined:
+            return e.add(a, b)
+        made = ops.create("autograd_add", [a, b], [e.tensor_type], loc=e.location, ip=e.ip)
+        e.inference.values[made.results[0]] = e.tensor(a)
+        return made.results[0]
 
-    def take(self, value: ir.Value) -> Gradient:
+    def take(self, value: ir.Value) -> Found:
         """The gradient of a value, all of it: whoever uses the value stands behind the op that made it."""
         return self.grads.pop(value, None)
+
+    def whole(self, value: ir.Value, gradient: Found) -> ir.Value:
+        """The gradient of a tensor or a list of tensors as a value of its type, zeros where there is none."""
+        if torch_types.is_tensor(value.type):
+            return gradient if isinstance(gradient, ir.Value) else self.emitter.zeros_like(value)
+        assert not isinstance(gradient, ir.Value)
+        return lists.whole(self.emitter, value, gradient)
+
+    def added(self, total: ir.Value, gradient: ir.Value | ListGradient) -> ir.Value:
+        """The sum of a value that holds a gradient and another one of the same value."""
+        if isinstance(gradient, ir.Value):
+            return self.emitter.add(total, gradient)
+        return lists.added(self.emitter, total, gradient)
+
+    def type_of(self, value: ir.Value) -> ir.Type:
+        """The type of the gradient of a tensor or a list of tensors."""
+        e = self.emitter
+        return e.tensor_type if torch_types.is_tensor(value.type) else ir.Type.parse(lists.TYPE, e.context)
 
     def run(self, block_ops: Sequence[ir.Operation]) -> None:
         """Pass the gradients of what these ops give on to what they take."""
@@ -97,15 +122,18 @@ class Reverse:
         if name in _IDENTITIES:
             for operand, gradient in zip(op.operands, found, strict=False):
                 self.give(operand, gradient)
-        elif name in _PACKS:
-            (items,) = found
-            assert items is not None and not isinstance(items, ir.Value)
-            for operand, gradient in zip(op.operands, items, strict=True):
-                self.give(operand, gradient)
+        elif name in PACKS:
+            assert isinstance(found[0], ListGradient)
+            self._packed(op, found[0])
         elif name in _UNPACKS:
-            self.give(op.operands[0], found)
+            self.give(op.operands[0], lists.noted(found))
         elif name in _PICKS:
-            self._pick(op, found[0])
+            source, index = op.operands
+            number = int_of(index)
+            self.give(source, ListGradient(None, ((index if number is None else number, found[0]),)))
+        elif name in _JOINS:
+            assert isinstance(found[0], ListGradient)
+            self._joined(op, found[0])
         elif name == "tierup.autograd_add":
             for operand in op.operands:
                 self.give(operand, found[0])
@@ -114,20 +142,58 @@ class Reverse:
         else:
             self._rule(op, found)
 
-    def _pick(self, op: ir.Operation, gradient: Gradient) -> None:
-        """One item of a list whose length is known."""
-        source, index = op.operands
-        made = None if isinstance(source.owner, ir.Block) else source.owner.operation
-        number = int_of(index)
-        if made is None or made.name not in _PACKS or number is None:
-            raise PassFailure(op, "has no gradient: which item it takes is not known; unpack the list, or write the index as a number")
-        count = len(made.operands)
-        items: list[ir.Value | None] = [None] * count
-        assert gradient is None or isinstance(gradient, ir.Value)
-        items[number % count] = gradient
-        self.give(source, items)
+    def _packed(self, op: ir.Operation, gradient: ListGradient) -> None:
+        """To each item what is its own. Where the place of a part is for the run to say, each item gets it or zeros."""
+        e, items = self.emitter, list(op.operands)
+        for k, value in enumerate(items):
+            if gradient.whole is not None and self.active.get(value, False):
+                self.give(value, lists.item(e, gradient.whole, k))
+        for index, part in gradient.parts:
+            if isinstance(index, int):
+                self.give(items[index], part)  # type: ignore[arg-type]
+                continue
+            place = e.call("aten.remainder.int", index, len(items), type_="!torch.int")
+            for k, value in enumerate(items):
+                if self.active.get(value, False):
+                    assert isinstance(part, ir.Value)
+                    is_mine = e.call("aten.eq.int", place, k, type_="!torch.bool")
+                    self.give(value, e.choose(is_mine, lambda part=part: part, lambda value=value: e.zeros_like(value)))  # type: ignore[misc]
 
-    def _rule(self, op: ir.Operation, found: Sequence[Gradient]) -> None:
+    def _joined(self, op: ir.Operation, gradient: ListGradient) -> None:
+        """Lists made of the items of others."""
+        e, source = self.emitter, op.operands[0]
+        name = op.name.removeprefix("torch.aten.")
+        if name == "list.t":
+            self.give(source, gradient)
+        elif name == "add.t":
+            items = lists.whole(e, op.results[0], gradient)
+            left, right = op.operands
+            ahead, behind = lists.length(e, left), lists.length(e, right)
+            at: ir.Value | int | None = ahead if ahead is not None else -behind if behind is not None else None
+            if at is None:
+                at = e.call("aten.len.t", left, type_="!torch.int")
+            if behind == 0:
+                self.give(left, items)
+            else:
+                self.give(left, lists.cut(e, items, None, at))
+                self.give(right, lists.cut(e, items, at, None))
+        else:
+            self._picked(op, gradient)
+
+    def _picked(self, op: ir.Operation, gradient: ListGradient) -> None:
+        """slice.t and mul.left_t of lists whose lengths are known: which items went where is known."""
+        e, source = self.emitter, op.operands[0]
+        count = lists.length(e, source)
+        made = lists.length(e, op.results[0])
+        numbers = [int_of(v) for v in list(op.operands)[1:]]
+        if count is None or made is None or any(n is None and not is_none(v) for n, v in zip(numbers, list(op.operands)[1:], strict=True)):
+            raise PassFailure(op, "has no gradient: which items it takes is not known; take them one by one")
+        places = list(range(count))[slice(*numbers)] if "slice" in op.name else list(range(count)) * (numbers[0] or 0)
+        items = lists.whole(e, op.results[0], gradient)
+        for k, place in enumerate(places):
+            self.give(source, ListGradient(None, ((place, lists.item(e, items, k)),)))
+
+    def _rule(self, op: ir.Operation, found: Sequence[Found]) -> None:
         name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
         row = optable.lookup(name)
         if row is not None and row.writes:
@@ -138,7 +204,8 @@ class Reverse:
         wanted = [self.active.get(v, False) for v in op.operands]
         if not any(wanted):
             return
-        g = Backward(self.emitter, op, rule, list(op.operands), list(op.results), found, wanted)
+        known = [self._for_rule(v, g) for v, g in zip(op.results, found, strict=True)]
+        g = Backward(self.emitter, op, rule, list(op.operands), list(op.results), known, wanted)
         try:
             if self.undefined:
                 self._grad_of(op, g, rule)
@@ -146,6 +213,21 @@ class Reverse:
                 self._pass_on(op, rule.apply(g))
         except NoGradient as e:
             raise PassFailure(op, f"has no gradient: {e}") from e
+
+    def _for_rule(self, value: ir.Value, gradient: Found) -> Gradient:
+        """Of a list, the gradients of its first items, or a list where their places are for the run to say."""
+        if not isinstance(gradient, ListGradient):
+            return gradient
+        e, count = self.emitter, lists.length(self.emitter, value)
+        places = [index for index, _ in gradient.parts]
+        if gradient.whole is not None or any(not isinstance(i, int) or (i < 0 and count is None) for i in places):
+            return lists.whole(e, value, gradient)
+        items: list[ir.Value | None] = [None] * (count if count is not None else max(i for i in places if isinstance(i, int)) + 1)
+        for index, part in gradient.parts:
+            assert isinstance(index, int) and isinstance(part, ir.Value)
+            old = items[index]
+            items[index] = part if old is None else self._sum(old, part)  # type: ignore[assignment]
+        return items
 
     def _pass_on(self, op: ir.Operation, found: Gradient | tuple[Gradient, ...]) -> None:
         each = found if isinstance(found, tuple) else (found,)
@@ -171,9 +253,9 @@ class Reverse:
             self.give(operand, result)
 
 
-def _is_nothing(gradient: Gradient) -> bool:
+def _is_nothing(gradient: Found) -> bool:
     """Whether there is no gradient, or a list of none."""
-    return gradient is None or (not isinstance(gradient, ir.Value) and all(g is None for g in gradient))
+    return gradient is None or (isinstance(gradient, ListGradient) and gradient.whole is None and not gradient.parts)
 
 
 def settle(

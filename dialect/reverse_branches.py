@@ -15,19 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tierup.dialect import torch_types
 from tierup.dialect.contracts import walk
-from tierup.dialect.gradients.core import Gradient
+from tierup.dialect.list_gradients import ListGradient, is_list
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
-from tierup.dialect.reverse import Reverse, settle, sweep
+from tierup.dialect.reverse import PACKS, Found, Reverse, settle, sweep
+from tierup.dialect.rewriting import maker
 
 
-def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> None:
+def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     """The handler of torch.prim.If."""
     e = reverse.emitter
     draft = e.create("torch.prim.If", [], [op.operands[0]], regions=2)
     blocks = [region.blocks.append() for region in draft.regions]
-    passed: list[dict[ir.Value, ir.Value]] = []
+    passed: list[dict[ir.Value, ir.Value | ListGradient]] = []
     for region, block in zip(op.regions, blocks, strict=True):
         with e.inside(block):
             passed.append(_arm(reverse, op, region.blocks[0], found))
@@ -38,13 +40,15 @@ def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> Non
         with e.inside(block):
             e.create("torch.prim.If.yield", [], [_total(reverse, v, before[v], arm.get(v)) for v in values])
         sweep(block, reverse)
-    made = settle(draft, [op.operands[0]], [e.tensor_type] * len(values))
+    made = settle(draft, [op.operands[0]], [reverse.type_of(v) for v in values])
     for value, result in zip(values, made.results, strict=True):
-        e.inference.values[result] = e.tensor(value)
+        e.inference.values[result] = e.known(value)
         reverse.give(value, result)
+        if isinstance(before[value], ListGradient):
+            reverse.give(value, before[value])
 
 
-def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, found: Sequence[Gradient]) -> dict[ir.Value, ir.Value]:
+def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, found: Sequence[Found]) -> dict[ir.Value, ir.Value | ListGradient]:
     """Compute an arm again and go back through it; the gradients that it passes to values from outside."""
     inner = reverse.nested()
     *body, last = [view.operation for view in arm.operations]
@@ -52,22 +56,29 @@ def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, found: Sequence[Grad
     for value, gradient in zip(last.operands, found, strict=True):
         inner.give(twins.get(value, value), gradient)
     inner.run(clones)
-    return tensors(op, inner)
+    return passed_on(op, inner)
 
 
-def tensors(op: ir.Operation, reverse: Reverse) -> dict[ir.Value, ir.Value]:
-    """The gradients that a region passes on. Raises PassFailure for those of a list."""
-    for gradient in reverse.grads.values():
-        if not isinstance(gradient, ir.Value):
-            raise PassFailure(op, "has no gradient: a list of tensors from outside is used in it; unpack the list before")
-    return {value: gradient for value, gradient in reverse.grads.items() if isinstance(gradient, ir.Value)}
+def passed_on(op: ir.Operation, reverse: Reverse) -> dict[ir.Value, ir.Value | ListGradient]:
+    """The gradients that a region passes on, those of a list that is written down outside to its items."""
+    written = [v for v in reverse.grads if not torch_types.is_tensor(v.type) and maker(v) is not None]
+    while written:
+        value = written.pop()
+        made = maker(value)
+        if made is not None and made.name in PACKS:
+            reverse.op(made)
+            written += [v for v in made.operands if v in reverse.grads and not torch_types.is_tensor(v.type)]
+    for value in reverse.grads:
+        if not torch_types.is_tensor(value.type) and not is_list(value):
+            raise PassFailure(op, f"has no gradient: a {value.type} from outside is used in it; unpack it before")
+    return reverse.grads
 
 
-def _total(reverse: Reverse, value: ir.Value, before: Gradient, passed: ir.Value | None) -> ir.Value:
-    assert before is None or isinstance(before, ir.Value)
-    if before is None:
-        return reverse.emitter.zeros_like(value) if passed is None else passed
-    return before if passed is None else reverse.emitter.add(before, passed)
+def _total(reverse: Reverse, value: ir.Value, before: Found, passed: ir.Value | ListGradient | None) -> ir.Value:
+    """Of a list what was there before is added later: a list of zeros is made for what is passed anyway."""
+    if before is None or isinstance(before, ListGradient):
+        return reverse.whole(value, passed)
+    return before if passed is None else reverse.added(before, passed)
 
 
 def replay(

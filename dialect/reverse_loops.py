@@ -26,17 +26,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import torch_types
-from tierup.dialect.gradients.core import Gradient
+from tierup.dialect.list_gradients import is_list
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.refined_types import cast
-from tierup.dialect.reverse import Reverse, settle, sweep
-from tierup.dialect.reverse_branches import replay, tensors
+from tierup.dialect.reverse import Found, Reverse, settle, sweep
+from tierup.dialect.reverse_branches import passed_on, replay
 from tierup.dialect.rewriting import bool_of, is_used
 from tierup.dialect.values import Int
 
 
-def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> None:
+def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     """The handler of torch.prim.Loop."""
     e = reverse.emitter
     body = op.regions[0].blocks[0]
@@ -45,11 +45,12 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> None:
     leaving = list(last.operands)[1:]
     carried = [k for k, v in enumerate(entering) if reverse.active.get(v, False)]
     for k in carried:
-        if not torch_types.is_tensor(entering[k].type):
+        if not torch_types.is_tensor(entering[k].type) and not is_list(entering[k]):
             raise PassFailure(op, f"has no gradient: it carries a {entering[k].type} of tensors; carry the tensors themselves")
 
     draft = e.create("torch.prim.Loop", [], [], regions=1)
-    block = draft.regions[0].blocks.append(number.type, *[e.tensor_type] * len(carried), arg_locs=[op.location] * (len(carried) + 1))
+    types = [reverse.type_of(entering[k]) for k in carried]
+    block = draft.regions[0].blocks.append(number.type, *types, arg_locs=[op.location] * (len(carried) + 1))
     begun = list(block.arguments)[1:]
     with e.inside(block):
         stand_ins = {v: e.create("torch.prim.Uninitialized", [v.type], []).results[0] for v in (number, *entering)}
@@ -66,12 +67,12 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> None:
         inner.run(clones)
         e.location = op.location
         back = [inner.take(stand_ins[entering[k]]) for k in carried]
-        passed = tensors(op, inner)
-        done = [g if isinstance(g, ir.Value) else e.zeros_like(stand_ins[entering[k]]) for g, k in zip(back, carried, strict=True)]
+        passed = passed_on(op, inner)
+        done = [reverse.whole(stand_ins[entering[k]], g) for g, k in zip(back, carried, strict=True)]
         for value, gradient in passed.items():
-            total = block.add_argument(e.tensor_type, op.location)
+            total = block.add_argument(reverse.type_of(value), op.location)
             e.inference.values[total] = e.known(value)
-            done.append(e.add(total, gradient))
+            done.append(reverse.added(total, gradient))
         e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
     sweep(block, reverse, kept=set(stand_ins.values()))
 
@@ -86,8 +87,8 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Gradient]) -> None:
         _drop(reverse, stand_in)
     with e.before(draft):
         of = [*(forward.results[k] for k in carried), *passed]
-        inits = [g if isinstance(g, ir.Value) else e.zeros_like(v) for g, v in zip(before, of, strict=True)]
-        made = settle(draft, [count, e.value(True), *inits], [e.tensor_type] * len(inits))
+        inits = [reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
+        made = settle(draft, [count, e.value(True), *inits], [reverse.type_of(v) for v in of])
     targets = [*(forward.operands[2 + k] for k in carried), *passed]
     for target, result in zip(targets, made.results, strict=True):
         e.inference.values[result] = e.known(target)

@@ -11,7 +11,6 @@ from gradient_harness import array, differences, runner
 import tierup
 from tierup.dialect.differentiation import gradient_of_function
 from tierup.dialect.ir_text import parse_module
-from tierup.dialect.registry import PassFailure
 
 T = "!torch.vtensor"
 
@@ -117,11 +116,15 @@ def test_second_derivatives_through_branches(sign: int) -> None:
         np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_second_derivatives_through_a_loop_are_refused_where_it_is() -> None:
-    module = parse_module(LOOP)
-    gradient_of_function(module, "f", (0, 1))
-    with pytest.raises(PassFailure, match="has no gradient"):
-        gradient_of_function(module, "f", (0,), results=(1,), cotangents=True)
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 4])
+def test_second_derivatives_through_loops_that_save(n: int) -> None:
+    x, w = array(3, low=0.2, high=1), array(2, 1, seed=3)
+    cotangents = [np.float64(0.7) * np.ones(()), array(3, seed=5), array(2, 1, seed=6)]
+    first, second = runner(differentiated(LOOP)), runner(differentiated(LOOP, 2))
+    *_, dx, dw = second(x, w, n, *cotangents)
+    for i, gradient in enumerate((dx, dw)):
+        wanted = differences(lambda *a: first(*a, n), [x, w], i, cotangents, 1e-6)
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
