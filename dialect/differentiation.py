@@ -12,6 +12,7 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.float_constants import refuse_floats
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import LIST_WRITERS, Inference
+from tierup.dialect.list_gradients import is_list
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.pipeline import parse
@@ -39,7 +40,8 @@ def gradient_of_function(
 
     What is differentiated is the sum of the results named: with `cotangents`, each times an argument of its sizes and dtype, which
     follow the function's own in the order of `results`; without, there is one result, of rank 0, and a run in which it is not raises
-    ValueError. An argument on which nothing depends has a gradient of zeros. `keep_results`: else only gradients are returned.
+    ValueError. An argument on which nothing depends has a gradient of zeros. `keep_results`: else only gradients are returned. Arguments
+    and results may be lists of tensors; their gradients and cotangents are lists.
 
     The module is brought into value form first (calls inlined, writes made values). Raises PassFailure, at the op, for an op without a
     gradient on the way, a function that writes its arguments, an argument or result of integers; ValueError for indices that there are not.
@@ -80,8 +82,10 @@ def _check(func: ir.Operation, entry: str, wrt: Sequence[int], results: Sequence
             if not 0 <= i < len(values):
                 raise ValueError(f"@{entry} has no {what} {i}: it has {len(values)}")
             type_ = values[i].type
+            if is_list(values[i]):
+                continue
             if not torch_types.is_tensor(type_):
-                raise PassFailure(func, f"has no gradient of {what} {i}, a {type_}: only tensors have one")
+                raise PassFailure(func, f"has no gradient of {what} {i}, a {type_}: only tensors and lists of them have one")
             dtype = torch_types.parse_tensor(str(type_))[1]
             if dtype is not None and not dtype.is_float:
                 raise PassFailure(func, f"has no gradient of {what} {i}, a tensor of {dtype}: only tensors of floating dtype have one")
@@ -131,7 +135,7 @@ class _Function:
         e.location = self.last.location
         returned = list(self.last.operands)  # a loop that was made again has new results
         found = [reverse.take(self.arguments[i]) for i in self.wrt]
-        gradients = [g if isinstance(g, ir.Value) else e.zeros_like(self.arguments[i]) for g, i in zip(found, self.wrt, strict=True)]
+        gradients = [reverse.whole(self.arguments[i], g) for g, i in zip(found, self.wrt, strict=True)]
         handed = [*(returned if keep_results else []), *gradients]
         ir.Operation.create("func.return", operands=handed, loc=self.last.location, ip=ir.InsertionPoint(self.last))
         self.last.erase()
@@ -148,6 +152,8 @@ class _Function:
     def _one(self, result: ir.Value) -> ir.Value:
         """The gradient of a result of rank 0 with respect to itself."""
         e = self.emitter
+        if is_list(result):
+            raise PassFailure(self.last, "gives a list of tensors, which has no gradient without cotangents")
         rank = e.tensor(result).rank
         if rank is None:
             is_scalar = e.call("aten.eq.int", e.call("aten.dim", result, type_="!torch.int"), 0, type_="!torch.bool")

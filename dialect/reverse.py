@@ -105,8 +105,7 @@ class Reverse:
 
     def type_of(self, value: ir.Value) -> ir.Type:
         """The type of the gradient of a tensor or a list of tensors."""
-        e = self.emitter
-        return e.tensor_type if torch_types.is_tensor(value.type) else ir.Type.parse(lists.TYPE, e.context)
+        return ir.Type.parse(lists.type_of(value), self.emitter.context)
 
     def run(self, block_ops: Sequence[ir.Operation]) -> None:
         """Pass the gradients of what these ops give on to what they take."""
@@ -145,6 +144,8 @@ class Reverse:
     def _packed(self, op: ir.Operation, gradient: ListGradient) -> None:
         """To each item what is its own. Where the place of a part is for the run to say, each item gets it or zeros."""
         e, items = self.emitter, list(op.operands)
+        if gradient.spans:
+            gradient = ListGradient(lists.whole(e, op.results[0], gradient))
         for k, value in enumerate(items):
             if gradient.whole is not None and self.active.get(value, False):
                 self.give(value, lists.item(e, gradient.whole, k))
@@ -166,32 +167,32 @@ class Reverse:
         if name == "list.t":
             self.give(source, gradient)
         elif name == "add.t":
+            self._parted(op, lists.whole(e, op.results[0], gradient))
+        elif name == "mul.left_t":
+            count, times = lists.length(e, source), int_of(op.operands[1])
+            if count is None or times is None:
+                raise PassFailure(op, "has no gradient: how often it repeats how many items is not known; write the list down")
             items = lists.whole(e, op.results[0], gradient)
-            left, right = op.operands
-            ahead, behind = lists.length(e, left), lists.length(e, right)
-            at: ir.Value | int | None = ahead if ahead is not None else -behind if behind is not None else None
-            if at is None:
-                at = e.call("aten.len.t", left, type_="!torch.int")
-            if behind == 0:
-                self.give(left, items)
-            else:
-                self.give(left, lists.cut(e, items, None, at))
-                self.give(right, lists.cut(e, items, at, None))
+            self.give(source, ListGradient(None, tuple((k % count, lists.item(e, items, k)) for k in range(count * max(times, 0)))))
         else:
-            self._picked(op, gradient)
+            _, start, end, step = op.operands
+            if int_of(step) != 1:
+                raise PassFailure(op, "has no gradient: it leaves items out between those that it takes; take them one by one")
+            bounds = [None if is_none(v) else v if int_of(v) is None else int_of(v) for v in (start, end)]
+            self.give(source, ListGradient(spans=((bounds[0], bounds[1], lists.whole(e, op.results[0], gradient)),)))
 
-    def _picked(self, op: ir.Operation, gradient: ListGradient) -> None:
-        """slice.t and mul.left_t of lists whose lengths are known: which items went where is known."""
-        e, source = self.emitter, op.operands[0]
-        count = lists.length(e, source)
-        made = lists.length(e, op.results[0])
-        numbers = [int_of(v) for v in list(op.operands)[1:]]
-        if count is None or made is None or any(n is None and not is_none(v) for n, v in zip(numbers, list(op.operands)[1:], strict=True)):
-            raise PassFailure(op, "has no gradient: which items it takes is not known; take them one by one")
-        places = list(range(count))[slice(*numbers)] if "slice" in op.name else list(range(count)) * (numbers[0] or 0)
-        items = lists.whole(e, op.results[0], gradient)
-        for k, place in enumerate(places):
-            self.give(source, ListGradient(None, ((place, lists.item(e, items, k)),)))
+    def _parted(self, op: ir.Operation, items: ir.Value) -> None:
+        """The gradients of two lists that were joined."""
+        e = self.emitter
+        left, right = op.operands
+        ahead, behind = lists.length(e, left), lists.length(e, right)
+        if behind is not None:
+            self.give(left, lists.cut(e, items, None, -behind) if behind else items)
+            self.give(right, ListGradient(None, tuple((k, lists.item(e, items, k - behind)) for k in range(behind))))
+        else:
+            at: ir.Value | int = e.call("aten.len.t", left, type_="!torch.int") if ahead is None else ahead
+            self.give(left, lists.cut(e, items, None, at))
+            self.give(right, lists.cut(e, items, at, None))
 
     def _rule(self, op: ir.Operation, found: Sequence[Found]) -> None:
         name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
@@ -220,7 +221,7 @@ class Reverse:
             return gradient
         e, count = self.emitter, lists.length(self.emitter, value)
         places = [index for index, _ in gradient.parts]
-        if gradient.whole is not None or any(not isinstance(i, int) or (i < 0 and count is None) for i in places):
+        if gradient.whole is not None or gradient.spans or any(not isinstance(i, int) or (i < 0 and count is None) for i in places):
             return lists.whole(e, value, gradient)
         items: list[ir.Value | None] = [None] * (count if count is not None else max(i for i in places if isinstance(i, int)) + 1)
         for index, part in gradient.parts:
@@ -255,7 +256,7 @@ class Reverse:
 
 def _is_nothing(gradient: Found) -> bool:
     """Whether there is no gradient, or a list of none."""
-    return gradient is None or (isinstance(gradient, ListGradient) and gradient.whole is None and not gradient.parts)
+    return gradient is None or (isinstance(gradient, ListGradient) and gradient.is_nothing)
 
 
 def settle(

@@ -252,6 +252,10 @@ class Backward(Emitter):
             raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a list of constants: write it as numbers")
         return found
 
+    def has_items(self, i: int) -> bool:
+        """Whether the items of a list among the operands are known."""
+        return items_of(under_casts(self._operands[i])) is not None
+
     def items(self, i: int) -> list[ir.Value]:
         """The tensors of a list among the operands; what is read of them counts as a capture of it. Raises NoGradient."""
         found = items_of(under_casts(self._operands[i]))

@@ -6,15 +6,20 @@ from collections.abc import Callable
 
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
 from tierup.dialect.gradients.emitter import Operand
+from tierup.dialect.list_gradients import TYPE, built, item
 from tierup.dialect.mlir import ir
+from tierup.dialect.values import List, Tensor
 
 RULES = Rules()
 
 
 @RULES.vjp("aten.cat(tensors, dim)", captures=("dim",))
 def cat(g: Backward) -> Gradients:
-    start = g.value(0)
     dim = g.number(1)
+    if not g.has_items(0):
+        sizes = built(g, _count(g), "!torch.list<int>", lambda i: g.size_of(item(g, g.like(0), i), dim))
+        return _as_list(g, g.call("aten.split_with_sizes", g.grad, sizes, dim, type_=TYPE))
+    start = g.value(0)
     parts = []
     for tensor in g.items(0):
         end = g.call("aten.add.int", start, g.size_of(tensor, dim), type_="!torch.int")
@@ -26,7 +31,22 @@ def cat(g: Backward) -> Gradients:
 @RULES.vjp("aten.stack(tensors, dim)", captures=("dim",))
 def stack(g: Backward) -> Gradients:
     dim = g.number(1)
+    if not g.has_items(0):
+        return _as_list(g, g.call("aten.unbind.int", g.grad, dim, type_=TYPE))
     return ([g.cast_like(g.call("aten.select.int", g.grad, dim, i), tensor) for i, tensor in enumerate(g.items(0))],)
+
+
+def _as_list(g: Backward, gradients: ir.Value) -> Gradients:
+    """The gradients of a list whose length the run knows, each in the dtype of its tensor."""
+    known = g.known(g.like(0))
+    dtype = known.element.dtype if isinstance(known, List) and isinstance(known.element, Tensor) else None
+    if dtype is not None and g.tensor(g.grad).dtype is dtype:
+        return gradients
+    return built(g, _count(g), TYPE, lambda i: g.cast_like(item(g, gradients, i), item(g, g.like(0), i)))
+
+
+def _count(g: Backward) -> ir.Value:
+    return g.call("aten.len.t", g.like(0), type_="!torch.int")
 
 
 @RULES.vjp("aten.hstack(tensors)")

@@ -78,9 +78,8 @@ def split(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.split.sizes(self, split_size, dim)", "aten.split_with_sizes(self, split_size, dim)", captures=("split_size", "dim"))
 def split_sizes(g: Backward) -> Gradients:
-    sizes = g.numbers(1)
-
     def bounds(i: int) -> tuple[Operand, Operand]:
+        sizes = g.numbers(1)
         start: int | ir.Value = 0
         for size in sizes[:i]:
             start = _plus(g, start, size)

@@ -11,7 +11,6 @@ from tierup.dialect.gradients.core import Rules
 
 # rules that are being written
 PENDING = {
-    "aten.add.t", "aten.mul.left_t", "aten.slice.t", "aten.list.t",
 }  # fmt: skip
 PENDING_PARTS = ("conv", "pool", "upsample", "loss")
 

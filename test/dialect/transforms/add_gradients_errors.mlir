@@ -22,7 +22,7 @@ func.func @main(%x: !torch.vtensor<[2],si64>) -> !torch.vtensor<[2],si64> {
 }
 
 // -----
-// expected-error@below {{has no gradient of argument 0, a !torch.int: only tensors have one}}
+// expected-error@below {{has no gradient of argument 0, a !torch.int: only tensors and lists of them have one}}
 func.func @main(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
   return %x : !torch.vtensor
 }
