@@ -54,6 +54,6 @@ func.func @main(%x: !torch.vtensor, %l: !torch.list<vtensor>) -> !torch.vtensor 
   %one = torch.prim.ListConstruct %x : (!torch.vtensor) -> !torch.list<vtensor>
   %two = torch.aten.add.t %l, %one : !torch.list<vtensor>, !torch.list<vtensor> -> !torch.list<vtensor>
   // expected-error@below {{has no gradient: the number of tensors in its operand 'tensors' is not known: make the list where it is used}}
-  %1 = torch.aten.cat %two, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %1 = torch.aten.hstack %two : !torch.list<vtensor> -> !torch.vtensor
   return %1 : !torch.vtensor
 }
