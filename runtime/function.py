@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from tierup.runtime.once import Once
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
+from tierup.runtime.shortcuts import Finish, Match, finisher, matcher
 from tierup.runtime.stats import Stats
 from tierup.runtime.trees import CallShape, Output, OutputTree, unflatten
 from tierup.runtime.version_table import Version
@@ -65,11 +67,14 @@ class Variant:
         constants = self.built.constants
         return not constants or all(c.holds(arguments) for c in constants)
 
-    def looks_at_arrays_alone(self, args: tuple[object, ...]) -> bool:
-        """Whether all arguments are plain arrays, given by position, and what else the graph hangs on can be asked without them."""
-        names = self.built.program.names
-        is_plain = len(args) == len(names) and all(type(a) is np.ndarray for a in args)
-        return is_plain and not self.built.hidden and all(c.access.root != "argument" for c in self.built.constants)
+    @cached_property
+    def finish(self) -> Finish:
+        """Makes the user's result of the flat ones."""
+        return finisher(self.built.output)
+
+    def shortcut(self, shape: CallShape) -> Match | None:
+        """Gives the leaves of calls of this shape by position; None where there is no such function."""
+        return None if self.built.hidden else matcher(shape, self.built.constants)
 
     def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
         """The hidden inputs' values now; None when the graph does not take them."""
@@ -86,7 +91,7 @@ class Variant:
 
 
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
-_NONE: tuple[Variants, Variant | None] = {}, None
+_NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 _classes = threading.RLock()  # over `_functions`, and whether a function's class is the direct one
 
@@ -117,8 +122,8 @@ class Function:
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
         self._variants: Variants = {}
-        # by the ranks of calls with arrays alone: a shorter way to a variant, while these are the variants
-        self._plain: dict[tuple[int, ...], tuple[Variants, Variant]] = {}
+        # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
+        self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
         self._tables: dict[object, DirectTable] = {}
         self._direct_class: type[Function] | None = None
         self._counted_before = Counters()  # by executors that were let go
@@ -144,11 +149,13 @@ class Function:
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
-        variants, plain = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
-        if plain is not None and variants is self._variants and plain.holds({}):
-            return _finish(plain.built.output, plain.executor.call(args))
+        variants, plain, match = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
+        if plain is not None and match is not None and variants is self._variants:
+            leaves = match(*args)
+            if leaves is not None:
+                return plain.finish(plain.executor.call(leaves))
         variant, flat = self.find(args, kwargs)
-        return _finish(variant.built.output, variant.executor.call(flat))
+        return variant.finish(variant.executor.call(flat))
 
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
@@ -160,14 +167,19 @@ class Function:
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
-                if not kwargs and self._fitted is None and variant.looks_at_arrays_alone(args):
-                    self._plain[_ranks(args)] = variants, variant
+                if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
+                    self._shorten(_ranks(args), variants, variant, shape)
                 return variant, (*leaves, *hidden)
         variant = self._new_variant(shape, arguments)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
         return variant, (*leaves, *hidden)
+
+    def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
+        there, last, _ = self._plain.get(ranks, _NONE)
+        if there is not variants or last is not variant:
+            self._plain[ranks] = variants, variant, variant.shortcut(shape)
 
     def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
         known = self._variants.get(shape, ())

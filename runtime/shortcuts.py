@@ -1,0 +1,167 @@
+"""Python written for one graph: whether a call's arguments are those that it takes, their leaves, and its results as the user gets them.
+
+What `CallShape.of`, `Constant.holds` and `unflatten` do by walking trees is one function each here, made when a graph is called for the
+second time. For a training step of six arrays in a list of tuples they take 6 us instead of 40. Whatever is not as expected goes the long
+way: a shortcut never says more than "these are just the kinds of arguments that the graph was made for".
+
+Free of MLIR.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tierup.runtime.hidden import Constant
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
+
+Match = Callable[..., "tuple[Any, ...] | None"]
+Finish = Callable[[Sequence[Any]], Any]
+
+_MOST_LEAVES = 2000  # Python compiles the text in time that grows with it
+_INT64 = np.iinfo(np.int64)
+
+
+class _NoShortcut(Exception):
+    """Something that only the long way takes."""
+
+
+def matcher(shape: CallShape, constants: Sequence[Constant]) -> Match | None:
+    """A function of all arguments, each by position, that gives the leaves if they have this shape and the constants hold; else None.
+    None where there is no such function: for objects among the arguments, and constants that are read from arguments."""
+    if any(c.access.root == "argument" or c.kind == "same" for c in constants):
+        return None
+    text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
+    leaves: list[str] = []
+    parameters = [text.name() for _ in shape.parameters]
+    try:
+        for variable, (_, tree) in zip(parameters, shape.parameters, strict=True):
+            text.expect(tree, variable, leaves)
+    except _NoShortcut:
+        return None
+    if len(leaves) > _MOST_LEAVES:
+        return None
+    for constant in constants:
+        text.hold(constant)
+    handed = "".join(f"{leaf}, " for leaf in leaves)
+    made: Match = text.function(f"({', '.join(parameters)})", f"return ({handed})")
+    return made
+
+
+def finisher(output: OutputTree) -> Finish:
+    """`unflatten` for one tree."""
+    try:
+        if len(list(output_leaves(output))) > _MOST_LEAVES:
+            raise _NoShortcut
+        text = _Text({"ndarray": np.ndarray})
+        made: Finish = text.function("(r)", f"return {text.result(output, iter(range(_MOST_LEAVES)))}")
+        return made
+    except _NoShortcut:
+        return lambda results: unflatten(output, iter(results))
+
+
+class _Text:
+    """Source in the making. What it names and does not define stands in `names`."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        self.lines: list[str] = []
+        self.count = 0
+
+    def name(self, value: Any = None) -> str:
+        """A new name: of a local variable, or of a value from outside."""
+        self.count += 1
+        made = f"v{self.count}"
+        if value is not None:
+            self.names[made] = value
+        return made
+
+    def function(self, parameters: str, last: str) -> Any:
+        body = "".join(f"    {line}\n" for line in [*self.lines, last])
+        space = dict(self.names)
+        exec(compile(f"def shortcut{parameters}:\n{body}", "<tierup shortcut>", "exec"), space)  # noqa: S102 - our own text, made above
+        return space["shortcut"]
+
+    def unless(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): return None")
+
+    # --- arguments -----------------------------------------------------------------------------------------------------
+
+    def expect(self, tree: Tree, variable: str, leaves: list[str]) -> None:
+        """Lines that leave the function unless the value of a variable is such a tree. Raises _NoShortcut."""
+        if isinstance(tree, Leaf):
+            self._leaf(tree, variable, leaves)
+            return
+        if tree.kind == "dict":
+            self.unless(f"type({variable}) is dict and tuple({variable}) == {self.name(tree.keys)}")
+            parts = [(item, f"{variable}[{self.name((key,))}[0]]") for key, item in zip(tree.keys, tree.items, strict=True)]
+        else:
+            self.unless(f"type({variable}) is {tree.kind} and len({variable}) == {len(tree.items)}")
+            parts = [(item, f"{variable}[{i}]") for i, item in enumerate(tree.items)]
+        for item, place in parts:
+            inner = self.name()
+            self.lines.append(f"{inner} = {place}")
+            self.expect(item, inner, leaves)
+
+    def _leaf(self, leaf: Leaf, variable: str, leaves: list[str]) -> None:
+        if leaf.kind == "array" and leaf.ndim is not None:
+            self.unless(f"type({variable}) is ndarray and {variable}.ndim == {leaf.ndim}")
+        elif leaf.kind == "scalar":
+            self.unless(f"isinstance({variable}, generic)")
+            self.lines.append(f"{variable} = asarray({variable})")
+        elif leaf.kind == "int":
+            self.unless(f"type({variable}) is int and LOW <= {variable} <= HIGH")
+        elif leaf.kind in ("float", "bool"):
+            self.unless(f"type({variable}) is {leaf.kind}")
+        elif leaf.kind == "none":
+            self.unless(f"{variable} is None")
+            return
+        elif leaf.kind == "str":
+            self.unless(f"type({variable}) is str and {variable} == {self.name(leaf.value)}")
+            return
+        else:
+            raise _NoShortcut
+        leaves.append(variable)
+
+    # --- constants -----------------------------------------------------------------------------------------------------
+
+    def hold(self, constant: Constant) -> None:
+        """A line that leaves the function unless a constant is what it was. That it is the same object is seen at once."""
+        access, value = constant.access, constant.value
+        holds = f"{self.name(constant.holds)}(EMPTY)"
+        self.names["EMPTY"] = {}
+        if constant.kind in ("value", "identity") and access.root == "global" and not access.path and access.function is not None:
+            space = access.function.__globals__
+            default = "" if access.name in space else f", {self.name(vars(builtins))}.get({access.name!r})"
+            self.unless(f"{self.name(space)}.get({access.name!r}{default}) is {self._same(value)} or {holds}")
+        else:
+            self.unless(holds)
+
+    def _same(self, value: object) -> str:
+        return "None" if value is None else self.name(value)
+
+    # --- results -------------------------------------------------------------------------------------------------------
+
+    def result(self, tree: OutputTree, numbers: Any) -> str:
+        """An expression for a part of the result."""
+        if isinstance(tree, Output):
+            if tree.kind == "const":
+                return self._same(tree.value)
+            if tree.kind == "dtype":
+                raise _NoShortcut
+            value = f"r[{next(numbers)}]"
+            if not tree.decays:
+                return value
+            self.lines.append(f"{(decayed := self.name())} = {value}")
+            return f"({decayed}[()] if isinstance({decayed}, ndarray) and {decayed}.ndim == 0 else {decayed})"
+        if not isinstance(tree, OutputNode):
+            raise _NoShortcut
+        items = [self.result(item, numbers) for item in tree.items]
+        if tree.kind == "dict":
+            keys = [f"{self.name((key,))}[0]" for key in tree.keys]
+            return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, items, strict=True)) + "}"
+        inner = "".join(f"{item}, " for item in items)
+        return f"({inner})" if tree.kind == "tuple" else f"[{inner}]"

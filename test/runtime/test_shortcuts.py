@@ -1,0 +1,133 @@
+"""Shortcuts: what the long way says of a call, a function written for one graph says as well, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tierup
+from tierup.runtime import shortcuts
+from tierup.runtime.hidden import Access, Constant
+from tierup.runtime.trees import CallShape, Output, OutputNode, OutputUnion, unflatten
+
+LEAVES = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.sampled_from(["a", "b", ""]),
+    st.sampled_from([np.float32(1), np.int64(2), np.bool_(True), np.float64(3)]),
+    st.integers(0, 3).map(lambda rank: np.zeros((2,) * rank)),
+)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.sampled_from(["x", "y", 1, None, (1, 2)]), inner, max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+def shape_of(*values: Any) -> tuple[CallShape, list[Any]]:
+    return CallShape.of({f"p{i}": v for i, v in enumerate(values)})
+
+
+@given(st.lists(TREES, max_size=3), st.lists(TREES, max_size=3))
+def test_a_matcher_takes_just_the_calls_of_its_shape(values: list[Any], others: list[Any]) -> None:
+    shape, leaves = shape_of(*values)
+    match = shortcuts.matcher(shape, ())
+    assert match is not None
+    found = match(*values)
+    assert found is not None and len(found) == len(leaves)
+    for got, want in zip(found, leaves, strict=True):
+        assert type(got) is type(want) and (got is want or isinstance(want, np.ndarray) and got.dtype == want.dtype and got == want)
+    if len(others) == len(values):
+        other, _ = shape_of(*others)
+        assert (match(*others) is not None) == (other == shape)
+
+
+class Sub(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("value", [np.zeros(2).view(Sub), 2**63, [np.zeros(2)], np.zeros((2, 2)), 1.0, object()], ids=repr)
+def test_what_is_not_as_expected_goes_the_long_way(value: Any) -> None:
+    match = shortcuts.matcher(shape_of(np.zeros(2))[0], ())
+    assert match is not None and match(value) is None
+    integer = shortcuts.matcher(shape_of(3)[0], ())
+    assert integer is not None and integer(value) is None and integer(True) is None and integer(-(2**63)) == (-(2**63),)
+
+
+def test_objects_and_constants_of_arguments_have_no_shortcut() -> None:
+    assert shortcuts.matcher(shape_of(object())[0], ()) is None
+    assert shortcuts.matcher(shape_of(1.0)[0], (Constant(Access("argument", "p0"), "value", 1.0),)) is None
+
+
+def test_results_are_what_unflatten_gives() -> None:
+    array, scalar = Output("array"), Output("array", decays=True)
+    tree = OutputNode("dict", (OutputNode("tuple", (scalar, Output("int"))), OutputNode("list", (array, Output("const", value="c"))), OutputNode("tuple", ())), ("a", 3, None))  # fmt: skip
+    results = (np.array(1.5), 7, np.array(2.5))
+    found, wanted = shortcuts.finisher(tree)(results), unflatten(tree, iter(results))
+    assert found == wanted and type(found["a"][0]) is np.float64 and found[3][0] is results[2] and type(found[3]) is list
+    union = OutputUnion((scalar, Output("const")))
+    assert shortcuts.finisher(union)((0, np.array(1.0))) == 1.0
+    assert shortcuts.finisher(Output("const"))(()) is None
+    assert shortcuts.finisher(Output("dtype"))((6,)) == np.float32
+
+
+RATE = 2.0
+
+
+def test_constants_are_asked_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    factor = {"k": 3.0}
+
+    @tierup.jit
+    def f(xs: Any, n: Any) -> Any:
+        return [x * RATE * factor["k"] for x in xs], len(xs)
+
+    x = np.ones(3)
+    for _ in range(4):
+        assert f([x, x], 1)[0][1].tolist() == [6, 6, 6]
+    monkeypatch.setitem(globals(), "RATE", 5.0)
+    for _ in range(3):
+        assert f([x, x], 1)[0][1].tolist() == [15, 15, 15]
+    factor["k"] = 1.0
+    monkeypatch.setitem(globals(), "len", lambda xs: 77)
+    with pytest.raises(tierup.UnsupportedSyntax):
+        f([x, x], 1)
+    monkeypatch.delitem(globals(), "len")
+    for _ in range(3):
+        found, count = f([x, x], 1)
+        assert found[0].tolist() == [5, 5, 5] and count == 2
+
+
+def test_a_list_in_the_place_of_starred_arguments_is_not_them() -> None:
+    @tierup.jit
+    def f(x: Any, *rest: Any) -> Any:
+        return x * len(rest), rest
+
+    x = np.ones(2)
+    for _ in range(3):
+        assert f(x, 1.5)[1] == (1.5,)
+    for _ in range(3):
+        assert f(x, (1.5,))[1] == ((1.5,),)
+
+
+def test_the_kinds_of_a_parameter_take_turns() -> None:
+    @tierup.jit
+    def f(p: Any) -> Any:
+        return p[0] * 2 if isinstance(p, tuple) else p["a"] * 3
+
+    x = np.ones(2)
+    for _ in range(4):
+        assert f((x,)).tolist() == [2, 2]
+        assert f({"a": x}).tolist() == [3, 3]
+        assert f({"a": 1}) == 3
+        assert f({"a": np.float32(1)}) == 3
+    assert f.stats().calls == 16
