@@ -20,7 +20,7 @@ from tierup.dialect.numpy_site import Keep, Site, tied
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.typed_rewriting import rewrite_typed
-from tierup.dialect.values import Bool, Int, List, NoneValue
+from tierup.dialect.values import Bool, Int, List, NoneValue, Tensor
 
 
 @register
@@ -55,13 +55,32 @@ def _expand(site: Site) -> ir.Value:
         _compare(site, x, leading + i, size, i)
     to = [n if i in other else w for i, (w, n) in pairs]
     if to and to == of:
-        return x
+        return _as_inferred(site, x, size)
     repeated = [i for i, n in enumerate(of) if i < leading or (to[i - leading] == 1 and n != 1)]
     if not repeated:  # rank 0 to rank 0, of which PyTorch makes a new tensor
         return site.one("aten.sum", x, site.constant(NoneValue()))
     dims = site.list_of([site.integer(i) for i in repeated], "int")
     summed = site.one("aten.sum.dim_IntList", x, dims, site.constant(Bool(True)), site.constant(NoneValue()))
-    return site.one("aten.view", summed, size) if leading else summed
+    if leading and not other:
+        return site.one("aten.view", summed, size)
+    return _as_inferred(site, summed, size)
+
+
+def _as_inferred(site: Site, found: ir.Value, size: ir.Value) -> ir.Value:
+    """A tensor that has the op's elements, in the op's shape as inference names it: of two sizes that must be equal it has either's name."""
+    wanted = site.inference[site.op.results[0]]
+    if not isinstance(wanted, Tensor) or wanted.shape is None or wanted.shape == site.shape_of(found):
+        return found
+    known = site.values[1]
+    items = known.items if isinstance(known, List) else None
+    x = site.operands[0]
+    leading = len(site.shape_of(x)) - len(wanted.shape)
+    dims = []
+    for i, dim in enumerate(wanted.shape):
+        named = items is not None and items[i] == Int(dim)
+        source, at = ("aten.__getitem__.t", i) if named else ("aten.size.int", leading + i)
+        dims += site.build(source, [size if named else x, site.integer(at)], [ir.Type.parse("!torch.int", site.op.context)])
+    return site.one("aten.view", found, site.list_of(dims, "int"))
 
 
 def _compare(site: Site, x: ir.Value, dim: int, size: ir.Value, i: int) -> None:

@@ -86,3 +86,32 @@ def test_native_gradients_of_rules_are_tier_0s(cases: list[Case], tmp_path: Path
             assert got.dtype == want.dtype and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
+
+
+def _pointwise() -> list[list[Case]]:
+    cases = [given for given in _one_per_op() if optable.table()[given.op].kind is Kind.POINTWISE]
+    return [cases[i : i + SIZE] for i in range(0, len(cases), SIZE)]
+
+
+def _grown(a: np.ndarray, times: int) -> np.ndarray:
+    """The array repeated along each dim that is not 1, so that what is broadcast still is."""
+    return np.tile(a, [times if size != 1 else 1 for size in a.shape])
+
+
+@pytest.mark.parametrize("cases", _pointwise(), ids=lambda cases: f"{cases[0].op}-{cases[-1].op}")
+def test_gradients_of_elementwise_ops_are_tier_0s_at_sizes_that_only_the_run_knows(cases: list[Case], tmp_path: Path) -> None:
+    arrays = [a for given in cases for a in given.arrays]
+    text = program(*cases)
+    seeded = [k for k, v in enumerate(runner(text)(*arrays)) if v.dtype.kind == "f"]
+    backward = differentiated(text, [i for i, a in enumerate(arrays) if a.dtype.kind == "f"], seeded)
+    (tmp_path / "f.mlir").write_text(backward)
+    f, forward, tier0 = tierup.load(tmp_path / "f.mlir", fusion_strategy=[("dynamic", 1)], level=0), runner(text), runner(backward)
+    for times in (1, 2, 2, 3, 4):
+        grown = [_grown(a, times) for a in arrays]
+        values = forward(*grown)
+        arguments = [*grown, *(array(*values[k].shape, low=-1, high=1.5, seed=k) for k in seeded)]
+        for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert f.stats().hits >= 2 and "in tier 0: aten" not in f.explain(), f.explain()
+    assert any(v.bet.kind != "static" for v in f.versions)

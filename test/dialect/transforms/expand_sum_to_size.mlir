@@ -68,3 +68,24 @@ func.func @partly(%x: !torch.vtensor<[3,4],f32>, %n: !torch.int) -> !torch.vtens
   %0 = torch.operator "aten._grad_sum_to_size"(%x, %size) : (!torch.vtensor<[3,4],f32>, !torch.list<int>) -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// two sizes that must be equal: they are compared, and the result has the size that inference gives it
+// CHECK-LABEL: func.func @symbolic
+// CHECK: %[[ITEM:.*]] = torch.aten.__getitem__.t %[[SIZE:.*]], %
+// CHECK: %[[SAME:.*]] = torch.aten.eq.int %{{.*}}, %[[ITEM]]
+// CHECK: torch.runtime.assert %[[SAME]]
+// CHECK: %[[S:.*]] = torch.aten.sum.dim_IntList %arg0
+// CHECK: %[[N:.*]] = torch.aten.size.int %arg0, %int1
+// CHECK: %[[LIST:.*]] = torch.prim.ListConstruct %[[N]]
+// CHECK: %[[V:.*]] = torch.aten.view %[[S]], %[[LIST]]
+// CHECK: return %[[V]]
+func.func @symbolic(%x: !torch.vtensor<[?,?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  %s1 = torch.symbolic_int "s1" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  %s2 = torch.symbolic_int "s2" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0, %s1], affine_map<()[s0, s1] -> (s0, s1)> : !torch.vtensor<[?,?],f32>
+  torch.bind_symbolic_shape %y, [%s2], affine_map<()[s0] -> (s0)> : !torch.vtensor<[?],f32>
+  %size = torch.aten.size %y : !torch.vtensor<[?],f32> -> !torch.list<int>
+  %0 = torch.operator "aten._grad_sum_to_size"(%x, %size) : (!torch.vtensor<[?,?],f32>, !torch.list<int>) -> !torch.vtensor<[?],f32>
+  return %0 : !torch.vtensor<[?],f32>
+}
