@@ -67,7 +67,7 @@ def _expand(site: Site) -> ir.Value:
 
 
 def _as_inferred(site: Site, found: ir.Value, size: ir.Value) -> ir.Value:
-    """A tensor that has the op's elements, in the op's shape as inference names it: of two sizes that must be equal it has either's name."""
+    """A tensor that has the op's elements, in the shape that inference gave the op: of two sizes that must be equal either is named."""
     wanted = site.inference[site.op.results[0]]
     if not isinstance(wanted, Tensor) or wanted.shape is None or wanted.shape == site.shape_of(found):
         return found

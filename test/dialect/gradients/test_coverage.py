@@ -1,4 +1,4 @@
-"""Every op of the op table has a gradient, or a reason why it has none; and what rules emit is native code."""
+"""Every op of the op table has a gradient, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ from tierup.dialect.differentiability import Gradient, gradient_of
 from tierup.dialect.gradients import without
 from tierup.dialect.gradients.core import Rules
 
-# rules that are being written
-PENDING = {
-}  # fmt: skip
-PENDING_PARTS = ("conv", "pool", "upsample", "loss")
-
-
-def _is_pending(op: str) -> bool:
-    return op in PENDING or any(part in op for part in PENDING_PARTS)
-
 
 def test_every_op_has_a_gradient_or_a_reason_why_not() -> None:
     """A new op needs a rule in dialect/gradients, or a place in gradients/without.py."""
-    missing = {name for name, row in optable.table().items() if gradient_of(row) is None}
-    assert not {op for op in missing if not _is_pending(op)}
+    assert not {name for name, row in optable.table().items() if gradient_of(row) is None}
 
 
 def test_an_op_without_rule_and_reason_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +37,7 @@ def test_an_op_that_writes_computes_what_an_op_with_a_gradient_does() -> None:
         if row.writes:
             assert row.functional is not None
             functional = optable.lookup(row.functional)
-            assert functional is not None and (gradient_of(functional) is not None or _is_pending(row.functional)), row.name
+            assert functional is not None and gradient_of(functional) is not None, row.name
 
 
 def test_every_rule_is_of_an_op_of_the_table_and_names_its_operands() -> None:
