@@ -1,0 +1,149 @@
+"""What losses are written with: a loss is written once, as the ops that it is made of.
+
+    @loss("mse_loss(self, target; reduction)")
+    def mse_loss(o, x, target, reduction): ...
+
+Tier 0 computes the formula with the kernels of its ops (kernels/losses.py), inference follows their rules (optable/losses.py), native code
+is made of these ops (transforms/expand_losses.py), and so is the gradient (gradients/losses.py): `Ops` is whichever of them asks. Operands
+before the `;` are tensors, or None where they may be left out; those behind it numbers. `reduction` is torch's: 0 none, 1 mean, 2 sum.
+
+Semantics are those of PyTorch's ATen ops; where ATen broadcasts what its Python functions refuse or warn of (binary_cross_entropy, a target
+of one place beside an input of none), so is it here: refused. Free of MLIR.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from tierup.dialect.optable.core import ShapeError
+from tierup.dialect.records import dataclass
+from tierup.dialect.values import Tensor
+
+T = TypeVar("T")
+TENSOR, INT, FLOAT, SIZES = "!torch.vtensor", "!torch.int", "!torch.float", "!torch.list<int>"
+
+
+class Ops(ABC, Generic[T]):
+    """What formulas compute with. Operands of `call` are values, Python numbers, None and lists of numbers."""
+
+    @abstractmethod
+    def call(self, name: str, *operands: Any, type_: str = TENSOR) -> T:
+        """The result of an op of the table; `type_`: what it is in the torch dialect."""
+
+    @abstractmethod
+    def known(self, x: T) -> Tensor:
+        """What is known of a tensor."""
+
+    @abstractmethod
+    def unknown(self) -> Exception:
+        """What is raised where the formula needs more than is known."""
+
+    @abstractmethod
+    def equal(self, x: T, i: int, y: T, j: int, what: str) -> None:
+        """Require that dim i of x and dim j of y, of known rank, have one size; else `what` is a ShapeError."""
+
+    def check(self, condition: T, message: str) -> None:
+        """Require that all elements of a condition are true; else a ValueError, for the run to raise."""
+
+    # --- what formulas are written with --------------------------------------------------------------------------------
+
+    def rank(self, x: T) -> int:
+        rank = self.known(x).rank
+        if rank is None:
+            raise self.unknown()
+        return rank
+
+    def is_float(self, x: T) -> bool | None:
+        """None where it is not known."""
+        dtype = self.known(x).dtype
+        return None if dtype is None else dtype.is_float
+
+    def add(self, a: T, b: Any) -> T:
+        return self._binary("add", a, b, 1)
+
+    def sub(self, a: T, b: Any) -> T:
+        return self._binary("sub", a, b, 1)
+
+    def mul(self, a: T, b: Any) -> T:
+        return self._binary("mul", a, b)
+
+    def div(self, a: T, b: Any) -> T:
+        return self._binary("div", a, b)
+
+    def _binary(self, name: str, a: T, b: Any, *rest: Any) -> T:
+        return self.call(f"aten.{name}.{'Tensor' if self.is_tensor(b) else 'Scalar'}", a, b, *rest)
+
+    def rsub(self, number: Any, a: T) -> T:
+        """`number - a`."""
+        return self.call("aten.rsub.Scalar", a, number, 1)
+
+    def neg(self, a: T) -> T:
+        return self.call("aten.neg", a)
+
+    def where(self, condition: T, a: T, b: Any) -> T:
+        return self.call(f"aten.where.{'self' if self.is_tensor(b) else 'ScalarOther'}", condition, a, b)
+
+    @abstractmethod
+    def is_tensor(self, x: Any) -> bool: ...
+
+    def size(self, x: T, dim: int) -> T:
+        return self.call("aten.size.int", x, dim, type_=INT)
+
+    def same_sizes(self, x: T, y: T, what: str) -> None:
+        """Require that two tensors have the same sizes, of what is known of them."""
+        ranks = self.known(x).rank, self.known(y).rank
+        if None in ranks:
+            return
+        if ranks[0] != ranks[1]:
+            raise ShapeError(what)
+        for i in range(ranks[0] or 0):
+            self.equal(x, i, y, i, what)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One loss. `formula(ops, *operands)`: its result, or a tuple of them. `tensors`: how many operands are tensors. `raises`: for some
+    values."""
+
+    name: str
+    operands: tuple[str, ...]
+    tensors: int
+    formula: Callable[..., Any]
+    results: int
+    raises: bool
+
+    @property
+    def head(self) -> str:
+        return f"{self.name}({', '.join(self.operands)})"
+
+
+LOSSES: dict[str, Loss] = {}
+
+
+def loss(*heads: str, results: int = 1, raises: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(formula: Callable[..., Any]) -> Callable[..., Any]:
+        for head in heads:
+            name, _, rest = head.rstrip(")").partition("(")
+            tensors, numbers = ([part.strip() for part in group.split(",")] for group in rest.split(";"))
+            LOSSES[f"aten.{name}"] = Loss(f"aten.{name}", (*tensors, *numbers), len(tensors), formula, results, raises)
+        return formula
+
+    return register
+
+
+def reduced(o: Ops[T], each: T, reduction: int, *, integers: str = "") -> T:
+    """`integers`: the op that refuses them."""
+    if integers and o.is_float(each) is False:
+        raise TypeError(f"{integers} is not implemented for integers")
+    if reduction not in (0, 1, 2):
+        raise ShapeError(f"{reduction} is not a valid value for reduction: it is 0 (none), 1 (mean) or 2 (sum)")
+    return each if reduction == 0 else o.call("aten.mean" if reduction == 1 else "aten.sum", each, None)
+
+
+def as_dtype_of(o: Ops[T], op: str, each: T, like: T) -> T:
+    """In the dtype of an operand, which must be of numbers with a point."""
+    if o.is_float(like) is False:
+        raise TypeError(f"{op}: the result's dtype can't be cast to the integers of an operand")
+    return o.call("aten.type_as", each, like)
