@@ -17,7 +17,7 @@ PAIRS = ((X, Y, 1), (X, ROW, 0), (COLUMN, ROW, 2), (POINT, X, 2), (VIEW, Y, 0), 
 POSITIVE = array(3, low=0.3, high=2, seed=6)
 
 ELEMENTWISE: list[Case] = [
-    *(case(f"aten.{op}", x, y, reduction, *rest) for op, *rest in (("mse_loss",), ("l1_loss",), ("smooth_l1_loss", 0.7), ("huber_loss", 0.7))
+    *(case(f"aten.{op}", x, y, reduction, *rest, coarse=op == "huber_loss") for op, *rest in (("mse_loss",), ("l1_loss",), ("smooth_l1_loss", 0.7), ("huber_loss", 0.7))
       for x, y, reduction in PAIRS),
     case("aten.smooth_l1_loss", X, Y, 1, 0.0),
     *(case("aten.soft_margin_loss", X, SIGNS, reduction) for reduction in (0, 1, 2)),
@@ -44,7 +44,7 @@ CLASSES: list[Case] = [
     *(case("aten.nll_loss_forward", PLACES[0][0], PLACES[0][1], None, reduction, 1) for reduction in (0, 1)),
     case("aten.nll_loss2d_forward", *PLANES, None, 2, 1),
     *(case("aten.cross_entropy_loss", x, t, None, reduction, 1, smoothing) for x, t, reduction in PLACES for smoothing in (0.0, 0.2)),
-    *(case("aten.cross_entropy_loss", x, t, w, reduction, -100, smoothing) for x, t, reduction in (
+    *(case("aten.cross_entropy_loss", x, t, w, reduction, -100, smoothing, coarse=True) for x, t, reduction in (
         (array(4, 3, seed=1), array(4, 3, low=0, high=1, seed=2), 1), (array(3, seed=1), array(3, low=0, high=1, seed=2), 0),
         (array(2, 3, 2, seed=1), array(2, 3, 2, low=0, high=1, seed=2), 0)) for w, smoothing in ((None, 0.0), (POSITIVE, 0.3))),
 ]  # fmt: skip
