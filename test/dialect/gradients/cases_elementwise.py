@@ -84,7 +84,7 @@ CORNERS: list[Case] = [
     case("aten.clamp.Tensor", np.array([-1.0, 1, 0, 2, 5, NAN]), np.array([-1.0, -1, 0, 3, 3, 0]), np.array([1.0, 1, 1, 2, 3, 1])),
     *(case("aten.clamp.Tensor", _TIES[0], *bounds) for bounds in ((_TIES[1], None), (None, _TIES[1]), (_TIES[1], _TIES[1][::-1].copy()))),
     case("aten.nan_to_num", np.array([INFINITE, -INFINITE, NAN, 1.0]), 1.0, None, None),
-    case("aten.atan2", np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])),
+    case("aten.atan2", np.array([0.0, 1.0, 0.0, 1e-200]), np.array([0.0, 0.0, -1.0, 1e-200])),
     case("aten.xlogy.Tensor", np.array([0.0, 0.0, 0.0, 1.0, 2.0]), np.array([0.0, -1.0, 2.0, 0.0, -1.0])),
     case("aten.logaddexp", np.array([-INFINITE, 1.0, 900.0]), np.array([1.0, 1.0, -900.0])),
     case("aten.logaddexp2", np.array([-INFINITE, 1.0, 2000.0]), np.array([1.0, 1.0, -2000.0])),
