@@ -87,16 +87,20 @@ class Pipeline:
         """The steps, neighbouring ones of MLIR's as one."""
         return _joined(self.steps)
 
-    def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True, verify_each: bool = True) -> None:
+    def run(
+        self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True, verify_each: bool = True, verify_end: bool = True
+    ) -> None:
         """Run all steps on `module` in place. Raises PassFailure; the module is then to be thrown away.
 
         `verify_each=False`: not after every pass, but at the end, and by MLIR's verifier before MLIR's passes see what ours left: they know
-        no tierup op. The failure names the last pass before that.
+        no tierup op. The failure names the last pass before that. `verify_end=False`: not at the end either, for who goes on with another
+        pipeline.
         """
         with module.context, ir.Location.unknown():
             run = _Run(module, tuple(hooks), verify, verify_each)
             run.steps("builtin.module", self.steps if hooks else self.rows, module.operation)
-            run.finish()
+            if verify_end:
+                run.finish()
 
 
 @cache

@@ -30,6 +30,9 @@ def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
 def _tensor_type(op: ir.Operation, type_: ir.Type, value: Tensor) -> ir.Type:
     sizes, dtype = torch_types.parse_tensor(str(type_))
     shape = value.shape
+    if sizes is not None and shape is not None and len(sizes) == len(shape) and dtype is not None and value.dtype in (None, dtype):
+        if all(a is None if not isinstance(b, int) else a == b for a, b in zip(sizes, shape, strict=True)):
+            return type_  # most types say it already
     if sizes is not None and shape is not None:
         clash = len(sizes) != len(shape) or any(isinstance(b, int) and a not in (None, b) for a, b in zip(sizes, shape, strict=True))
         if clash or (dtype is not None and value.dtype not in (None, dtype)):

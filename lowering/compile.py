@@ -146,7 +146,7 @@ def _lower(request: Request, log: _Log) -> Lowered:
             if log.wants("torch"):
                 log.add("torch", str(module))
             with log.step(module, TORCH.text):
-                _lower_torch(module, request)
+                _lower_torch(module, request, log)
         for named in (TENSORS, BUFFERS, LOOPS, LLVM):
             with log.timed(named.name.removeprefix("lower-")):
                 _run(named, module, request, log)
@@ -243,10 +243,10 @@ def _refuse_lost_errors(function: ir.Operation) -> None:
             raise Unsupported(row.name, str(place) if place.line else "", why)
 
 
-def _lower_torch(module: ir.Module, request: Request) -> None:
+def _lower_torch(module: ir.Module, request: Request, log: _Log) -> None:
     """Out of the torch dialect; what fails here is an op of the program that has no lowering."""
     try:
-        registry.parse(TORCH.text).run(module, verify_each=False)
+        registry.parse(TORCH.text).run(module, verify_each=False, verify_end=log.keep is not None)
     except NotLowered as e:
         raise Unsupported(e.origin.op, e.origin.place, str(e.diagnostics[0].message)) from e
     except PassFailure as e:
@@ -267,12 +267,13 @@ def _run(named: registry.NamedPipeline, module: ir.Module, request: Request, log
     if named is LOOPS and not llvm.has_fma(request.target):
         text = text.replace("tierup-expand-math", "tierup-expand-math{fma=false}")  # else each would be a call to libm
     with log.step(module, text):
-        _guard(registry.parse(text), named.name, module, request)
+        # between stages only where their texts are kept, to name the right one: who reads what a stage left verifies it all the same
+        _guard(registry.parse(text), named.name, module, request, verify_end=named is LLVM or log.keep is not None)
 
 
-def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request) -> None:
+def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request, *, verify_end: bool = False) -> None:
     try:
-        pipeline.run(module, verify_each=False)
+        pipeline.run(module, verify_each=False, verify_end=verify_end)
     except PassFailure as e:
         raise CompileError(str(e), stage, f"// {stage}: {e}\n// {request!r}\n{request.ir}") from e
 

@@ -185,6 +185,14 @@ def test_verified_at_the_end_tierup_ops_are_verified_too(log: list[str]) -> None
     assert len(log) == 2
 
 
+def test_a_pipeline_that_another_follows_leaves_verifying_to_it(log: list[str]) -> None:
+    module = parse_module(TWO)
+    registry.parse("tierup-test-mistype").run(module, verify_each=False, verify_end=False)
+    with pytest.raises(PassFailure, match="entry block must have 0 arguments"):
+        registry.parse("tierup-test-note").run(module, verify_each=False)
+    registry.parse("tierup-test-note").run(module, verify=False)
+
+
 def test_hooks_see_every_pass_and_its_op(log: list[str]) -> None:
     seen: list[str] = []
 
