@@ -1,4 +1,4 @@
-"""Writes docs/passes.md from the registry, docs/options.md, and the table of ops in docs/dialect.md from their definitions.
+"""Writes docs/passes.md from the registry, docs/options.md, and the tables in docs/dialect.md (ops) and docs/gradients.md (rules).
 
     python -m tierup.tools.passdoc            write them all
     python -m tierup.tools.passdoc --check    exit code 1 when one of them is not current
@@ -13,6 +13,7 @@ from pathlib import Path
 from tierup.dialect import ancestors, registry
 from tierup.dialect.ops import DEFINITIONS
 from tierup.dialect.passes import Pass, options_of
+from tierup.tools import gradientdoc
 from tierup.tools.opt_help import describe, spell_default
 from tierup.tools.optiondoc import options_page
 
@@ -35,14 +36,19 @@ _PACKAGES = {"tierup.dialect": "On programs", "tierup.lowering": "Lowering"}
 
 def pages() -> dict[Path, str]:
     """Each page and what it should be."""
-    dialect = DOCS / "dialect.md"
-    before, _, rest = dialect.read_text().partition(_OPS_BEGIN)
-    _, _, after = rest.partition(_OPS_END)
+    dialect, rules = DOCS / "dialect.md", DOCS / "gradients.md"
     return {
         DOCS / "passes.md": passes_page(),
         DOCS / "options.md": options_page(),
-        dialect: before + _OPS_BEGIN + ops_table() + _OPS_END + after,
+        dialect: _with(dialect, _OPS_BEGIN, ops_table(), _OPS_END),
+        rules: _with(rules, gradientdoc.BEGIN, gradientdoc.gradient_tables(), gradientdoc.END),
     }
+
+
+def _with(page: Path, begin: str, text: str, end: str) -> str:
+    """A page with other text between two marks."""
+    before, _, rest = page.read_text().partition(begin)
+    return before + begin + text + end + rest.partition(end)[2]
 
 
 def ops_table() -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import registry
+from tierup.dialect import optable, registry
 from tierup.dialect.ops import DEFINITIONS
-from tierup.tools import passdoc
+from tierup.tools import gradientdoc, passdoc
 
 
 def test_docs_are_current() -> None:
@@ -22,8 +22,15 @@ def test_every_pass_pipeline_and_op_is_documented() -> None:
     assert all(f"`{name}`" in dialect for name in DEFINITIONS)
 
 
+def test_every_op_stands_once_in_the_tables_of_gradients() -> None:
+    tables = gradientdoc.gradient_tables()
+    for name, row in optable.table().items():
+        assert tables.count(f"`{name}`") == (0 if row.writes else 1), name
+
+
 def test_a_stale_page_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "dialect.md").write_text((passdoc.DOCS / "dialect.md").read_text())
+    for page in ("dialect.md", "gradients.md"):
+        (tmp_path / page).write_text((passdoc.DOCS / page).read_text())
     monkeypatch.setattr(passdoc, "DOCS", tmp_path)
     assert passdoc.main(["--check"]) == 1
     assert passdoc.main([]) == 0
