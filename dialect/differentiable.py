@@ -39,6 +39,8 @@ class Differentiability(Nativeness):
             return False
         if op.name == PROFILE or op.name in _HELPERS:
             return True
+        if op.name == "torch.prim.ListConstruct":  # with who takes it, so that a list's gradient is never asked for
+            return all(_is_value_tensor(v) for v in op.operands) and all(self.is_native(use.owner.operation) for use in op.results[0].uses)
         if op.name == "torch.prim.ListUnpack":
             made = op.operands[0].owner
             return not isinstance(made, ir.Block) and self.is_native(made.operation)
@@ -50,6 +52,10 @@ class Differentiability(Nativeness):
         if op.name == PROFILE:
             return False
         return any(_is_memory(v) for v in (*op.operands, *op.results)) or super().is_ordered(op)
+
+
+def _is_value_tensor(value: ir.Value) -> bool:
+    return torch_types.is_tensor(value.type) and torch_types.is_value_tensor(value.type)
 
 
 def _is_memory(value: ir.Value) -> bool:

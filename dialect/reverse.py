@@ -236,22 +236,38 @@ class Reverse:
             self.give(operand, gradient)
 
     def _grad_of(self, op: ir.Operation, g: Backward, rule: Rule) -> None:
-        """The rule's ops in a region that runs when a gradient is there."""
+        """The rule's ops in a region that runs when a gradient is there. Of several gradients each may be there or not, and each has a
+        region of its own: what it passes on does not depend on the others."""
+        for k, given in enumerate(g.grads):
+            if isinstance(given, ir.Value):
+                if not torch_types.is_tensor(given.type):
+                    raise PassFailure(op, "gives a list that is used as a whole: of its items, some may have a gradient and some none")
+                self._one_grad_of(op, g.only(self.emitter, k, given), rule, given)
+            for i, part in enumerate(given if given is not None and not isinstance(given, ir.Value) else ()):
+                if part is not None:
+                    assert given is not None and not isinstance(given, ir.Value)
+                    self._one_grad_of(op, g.only(self.emitter, k, [part if n == i else None for n in range(len(given))]), rule, part)
+
+    def _one_grad_of(self, op: ir.Operation, g: Backward, rule: Rule, given: ir.Value) -> None:
         e = self.emitter
-        given = [x for x in g.grads if isinstance(x, ir.Value)]
-        if len(given) < len(g.grads):
-            raise PassFailure(op, "gives a list or several results, whose gradients may be undefined one by one: it belongs in no group")
         draft = ops.create("grad_of", [], [], loc=e.location, ip=e.ip)
+        wanted: list[tuple[ir.Value, int | None, ir.Value]] = []  # an operand, which of its items, and its gradient
         with e.inside(draft.regions[0].blocks.append()):
-            inner = g.at(e)
-            found = rule.apply(inner)
-            each = [*(found if isinstance(found, tuple) else (found,))]
-            wanted = [(v, x) for v, x in zip(op.operands, each, strict=False) if isinstance(x, ir.Value) and self.active.get(v, False)]
-            ops.yield_([x for _, x in wanted], loc=e.location, ip=e.ip)
-        made = settle(draft, given, [e.tensor_type] * len(wanted), {"op": ir.StringAttr.get(rule.op)})
-        for (operand, inside), result in zip(wanted, made.results, strict=True):
+            found = rule.apply(g.at(e))
+            for operand, gradient in zip(op.operands, found if isinstance(found, tuple) else (found,), strict=False):
+                if not self.active.get(operand, False):
+                    continue
+                if isinstance(gradient, ir.Value):
+                    if not torch_types.is_tensor(gradient.type):
+                        raise PassFailure(op, "takes a list of unknown length, of whose items some may have a gradient and some none")
+                    wanted.append((operand, None, gradient))
+                else:
+                    wanted += [(operand, i, x) for i, x in enumerate(gradient or ()) if x is not None]
+            ops.yield_([x for *_, x in wanted], loc=e.location, ip=e.ip)
+        made = settle(draft, [given], [e.tensor_type] * len(wanted), {"op": ir.StringAttr.get(rule.op)})
+        for (operand, i, inside), result in zip(wanted, made.results, strict=True):
             e.inference.values[result] = e.tensor(inside)
-            self.give(operand, result)
+            self.give(operand, result if i is None else ListGradient(None, ((i, result),)))
 
 
 def _is_nothing(gradient: Found) -> bool:

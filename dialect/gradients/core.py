@@ -124,6 +124,11 @@ class Backward(Emitter):
         """The same, emitting where `emitter` now does."""
         return Backward(emitter, self.op, self.rule, self._operands, self._results, self.grads, self._wanted)
 
+    def only(self, emitter: Emitter, k: int, gradient: Gradient) -> Backward:
+        """The same with a gradient of result k alone."""
+        grads = [gradient if i == k else None for i in range(len(self.grads))]
+        return Backward(emitter, self.op, self.rule, self._operands, self._results, grads, self._wanted)
+
     @property
     def grad(self) -> ir.Value:
         found = self.grads[0]

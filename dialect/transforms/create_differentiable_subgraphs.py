@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import optable
+from tierup.dialect import optable, torch_types
 from tierup.dialect.alias import AliasAnalysis
 from tierup.dialect.contracts import function_names
 from tierup.dialect.differentiable import Differentiability, create
@@ -94,9 +94,13 @@ class _Grouping:
                         self.block(inner)
 
     def _sharing(self, block: ir.Block, group: list[ir.Operation]) -> list[ir.Operation]:
-        """Members that hand out memory which they did not make and which comes in, or is handed out, as another value too."""
+        """Members that hand out memory which they did not make and which comes in, or is handed out, as another value too; and members
+        that hand out a list or get one of tensors that require gradients: these would be undefined one by one."""
         inputs, outputs = boundary(block, group)
-        return [
+        listed = [v for v in outputs if not torch_types.is_tensor(v.type) and self.states.may(v)]
+        taken = [v for v in inputs if not torch_types.is_tensor(v.type) and self.states.may(v)]
+        takers = [op for op in group for v in op.operands if v in taken]
+        return [v.owner.operation for v in listed] + takers + [
             output.owner.operation
             for output in outputs
             if not _makes(output.owner.operation) and any(v != output and self.aliases.may_alias(output, v) for v in (*inputs, *outputs))

@@ -25,7 +25,8 @@ becomes, where only %x requires a gradient,
 
 Forward then yields the results and behind them what is captured (dialect/capturing.py says what that is). Backward takes the gradients of
 the results, and of the temporaries through which a second derivative comes; then captured operands; then captured forward values. Each of
-these gradients may be undefined: an op's gradient is a `tierup.grad_of`, a sum of two a `tierup.autograd_add`. What requires a gradient is
+these gradients may be undefined: an op's gradient is a `tierup.grad_of`, one for each of several results or items of a list, a sum of two
+a `tierup.autograd_add`. What requires a gradient is
 what follows from arguments, checks and profiles. A group that has its gradient stays. An op without a rule is an error.
 """
 
