@@ -93,11 +93,14 @@ def caller() -> str:
 
 LOG = "TIERUP_LOG"
 LOGGED = {
-    "compiles": (EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED),
+    "compiles": (
+        EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED,
+        EventKind.DIFFERENTIATED,
+    ),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
     "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),
     "profiles": (EventKind.PROFILED,),
-}
+}  # fmt: skip
 
 Listener = Callable[[Event], object]
 

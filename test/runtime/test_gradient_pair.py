@@ -15,6 +15,7 @@ import pytest
 import tierup
 from tierup.dialect import gradients
 from tierup.dialect.reasons import Reason
+from tierup.runtime import compile_gradients
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
@@ -106,7 +107,11 @@ def sort_has_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("sort_has_no_gradient")
-def test_an_op_without_a_gradient_is_named_with_its_line_alike_each_time() -> None:
+def test_an_op_without_a_gradient_is_named_with_its_line_alike_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    split = compile_gradients.split
+    monkeypatch.setattr(compile_gradients, "split", lambda *arguments: tried.append(1) or split(*arguments))
+
     @tierup.jit
     def ranks(x):
         return np.sort(x) * 2  # the op
@@ -118,7 +123,7 @@ def test_an_op_without_a_gradient_is_named_with_its_line_alike_each_time() -> No
             forward(executor, flat, (0,))
         said.append(str(caught.value))
     assert said[0] == said[1]
-    assert executor.gradients.stats().refused == 2
+    assert executor.gradients.stats().refused == 2 and tried == [1]
 
 
 # --- which pair serves a call ---------------------------------------------------------------------------------------------
@@ -304,19 +309,21 @@ def test_cotangents_that_do_not_fit_are_refused() -> None:
     np.testing.assert_array_equal(pullback([np.ones(3, np.float32), None])[0], np.full(3, 2.0))  # cast as an assignment would
 
 
-def test_gradients_share_no_memory() -> None:
-    @tierup.jit
-    def add(x, y):
-        return x + y, x
+@pytest.mark.parametrize("options", [{}, {"optimize": False}], ids=["native", "tier 0"])
+def test_gradients_share_no_memory(options: dict[str, Any]) -> None:
+    @tierup.jit(**options)
+    def add(x, y, z):
+        return x + y, z.sum()
 
-    executor, flat = program(add, numbers(3), numbers(3))
+    executor, flat = program(add, numbers(3), numbers(3), numbers(3))
     for _ in range(3):
-        cotangents = [np.ones(3), np.zeros(3)]
-        _, pullback = forward(executor, flat, (0, 1))
-        x, y = pullback(cotangents)
+        cotangents = [np.ones(3), np.zeros(())]
+        _, pullback = forward(executor, flat, (0, 1, 2))
+        x, y, z = pullback(cotangents)
         x += 1
-        np.testing.assert_array_equal(y, np.ones(3))
-        np.testing.assert_array_equal(cotangents[0], np.ones(3))
+        z += 1  # not a view of a single number
+        np.testing.assert_array_equal((y, cotangents[0], z), np.ones((3, 3)))
+        np.testing.assert_array_equal(cotangents[1], 0)
 
 
 # --- captures -------------------------------------------------------------------------------------------------------------
@@ -336,22 +343,68 @@ def test_captured_are_arguments_and_results_as_they_are_and_each_value_once() ->
         assert a is flat[0] and b is flat[1] and same is result
 
 
+def ratio(x):
+    e = np.exp(x)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
 @pytest.mark.parametrize(
     ("fn", "saved"),
     [
-        (lambda x: (x.T * 2)[1:], []),  # views and numbers
+        (lambda x: (x.T * 2)[1:], [0, 0]),  # of views and products with numbers, two sizes
         (lambda x: np.where(x > 0, x * 3, x), []),  # a comparison with an argument
         (lambda x: np.maximum(np.exp(x * 2) * 3, 1.0), [96, 12, 12]),  # two masks, not what was compared; and exp
-        (lambda x: (x * 2 + 1).sum(axis=0), []),
+        (lambda x: (x * 2 + 1).sum(axis=0), [0, 0]),
+        (ratio, [96, 24]),  # and no sizes: they are those of what is there
+        (lambda x: np.sin(x * 2) * np.cos(x * 2), [96, 96, 96]),  # x * 2 is computed once
     ],
-    ids=["views", "comparison", "maximum", "sum"],
+    ids=["views", "comparison", "maximum", "sum", "ratio", "twice"],
 )
 def test_what_is_cheap_to_compute_again_is_not_saved(fn: Callable[..., Any], saved: list[int]) -> None:
     executor, flat = program(tierup.jit(fn), numbers(3, 4))
     (result,), pullback = forward(executor, flat, (0,))
-    assert [c.bytes for c in pullback.captured if c.source == "saved" and c.bytes] == saved
+    assert [c.bytes for c in pullback.captured if c.source == "saved"] == saved
     cotangent = numbers(*result.shape)
     np.testing.assert_allclose(pullback([cotangent])[0], differences(fn, flat, (cotangent,), 0), rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_compared_more_often_than_it_has_bytes_is_saved_itself() -> None:
+    @tierup.jit
+    def clipped(x, y, z):
+        t = x * 2
+        return np.maximum(t, y) + np.maximum(t, z)
+
+    executor, flat = program(clipped, *(numbers(8, dtype="float32") for _ in range(3)))
+    _, pullback = forward(executor, flat, (0, 1, 2))
+    assert [c.bytes for c in pullback.captured if c.source == "saved"] == [32]
+
+
+def test_a_backward_program_for_fewer_cotangents_reads_of_what_was_captured_for_all() -> None:
+    def f(x, y):
+        t = x * 3
+        return t * t, t.T * y  # the second reads a view of what the first does
+
+    executor, flat = program(tierup.jit(f), numbers(3, 4), numbers(4, 3))
+    for _ in range(3):
+        _, pullback = forward(executor, flat, (0, 1))
+        cotangents = None, numbers(4, 3)
+        for i, gradient in enumerate(pullback(cotangents)):
+            np.testing.assert_allclose(gradient, differences(f, flat, cotangents, i), rtol=1e-5, atol=1e-7)
+    (pair,) = executor.gradients.pairs
+    assert pair.backward_from((1,)) is not pair.backward
+    assert pair.backward_from((1,)).executor.stats().hits == 2
+
+
+def test_zeros_stand_for_missing_cotangents_where_no_backward_program_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor, flat = program(tierup.jit(three), numbers(3), numbers(3), numbers(3))
+    _, pullback = forward(executor, flat, (0, 1, 2))
+    expected = pullback([np.ones(3), None, None])
+    executor.gradients.clear()
+    monkeypatch.setattr(compile_gradients, "restricted", lambda *arguments: None)
+    _, pullback = forward(executor, flat, (0, 1, 2))
+    np.testing.assert_array_equal(pullback([np.ones(3), None, None]), expected)
+    (pair,) = executor.gradients.pairs
+    assert pair.backward.executor.stats().calls == 1
 
 
 def test_a_pullback_gives_gradients_for_what_its_arrays_hold_when_it_is_called() -> None:
@@ -441,6 +494,19 @@ def test_gradients_go_through_branches_loops_and_computed_sizes(
             np.testing.assert_allclose(gradient, differences(fn, arguments, cotangents, i), rtol=1e-5, atol=1e-7)
     (pair,) = executor.gradients.pairs
     assert pair.backward.executor.stats().hits == (2 if native else 0)
+
+
+def test_lists_of_arrays_go_in_and_out_leaf_by_leaf() -> None:
+    @tierup.jit
+    def f(arrays, scale):
+        return [a * scale for a in arrays], {"last": arrays[-1] * arrays[0]}
+
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    executor, flat = program(f, [x, y], 3.0)
+    for _ in range(3):
+        results, pullback = forward(executor, flat, (0, 1))
+        assert len(results) == 3
+        np.testing.assert_array_equal(pullback([None, np.ones(2), np.ones(2)]), [[3, 4], [4, 5]])
 
 
 @pytest.mark.usefixtures("sort_has_no_gradient")

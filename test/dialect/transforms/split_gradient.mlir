@@ -2,6 +2,7 @@
 // RUN: tierup-opt %s --tierup-split-gradient="entry=wanted wrt=0" | FileCheck %s --check-prefix=WANTED
 // RUN: tierup-opt %s --tierup-split-gradient="entry=two results=1" | FileCheck %s --check-prefix=TWO
 // RUN: tierup-opt %s --tierup-split-gradient="entry=open wrt=0" | FileCheck %s --check-prefix=OPEN
+// RUN: tierup-opt %s --tierup-split-gradient="entry=open_sum" | FileCheck %s --check-prefix=SUM
 // RUN: tierup-opt %s --tierup-split-gradient="entry=unrelated wrt=0" | FileCheck %s --check-prefix=UNRELATED
 !t = !torch.vtensor<[4],f32>
 
@@ -50,6 +51,18 @@ func.func @two(%x: !t) -> (!t, !t) {
 func.func @open(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32> {
   %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
   return %0 : !torch.vtensor<[?],f32>
+}
+
+// Nor are such sizes asked of another tensor that is said to have them.
+// SUM: func.func @open_sum(%[[X:.*]]: !torch.vtensor<[?],f32>, %[[Y:.*]]: !torch.vtensor<[?],f32>)
+// SUM: %[[S:.*]] = torch.aten.add.Tensor
+// SUM: torch.aten.size.int %[[S]]
+func.func @open_sum(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>) -> !torch.vtensor<[],f32> {
+  %int1 = torch.constant.int 1
+  %none = torch.constant.none
+  %0 = torch.aten.add.Tensor %x, %y, %int1 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>, !torch.int -> !torch.vtensor<[?],f32>
+  %1 = torch.aten.sum %0, %none : !torch.vtensor<[?],f32>, !torch.none -> !torch.vtensor<[],f32>
+  return %1 : !torch.vtensor<[],f32>
 }
 
 // No result depends on what is wanted: nothing is captured, and there is no gradient.
