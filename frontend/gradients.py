@@ -46,7 +46,8 @@ def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, o
     target = getattr(function, "__tierup_function__", None) if isinstance(function, Function) else function
     if not isinstance(target, (FunctionType, GradientSpec)):
         name = "value_and_grad" if with_value else "grad"
-        raise TypeError(f"tierup.{name} takes a Python function or a tierup.jit function, not {type(fn).__name__}")
+        what = "a program in MLIR: tierup.vjp takes these" if isinstance(fn, Function) else type(fn).__name__
+        raise TypeError(f"tierup.{name} takes a Python function or a tierup.jit function, not {what}")
     spec = _spec(target, argnums, has_aux, with_value, is_method=isinstance(fn, MethodType))
     made = _made(spec, {**(function.own_options if isinstance(function, Function) else {}), **options})
     return MethodType(made, fn.__self__) if isinstance(fn, MethodType) else made

@@ -102,7 +102,7 @@ def _build(program: ProgramBuilder, spec: GradientSpec, arguments: Mapping[str, 
         raise _explained(spec, e, flat_names(arguments, callee.hidden)) from e
     func = function_names(inner.module)[callee.name]
     del func.attributes[_SOURCE]
-    _own_memory(func, len(types_of(inner.em, callee.result)))
+    own_memory(func, len(types_of(inner.em, callee.result)))
     made = func.clone(ip=ir.InsertionPoint(program.module.body)).operation
     name = f"gradient_of_{callee.name}_{len(program.callees)}"
     made.attributes["sym_name"] = ir.StringAttr.get(name)
@@ -144,7 +144,7 @@ def _checked_value(frame: Frame, spec: GradientSpec, value: Value) -> Array:
     return array
 
 
-def _own_memory(func: ir.Operation, count: int) -> None:
+def own_memory(func: ir.Operation, count: int) -> None:
     """Copy gradients that lie in memory which something else has too: an argument's, a result's, what broadcasting repeats."""
     block = func.regions[0].blocks[0]
     last = list(block.operations)[-1].operation

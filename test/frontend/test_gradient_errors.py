@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tierup.dialect import gradients
 
 X = np.arange(12, dtype=np.float64).reshape(3, 4)
 HERE = __file__
+PROGRAMS = Path(__file__).parents[1] / "corpus"
 HELD = np.ones(4)
 
 
@@ -176,8 +178,9 @@ def test_floats_that_the_gradient_does_not_meet() -> None:
         y = x * 2 if float(x.sum()) > 0 else x
         n = int(x.sum())
         t = float(tierup.stop_gradient(x.sum()))
+        s = x.sum()
         with tierup.no_grad():
-            u = float(x.sum())
+            u = float(s)
         return (y * n * t).sum() + u * x.sum(), float(x[0, 1])
 
     total = X.sum()
@@ -218,6 +221,8 @@ def test_what_makes_no_gradient_function() -> None:
         tierup.grad(3)  # type: ignore[arg-type]  # that is the test
     with pytest.raises(TypeError, match="positions or names"):
         tierup.grad(lambda_, 1.0)  # type: ignore[arg-type]  # that is the test
+    with pytest.raises(TypeError, match="tierup.vjp takes these"):
+        tierup.grad(tierup.load(PROGRAMS / "branches.mlir"))
     for argnums in (1, -2, "y", (0, 5)):
         with pytest.raises(ValueError, match=r"lambda_\(\) has no parameter .*: it has x"):
             tierup.grad(lambda_, argnums)

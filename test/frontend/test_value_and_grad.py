@@ -12,6 +12,10 @@ import pytest
 from gradient_oracle import assert_close, differences
 
 import tierup
+from tierup.dialect.contracts import function_names
+from tierup.dialect.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.gradient_calls import own_memory
 
 RNG = np.random.default_rng(0)
 A, B, X = RNG.normal(size=(3, 4)), RNG.normal(size=4), RNG.normal(size=(5, 3))
@@ -183,6 +187,21 @@ def test_gradients_are_arrays_of_their_own() -> None:
     for _ in range(3):
         found = identity(B, SCALE)
         assert not any(np.shares_memory(gradient, a) for gradient in found for a in (B, SCALE))
+
+
+def test_a_gradient_that_is_a_result_already_is_copied() -> None:
+    module = parse_module("""
+    func.func @f(%x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor) {
+      %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+      %1 = torch.aten.sin %x : !torch.vtensor -> !torch.vtensor
+      return %0, %0, %1, %1, %x : !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor
+    }""")
+    with module.context, ir.Location.unknown():
+        func = function_names(module)["f"]
+        own_memory(func, 1)
+    assert module.operation.verify()
+    makers = [v.owner.operation.name for v in list(func.regions[0].blocks[0].operations)[-1].operation.operands]
+    assert makers == ["torch.aten.tanh", "torch.aten.clone", "torch.aten.sin", "torch.aten.clone", "torch.aten.clone"]
 
 
 def test_a_gradient_function_is_compiled_and_says_what_it_did() -> None:

@@ -64,6 +64,13 @@ def test_what_is_not_as_expected_goes_the_long_way(value: Any) -> None:
     assert integer is not None and integer(value) is None and integer(True) is None and integer(-(2**63)) == (-(2**63),)
 
 
+def test_the_keys_of_a_dict_and_their_order_count() -> None:
+    match = shortcuts.matcher(shape_of({"a": 1, "b": 2})[0], ())
+    assert match is not None and match({"a": 3, "b": 4}) == (3, 4)
+    for other in ({"b": 2, "a": 1}, {"a": 1, "b": 2, "c": 3}, {"a": 1}, {"a": 1, "c": 2}, [1, 2]):
+        assert match(other) is None
+
+
 def test_objects_and_constants_of_arguments_have_no_shortcut() -> None:
     assert shortcuts.matcher(shape_of(object())[0], ()) is None
     assert shortcuts.matcher(shape_of(1.0)[0], (Constant(Access("argument", "p0"), "value", 1.0),)) is None
