@@ -22,9 +22,10 @@ from tierup.dialect import profiled
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import faults, placement
+from tierup.runtime import faults, later, placement
 from tierup.runtime.compiling import Produce, make_version
 from tierup.runtime.events import EventKind
+from tierup.runtime.later import Later
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, Produced, failures_are_refusals
 from tierup.runtime.program import Program
@@ -63,6 +64,7 @@ class Bailing:
         self.instrumented: Instrumented | None = None
         self.runs = 0  # calls answered in tier 0, recorded or not
         self._was_tried = False
+        self._later = Later(owner, self)
         self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
         self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
 
@@ -70,6 +72,8 @@ class Bailing:
 
     def run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
+        if not self._was_tried and later.is_wanted(self._owner.options()):
+            return self._owner.program.run(flat)  # `is_ready` has asked for it
         with self._lock:
             self.runs += 1
         instrumented, publish = self.prepare()
@@ -95,6 +99,13 @@ class Bailing:
         self._owner.history.last_reason = reason
         self._owner.history.count("interpreted")
         return self.run(flat, signature)
+
+    def is_ready(self, options: Options) -> bool:
+        """Whether a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
+        if not self._was_tried and later.is_wanted(options):
+            self._later.ask("instrumented", Bailing.prepare)
+            return self._was_tried
+        return True
 
     def prepare(self) -> tuple[Instrumented | None, Publication | None]:
         """The instrumented graph, made when it is first needed; None where there is none to be had."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
-from tierup.runtime import faults, guards
+from tierup.runtime import faults, guards, later
 from tierup.runtime.bailing import Bailing
 from tierup.runtime.events import EventKind
+from tierup.runtime.later import Later
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -63,6 +64,7 @@ class BailoutSplits:
         self._retired = Stats()
         self.hits = 0  # of all splits, also of calls that are in one when it goes
         self._failures = 0
+        self._later = Later(owner, self)
 
     @property
     def splits(self) -> tuple[BailoutSplit, ...]:
@@ -141,10 +143,26 @@ class BailoutSplits:
     def _cut(self, specs: Specs, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
         """Make the split for arguments of these guards, and answer a call with it. `reason`: for tier 0 while another thread cuts."""
         history = self._owner.history
+        in_background = later.is_wanted(self._owner.options())
         with self._lock:
             if specs in self._cutting:
-                return history.interpret(flat, reason)
+                return history.interpret(flat, Reason.COMPILING if in_background else reason)
             self._cutting.add(specs)
+            if in_background:
+                self._again.setdefault(specs, "")
+        if in_background:
+            self._later.ask(specs, BailoutSplits._finish, specs)
+            return history.interpret(flat, Reason.COMPILING)
+        split = self._finish(specs)
+        if isinstance(split, NotCompiled):
+            return history.interpret(flat, split.reason)
+        if guards.first_mismatch(specs, flat) is not None:  # what was refused in the background was another call's
+            return history.interpret(flat, reason)
+        return self._run(split, flat)
+
+    def _finish(self, specs: Specs) -> BailoutSplit | NotCompiled:
+        """Cut the program for arguments of these guards; or why that cannot be."""
+        history = self._owner.history
         try:
             with failures_are_refusals("cutting the program"):
                 split = self._make(specs)
@@ -153,7 +171,7 @@ class BailoutSplits:
                 self._given_up.add(specs)
                 self._again.pop(specs, None)
             history.gave_up(e, describe_specs(specs, self._program.names), "stays in tier 0")
-            return history.interpret(flat, e.reason)
+            return e
         finally:
             with self._lock:
                 self._cutting.discard(specs)
@@ -169,12 +187,7 @@ class BailoutSplits:
             + f"; in tier 0: {left or 'views and scalars'}",
             milliseconds=split.milliseconds,
         )  # fmt: skip
-        if guards.first_mismatch(specs, flat) is not None:  # what was refused in the background was another call's
-            return history.interpret(flat, reason)
-        results = self._run(split, flat)
-        if split in self.splits:
-            self._owner.on_version(self._owner.options())
-        return results
+        return split
 
     def _make(self, specs: Specs) -> BailoutSplit:
         from tierup.runtime import compile_bailouts as compiler  # here: loads MLIR
@@ -216,6 +229,10 @@ class BailoutSplits:
             return self._owner.failed(None, 0, flat)
         if not split.reviewed and not any(region.compiling for region in split.regions):
             self._review(split)
+        if split.is_new:
+            split.is_new = False
+            if split in self.splits:
+                self._owner.on_version(self._owner.options())
         if split.resuming.is_due and self._owner.options().profile:
             self._drop_bets(split, split.resuming)
         return results

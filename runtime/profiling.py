@@ -200,8 +200,9 @@ class ProfilingExecutor:
         if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
             return self._answer_refused(flat, signature, refusal, options)
         calls = self.calls()  # asks all executors of the program, each under its own lock: never under this one's
+        is_ready = self.bailing is None or self.bailing.is_ready(options)
         with self._lock:
-            proposal = self._propose(signature, options, calls)
+            proposal = self._propose(signature, options, calls) if is_ready else Reason.COMPILING
             self._log.record(signature)
         if proposal is Reason.COMPILING:
             queue.wake()

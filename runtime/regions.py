@@ -51,6 +51,7 @@ class Split:
     hits: int = 0
     function: str = ""  # the program's name
     resuming: Resuming | None = None  # where bets in mid-program go on when they are lost
+    is_new: bool = True  # whether no call ran it yet
     reviewed: bool = False  # whether what its regions' compiles have shown was looked at
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -180,8 +181,9 @@ class Regions:
         """Whether a split for arguments of these classes is still to be tried. `bound`: the number of splits there may be."""
         return classes not in self._given_up and len(self._recordings) < bound
 
-    def start(self, graph: str, entry: str, classes: Classes, refusal: NotCompiled) -> None:
-        """Record calls with arguments of these classes from now on. `refusal`: why the program is not native as a whole.
+    def start(self, graph: str, entry: str, classes: Classes, culprit: tuple[str, str]) -> None:
+        """Record calls with arguments of these classes from now on. `culprit`: an op for which the program is not native as a whole, and
+        the user's line.
         Raises NotCompiled when the program cannot be told as values."""
         from tierup.runtime import compile_regions as compiler  # here: loads MLIR
 
@@ -189,7 +191,7 @@ class Regions:
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
         if publish.refusal():
             raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
-        self._recordings[classes] = Recording(instrumented, publish, culprits(instrumented.text, [(refusal.op, refusal.line)]))
+        self._recordings[classes] = Recording(instrumented, publish, culprits(instrumented.text, [culprit]))
 
     def recording(self, classes: Classes) -> Recording | None:
         return self._recordings.get(classes)

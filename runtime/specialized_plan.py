@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tierup.dialect.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import last_plan, placement
+from tierup.runtime import last_plan, later, placement
 from tierup.runtime.argument_spec import CallSpec
 from tierup.runtime.background import queue
 from tierup.runtime.compile_job import CompileJob
@@ -25,6 +25,7 @@ from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.later import Later
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -99,6 +100,7 @@ class SpecializedPlan:
         self._retired = Stats()  # what splits that are gone have done
         self._split_hits = 0  # of all splits, also of calls that are in one when it goes
         self._cutting = False
+        self._later = Later(self, self)
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -174,6 +176,9 @@ class SpecializedPlan:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
             raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
         if refusal is not None and refusal.reason in SPLITTABLE and not self._owner.is_region:
+            if self.split is None and later.is_wanted(options) and self._may_cut:
+                self._later.ask("cut", SpecializedPlan._cut_once, options)
+                return self.history.interpret(flat, Reason.COMPILING, self.program)
             split = self.split or self._cut_once(options)
             if split is not None and split.publish.fits(flat):
                 return self._run(split, flat)
@@ -279,9 +284,13 @@ class SpecializedPlan:
         finally:
             self._cutting = False
 
+    @property
+    def _may_cut(self) -> bool:
+        return not (self._is_uncut or self.program.released or self._publish.refusal())
+
     def _cut(self, options: Options) -> Split | None:
         refusal = self._refusal
-        if self._is_uncut or refusal is None or self.program.released or self._publish.refusal():
+        if refusal is None or not self._may_cut:
             return None
         from tierup.runtime import compile_regions, compile_specialized  # here: loads MLIR
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
 from tierup.lowering.entry_records import VersionRecord
+from tierup.runtime import later
 from tierup.runtime.argument_spec import CallSpec, spec_of
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
+from tierup.runtime.later import Later
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -56,6 +58,8 @@ class SpecializingExecutor:
         self._hits = self._misses = 0
         self._leaving: list[SpecializedPlan] = []  # dropped, with calls in them
         self._retired = Stats()
+        self.closed = False
+        self._later = Later(self, self)
         self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
 
     # --- answering a call -------------------------------------------------------------------------------------------
@@ -71,12 +75,15 @@ class SpecializingExecutor:
                 self._plans.move_to_end(key)
                 plan = self._begin(plan)
         if plan is None:
-            made = self._make(key, flat, options)
-            if isinstance(made, Reason):
-                if made is not Reason.PROGRAM_RAISES:
-                    self.history.refuse_tier0(made, options)
-                return self.history.interpret(flat, made)
-            plan = self._keep(key, made, options)
+            reason = self._refusal(flat)
+            if reason is None and later.is_wanted(options):
+                self._later.ask(key, SpecializingExecutor._make_later, key, options)
+                reason = Reason.COMPILING
+            if reason is not None:
+                if reason is not Reason.PROGRAM_RAISES:
+                    self.history.refuse_tier0(reason, options)
+                return self.history.interpret(flat, reason)
+            plan = self._keep(key, self._make(key, options), options)
         if isinstance(plan, Program):
             reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
             self.history.refuse_tier0(reason, options)
@@ -98,17 +105,24 @@ class SpecializingExecutor:
             if plan.closed and not plan.users:
                 self._retire(plan)
 
-    def _make(self, key: tuple[CallSpec, bool], flat: tuple[Any, ...], options: Options) -> Plan | Reason:
-        """The plan for a call, or why there is none and the pristine program runs."""
-        spec, _ = key
+    def _refusal(self, flat: tuple[Any, ...]) -> Reason | None:
+        """Why there is no plan for a call, and the pristine program runs; None when there is none yet."""
         try:
             signature_of(flat)
         except Unsupported as e:
             return e.reason
         if not self.program.tier0.takes(flat):
             return Reason.PROGRAM_RAISES
-        if self.program.released:
-            return Reason.RELEASED
+        return Reason.RELEASED if self.program.released else None
+
+    def _make_later(self, key: tuple[CallSpec, bool], options: Options) -> None:
+        plan = self._keep(key, self._make(key, options), options)
+        if isinstance(plan, SpecializedPlan):
+            self._end(plan)
+
+    def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan:
+        """The plan for calls of a spec."""
+        spec, _ = key
         from tierup.runtime import compile_specialized as compiler  # here: loads MLIR
 
         program = self.program
@@ -222,6 +236,7 @@ class SpecializingExecutor:
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""
         with self._lock:
+            self.closed = True
             for plan in self._plans.values():
                 if isinstance(plan, SpecializedPlan):
                     plan.close()

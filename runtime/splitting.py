@@ -6,8 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.reasons import Reason
+from tierup.runtime import later
 from tierup.runtime.events import EventKind
 from tierup.runtime.history import History
+from tierup.runtime.later import Later
 from tierup.runtime.options import Options
 from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -32,6 +34,7 @@ class Splitting:
         self._lock = threading.RLock()
         self._cutting: set[object] = set()
         self._failures = 0
+        self._later = Later(owner, self)
         self.regions = Regions()
 
     @property
@@ -51,6 +54,8 @@ class Splitting:
         split = self.regions.splits.get(signature.classes)
         if split is not None:
             return self._run(split, flat)
+        if self._later.has(signature.classes):
+            return self._history.interpret(flat, Reason.COMPILING)
         if options.profile and self.regions.recording(signature.classes) is not None:
             return self._record_or_cut(signature, flat, options)
         return None
@@ -61,14 +66,25 @@ class Splitting:
 
     def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """Answer a call whose bet was refused, and record from now on."""
+        culprit = refusal.op, refusal.line  # not the exception, whose traceback holds the executor
+        if later.is_wanted(options):
+            self._later.ask(signature.classes, Splitting._begin, signature.classes, culprit)
+            return self._history.interpret(flat, Reason.COMPILING)
+        failure = self._begin(signature.classes, culprit)
+        if failure is not None:
+            return self._history.interpret(flat, failure.reason)
+        return self._record_or_cut(signature, flat, options)
+
+    def _begin(self, classes: Classes, culprit: tuple[str, str]) -> NotCompiled | None:
+        """Make the graph that records; or why there is none. `culprit`: an op without native code, and the user's line."""
         try:
             with failures_are_refusals("recording values in mid-program"):
-                self.regions.start(self._program.graph, self._program.entry, signature.classes, refusal)
+                self.regions.start(self._program.graph, self._program.entry, classes, culprit)
         except NotCompiled as e:
-            self.regions.stop(signature.classes)
+            self.regions.stop(classes)
             self._history.gave_up(e, "the program", "stays in tier 0")
-            return self._history.interpret(flat, e.reason)
-        return self._record_or_cut(signature, flat, options)
+            return e
+        return None
 
     def _record_or_cut(self, signature: Signature, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         """Record a run, or cut the program when enough have been."""
@@ -86,11 +102,19 @@ class Splitting:
             self._history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
             return results
 
-        guards = ", ".join(f"{n}: {c}" for n, c in zip(self._program.names, classes, strict=True))
         with self._lock:
             if classes in self._cutting or classes in self.regions.splits:  # another thread was quicker
                 return self._history.interpret(flat, Reason.NO_LOWERING)
             self._cutting.add(classes)
+        if later.is_wanted(options):
+            self._later.ask(classes, Splitting._cut, recording, classes)
+            return self._history.interpret(flat, Reason.COMPILING)
+        split = self._cut(recording, classes)
+        return self._history.interpret(flat, split.reason) if isinstance(split, NotCompiled) else self._run(split, flat)
+
+    def _cut(self, recording: Recording, classes: Classes) -> Split | NotCompiled:
+        """Cut the program for what was recorded; or why that cannot be."""
+        guards = ", ".join(f"{n}: {c}" for n, c in zip(self._program.names, classes, strict=True))
         try:
             with failures_are_refusals("cutting the program"):
                 split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
@@ -98,7 +122,7 @@ class Splitting:
         except NotCompiled as e:
             self.regions.stop(classes)
             self._history.gave_up(e, guards, "stays in tier 0")
-            return self._history.interpret(flat, e.reason)
+            return e
         finally:
             with self._lock:
                 self._cutting.discard(classes)
@@ -110,10 +134,7 @@ class Splitting:
             action=f"cut into {len(split.regions)} native regions; in tier 0: {left or 'views and scalars'}",
             milliseconds=split.milliseconds,
         )
-        results = self._run(split, flat)
-        if split in self.splits:
-            self._owner.on_version(options)
-        return results
+        return split
 
     def recordings(self) -> list[tuple[Classes, Recording]]:
         """What instrumented runs have seen, by the classes of their arguments."""
@@ -139,6 +160,10 @@ class Splitting:
             return self._owner.failed(None, 0, flat)
         if not split.reviewed and not any(region.compiling for region in split.regions):
             self._review(split)
+        if split.is_new:
+            split.is_new = False
+            if split in self.splits:
+                self._owner.on_version(self._owner.options())
         return results
 
     def _review(self, split: Split) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.dialect import registry
 from tierup.dialect.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime import background, placement
+from tierup.runtime import background, later, placement
 from tierup.runtime.background import Queue, queue
 from tierup.runtime.events import EventKind
 from tierup.runtime.profiling import ProfilingExecutor
@@ -157,7 +158,7 @@ def test_the_version_needs_the_values_of_ints_where_a_blocking_compile_would(gat
 
 def test_a_program_that_is_not_native_as_a_whole_is_split_once_that_is_known():
     f, x = in_background(sorted_between), f32(8)
-    for _ in range(4):
+    for _ in range(6):  # profiled; refused; a graph that records is made; recorded; cut; with regions that are being compiled
         np.testing.assert_allclose(f(x), sorted_between(x), rtol=1e-5)
         assert f.wait(SECONDS)
     assert len(f.versions[0].regions) == 2
@@ -167,14 +168,58 @@ def test_a_program_that_is_not_native_as_a_whole_is_split_once_that_is_known():
     assert (after.hits - before.hits, after.fallbacks - before.fallbacks) == (1, 0)  # both regions native
 
 
+def sometimes_sorted(x):
+    y = np.tanh(x) * 2
+    if y[0] > -3:
+        y = np.exp(np.sort(y)) + x
+    return y * 2
+
+
+WAYS = [{}, {"speculate": "bailout"}, {"speculate": "bailout", "num_profiled_runs": 0}, {"executor": "specializing"}]
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+@pytest.mark.parametrize("function", [chain, sorted_between, sometimes_sorted])
+def test_no_pass_runs_in_a_call(function, options, monkeypatch):
+    """Recording graphs, plans and cuts are made by the thread of compiles too, in whatever way a program is speculated on."""
+    ran, run = [], registry.Pipeline.run
+    monkeypatch.setattr(registry.Pipeline, "run", lambda *a, **o: (ran.append(threading.current_thread()), run(*a, **o))[1])
+    f, x = in_background(function, **options), f32(8)
+    for _ in range(9):
+        np.testing.assert_allclose(f(x), function(x), rtol=1e-5)
+        assert f.wait(SECONDS)
+    assert f.stats().hits and f.is_optimized, f.explain()
+    assert threading.current_thread() not in ran and (ran or function is chain)  # a whole version is a worker's
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+def test_a_function_that_is_deleted_while_passes_wait_is_let_go(options, monkeypatch):
+    go_on, run = threading.Event(), later._Job.run
+    monkeypatch.setattr(later._Job, "run", lambda self: (go_on.wait(SECONDS), run(self)))
+    f, x = in_background(sorted_between, **options), f32(8)
+    f(x), f(x)
+    if not options:
+        assert f.wait(SECONDS)  # for the refusal, after which there is a graph to be made that records
+    f(x)
+    gone = weakref.ref(f._executors[0])
+    del f
+    gc.collect()
+    assert gone() is None
+    go_on.set()
+    assert tierup.wait_for_compiles(SECONDS)
+
+
 def test_regions_that_are_still_being_compiled_do_not_condemn_a_split(gate):
     f, x = in_background(sorted_between), f32(8)
     f(x), f(x)
     gate.open()
     assert f.wait(SECONDS)
     os.unlink(os.environ["TIERUP_TEST_GATE"])
-    for _ in range(4):
-        f(x)  # recorded, cut, and run with regions that wait for their code
+    f(x)
+    assert f.wait(SECONDS)
+    f(x), f(x)
+    assert f.wait(SECONDS)
+    f(x)  # recorded, cut, and run with regions that wait for their code
     assert f.versions and not any(r.versions for r in f.versions[0].regions)
     gate.open()
     assert f.wait(SECONDS)
