@@ -37,7 +37,8 @@ from tierup.runtime.plans import NotCompiled, Produced, note, note_code, request
 VALUES = registry.parse(
     "builtin.module(inline{default-pipeline=},tierup-expand-to-torch,tierup-functionalize,tierup-remove-list-mutation)"
 )
-_TYPES = "func.func(tierup-infer-types,tierup-explicit-promotion),tierup-expand-sum-to-size,func.func(tierup-infer-types)"
+_EXPANSIONS = "tierup-expand-losses,tierup-expand-sum-to-size"
+_TYPES = f"func.func(tierup-infer-types,tierup-explicit-promotion),{_EXPANSIONS},func.func(tierup-infer-types)"
 TYPES = registry.parse(f"builtin.module({_TYPES})")
 TYPES_OF_LISTS = registry.parse(f"builtin.module(func.func(tierup-infer-types),tierup-stack-lists,{_TYPES})")
 FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/faults.py`)
