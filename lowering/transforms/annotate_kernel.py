@@ -44,8 +44,8 @@ class AnnotateKernel(Pass):
             elif is_entry:
                 _mark(function, "alwaysinline")
             if is_entry or is_part:
-                arguments = function.regions[0].blocks[0].arguments
-                marks = [_known(function, i) | (noalias if a.type == pointer else {}) for i, a in enumerate(arguments)]
+                types = [a.type for a in function.regions[0].blocks[0].arguments]
+                marks = [known | (noalias if t == pointer else {}) for known, t in zip(_known(function, len(types)), types, strict=True)]
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
 
 
@@ -53,8 +53,8 @@ def _mark(function: ir.Operation, *marks: str) -> None:
     function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in marks])
 
 
-def _known(function: ir.Operation, argument: int) -> dict[str, ir.Attribute]:
-    """What an argument is marked with already."""
+def _known(function: ir.Operation, count: int) -> list[dict[str, ir.Attribute]]:
+    """What the arguments are marked with already."""
     if "arg_attrs" not in function.attributes:
-        return {}
-    return {a.name: a.attr for a in ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[argument])}
+        return [{}] * count
+    return [{a.name: a.attr for a in ir.DictAttr(marks)} for marks in ir.ArrayAttr(function.attributes["arg_attrs"])]

@@ -15,6 +15,7 @@ from tierup.dialect import registry
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
 
 
 @register
@@ -25,17 +26,5 @@ class ConvertMath(Pass):
     name = "tierup-convert-math"
 
     def run(self, module: ir.Module) -> None:
-        if _has_math(module):
+        if b.first(module.operation, lambda op: op.name.startswith("math.")) is not None:
             registry.parse("convert-math-to-llvm,convert-math-to-libm").run(module, verify_each=False)
-
-
-def _has_math(module: ir.Module) -> bool:
-    found = False
-
-    def visit(view: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = view.operation.name.startswith("math.")
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found

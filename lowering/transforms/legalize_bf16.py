@@ -32,7 +32,7 @@ class LegalizeBf16(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         with function.context, ir.Location.unknown():
-            if not any(_touches(op) for op in b.walk(function)):
+            if b.first(function, _touches) is None:
                 return
             passmanager.PassManager.parse(_EMULATE).run(function)
             for op in list(b.walk(function)):
@@ -48,11 +48,12 @@ class LegalizeBf16(Pass):
 
 
 def _is_bf16(value: ir.Value) -> bool:
-    return str(value.type) == "bf16"
+    return isinstance(value.type, ir.BF16Type)
 
 
 def _touches(op: ir.Operation) -> bool:
-    return op.name.startswith(("arith.", "math.")) and any(_is_bf16(v) for v in (*op.operands, *op.results)) and op.name != "arith.constant"
+    name = op.name
+    return name.startswith(("arith.", "math.")) and name != "arith.constant" and any(_is_bf16(v) for v in (*op.operands, *op.results))
 
 
 def _extended(x: ir.Value, target: ir.Type) -> ir.Value:
