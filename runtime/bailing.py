@@ -228,7 +228,7 @@ class Bailing:
         if faults.active:
             faults.left(self._owner.program.name, status - EXIT_BASE)
         try:
-            results = self.publish.own(flat, self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live)))
+            results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             return self._owner.failed(None, 0, flat)
         if resuming.is_due and self._owner.options().profile:

@@ -130,10 +130,11 @@ class Publication:
         return True
 
     def results(self, flat: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
-        """Write the arguments that the program writes; the user's results."""
+        """Write the arguments that the program writes; the user's results. Those that the program makes afresh share no memory with an
+        argument or with each other."""
         values = given if isinstance(given, tuple) else () if given is None else (given,)
         if not self.writebacks:
-            return values
+            return self._apart(flat, values)
         written = [flat[i] for i in self.writebacks]
 
         def apart(value: Any) -> Any:
@@ -143,11 +144,10 @@ class Publication:
         new = [apart(value) for value in values[self.n_results :]]
         for array, contents in zip(written, new, strict=True):
             np.copyto(array, contents)
-        return tuple(user)
+        return self._apart(flat, tuple(user))
 
-    def own(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The user's results, those of them copied that the program makes afresh but that share memory with an argument or with each
-        other: where values are what they are, a copy of a value is the value."""
+    def _apart(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Results, those of them copied that should be apart: where values are what they are, a copy of a value may be the value."""
         others = [value for value in flat if isinstance(value, np.ndarray)]
         made = []
         for i, value in enumerate(user):

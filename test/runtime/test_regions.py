@@ -10,6 +10,7 @@ import pytest
 
 import tierup
 from tierup.runtime.errors import NotOptimized
+from tierup.runtime.regions import Publication
 
 RNG = np.random.default_rng(7)
 
@@ -312,3 +313,15 @@ def test_an_arm_that_raises_for_these_types_keeps_no_program_from_native_code() 
         f(x, y, -9.0)
     assert f.stats().bailouts == 1
     assert_close(f(x, y, 9.0), sometimes(x, y, 9.0))
+
+
+def test_results_that_the_program_makes_afresh_share_no_memory_with_arguments_or_each_other() -> None:
+    x, y, z = floats(4), floats(4), floats(4)
+    publish = Publication(4, (), ("fresh", "fresh", "argument:0", "view:0"))
+    fresh, second, argument, view = publish.results((x,), (x, y, x, x[:2]))
+    assert not np.shares_memory(fresh, x) and second is y and argument is x and np.shares_memory(view, x)
+    one, other = Publication(2, (), ("fresh", "fresh")).results((x,), (z, z))
+    assert one is z and not np.shares_memory(other, z)
+    (kept,) = Publication(1, (0,), ("fresh",)).results((x,), (x, y))
+    np.testing.assert_array_equal(x, y)
+    assert not np.shares_memory(kept, x) and not np.shares_memory(kept, y)
