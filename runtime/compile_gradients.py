@@ -18,12 +18,11 @@ from tierup.dialect.registry import PassFailure
 from tierup.dialect.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.values import Tensor
 from tierup.runtime.errors import NotDifferentiable, Origin
+from tierup.runtime.gradient_kinds import Kind
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 
 _EQUAL_ONCE = registry.parse("builtin.module(tierup-cse)")
-Kind = tuple[str, tuple[int, ...]] | None
-"""What a pair is made for, of one leaf: an array's dtype and its sizes, 2 for all that are more; None for other leaves."""
 
 
 @dataclass(frozen=True)

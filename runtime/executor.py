@@ -89,8 +89,9 @@ class Executor:
     def release(self) -> bool:
         """Let go of what only compiling needs: the graph, its copies, and what was recorded. False when there is nothing to let go, or
         no version yet. Versions go on answering; a call that fits none runs in tier 0, whatever it is."""
+        released = [executor.release() for executor in self.gradient_executors]
         if self.program.released or not self.is_optimized:
-            return False
+            return any(released)
         with self._lock:
             self.program.release()
             compiler = sys.modules.get("tierup.runtime.compile_version")
@@ -99,8 +100,6 @@ class Executor:
                 forget_values()
             for kind in self._kinds.values():
                 kind.release()
-        for executor in self.gradient_executors:
-            executor.release()
         self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")
         return True
 

@@ -16,27 +16,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
 from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
 from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
+from tierup.runtime.gradient_kinds import Key, Kind, difference, kind_of
+from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.pullback import Array, Pullback, own, shape_of
+from tierup.runtime.recent import Recent
 
 if TYPE_CHECKING:
-    from tierup.runtime.compile_gradients import Halves, Kind, Source
+    from tierup.runtime.compile_gradients import Halves, Source
     from tierup.runtime.executor import Executor
 
-T = TypeVar("T")
-Key = tuple[tuple[int, ...], "tuple[Kind, ...]"]  # what a pair is for: wanted leaves, and the kinds of all
 _SHAPES_KEPT = 256
 _PATTERNS_KEPT = 8  # backward programs of a pair, by which cotangents are there
 
@@ -59,42 +58,14 @@ def forward(
 ) -> tuple[tuple[Any, ...], Pullback]:
     """The flat results of a program for flat leaves, and what gives the gradients of the leaves `wrt`, arrays of floating dtype.
 
-    `order`: 2 for gradients that have gradients themselves (`Pullback.again`). Raises NotDifferentiable, naming op, line and remedy, where
-    there is no gradient; else what the program raises. With an empty `wrt` the plain program runs and no pair is made.
+    `order`: 2 for gradients that have gradients themselves (`Pullback.again`). With an empty `wrt` the plain program runs and no pair is
+    made. Raises NotDifferentiable, naming op, line and remedy, where there is no gradient; RuntimeError where a pair is wanted of a graph that was
+    released; else what the program raises.
     """
     arguments = tuple(leaves), tuple(wrt), order
     if faults.active:
         return faults.run(executor.gradients.forward, arguments, {})
     return executor.gradients.forward(*arguments)
-
-
-class _Recent(Generic[T]):
-    """A table with a bound, the least recently used out. Its lock is held for no more than a look."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._items: OrderedDict[object, T] = OrderedDict()
-
-    def get(self, key: object) -> T | None:
-        with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-            return self._items.get(key)
-
-    def put(self, key: object, value: T, bound: int) -> list[T]:
-        """What is dropped for it."""
-        with self._lock:
-            self._items[key] = value
-            return [self._items.popitem(last=False)[1] for _ in range(len(self._items) - bound)]
-
-    def all(self) -> list[T]:
-        """Least recently used first."""
-        with self._lock:
-            return list(self._items.values())
-
-    def clear(self) -> None:
-        with self._lock:
-            self._items.clear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +98,7 @@ class Pair:
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)
         self._making = threading.RLock()
-        self._from_fewer: _Recent[Backward] = _Recent()
+        self._from_fewer: Recent[Backward] = Recent()
 
     def run(self, flat: tuple[Any, ...], order: int) -> tuple[tuple[Any, ...], Pullback]:
         through = None
@@ -150,25 +121,27 @@ class Pair:
         if len(seeds) == len(self.seeds):
             return self.backward
         found = self._from_fewer.get(seeds)
-        if found is None:
-            with self._making:
-                found = self._from_fewer.get(seeds)
-                if found is None:
-                    found = self._make(seeds)
-                    self._from_fewer.put(seeds, found, _PATTERNS_KEPT)
+        if found is not None:
+            return found
+        start, which = time.perf_counter(), ", ".join(f"result {k}" for k in seeds)
+        with self._making:
+            found = self._from_fewer.get(seeds)
+            if found is not None:
+                return found
+            found = self._make(seeds, which)
+            self._from_fewer.put(seeds, found, _PATTERNS_KEPT)
+        action = "zeros stand for the others" if found is self.backward else "made a backward program for them"
+        self._owner.differentiated(f"cotangents of {which} alone", action, start)
         return found
 
-    def _make(self, seeds: tuple[int, ...]) -> Backward:
+    def _make(self, seeds: tuple[int, ...], which: str) -> Backward:
         from tierup.runtime import compile_gradients as compiler  # here: loads MLIR
 
-        start = time.perf_counter()
         found = compiler.restricted(self._owner.name, self._halves, seeds)
         if found is None:
             return self.backward
         split, source = found
-        which = ", ".join(f"result {k}" for k in seeds)
         executor = self._owner.executor_of(f"{self._owner.name} (backward of {self.describe} from {which})", source)
-        self._owner.differentiated(f"cotangents of {which} alone", "made a backward program for them", start)
         order = tuple([self._halves.split.keys.index(key) for key in split.keys])
         return Backward(self._owner, executor, order, split.gradients)
 
@@ -185,8 +158,8 @@ class Gradients:
         self._executor = executor
         self.name = executor.program.name
         self._making, self._counting = threading.RLock(), threading.Lock()
-        self._pairs: _Recent[Pair] = _Recent()
-        self._refused: _Recent[str] = _Recent()
+        self._pairs: Recent[Pair] = Recent()
+        self._refused: Recent[str] = Recent()
         self._counts = dict.fromkeys(("plain", "hits", "misses", "refused", "pullbacks"), 0)
         self._forget()
 
@@ -206,7 +179,7 @@ class Gradients:
         if known is not None and known[0] is self._latest:  # used last, so no other goes before it
             self.count("hits")
             return known[0].run(flat, order)
-        key = (wrt, tuple([_kind(leaf) for leaf in flat])) if known is None else known[1]
+        key = (wrt, tuple([kind_of(leaf) for leaf in flat])) if known is None else known[1]
         pair = self._pairs.get(key)
         if pair is None:
             pair = self._new_pair(key, flat, wrt)
@@ -221,18 +194,25 @@ class Gradients:
     def _new_pair(self, key: Key, flat: tuple[Any, ...], wrt: tuple[int, ...]) -> Pair:
         self._check(flat, wrt)
         gone: list[Pair] = []
+        start, made = time.perf_counter(), None
         with self._making:
+            known = self._pairs.all()
             pair, refused = self._pairs.get(key), self._refused.get(key)
             if pair is not None:
                 self.count("hits")  # another thread has made it meanwhile
             elif refused is None:
                 try:
-                    pair = self._make(wrt, key[1])
+                    pair = made = self._make(wrt, key[1])
                     gone = self._pairs.put(key, pair, self._executor.options.max_versions)
                     self.count("misses")
                 except NotDifferentiable as e:
                     refused = str(e)
                     self._refused.put(key, refused, self._executor.options.max_versions)
+        if made is not None:
+            names = self._executor.program.names
+            reason, expected, actual = difference(names, (known[-1].wrt, known[-1].kinds), key) if known else (None, "", "")
+            what, action = f"gradients of {made.describe}", "made a forward and a backward program"
+            self.differentiated(what, action, start, reason=reason, expected=expected, actual=actual)
         if gone:
             self._forget()
         for old in gone:
@@ -257,14 +237,13 @@ class Gradients:
     def _make(self, wrt: tuple[int, ...], kinds: tuple[Kind, ...]) -> Pair:
         from tierup.runtime import compile_gradients as compiler  # here: loads MLIR
 
-        start, program, known = time.perf_counter(), self._executor.program, self._pairs.all()
-        halves = compiler.split(program.name, program.graph, program.entry, wrt, kinds)
-        describe = ", ".join(program.names[i] for i in wrt)
-        pair = Pair(self, halves, kinds, describe)
-        reason, expected, actual = _difference(program.names, known[-1], wrt, kinds) if known else (None, "", "")
-        action = "made a forward and a backward program"
-        self.differentiated(f"gradients of {describe}", action, start, reason=reason, expected=expected, actual=actual)
-        return pair
+        program = self._executor.program
+        try:
+            graph = program.graph
+        except NotCompiled as e:
+            raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
+        halves = compiler.split(program.name, graph, program.entry, wrt, kinds)
+        return Pair(self, halves, kinds, ", ".join(program.names[i] for i in wrt))
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         milliseconds = (time.perf_counter() - start) * 1e3
@@ -299,29 +278,3 @@ class Gradients:
         self._refused.clear()
         with self._counting:
             self._counts = dict.fromkeys(self._counts, 0)
-
-
-def _kind(leaf: object) -> Kind:
-    if type(leaf) is np.ndarray:
-        dtype = dtypes.from_numpy(leaf.dtype)
-        if dtype is not None:
-            return dtype.name, tuple([n if n < 2 else 2 for n in leaf.shape])
-    return None
-
-
-def _difference(names: tuple[str, ...], pair: Pair, wrt: tuple[int, ...], kinds: tuple[Kind, ...]) -> tuple[Reason, str, str]:
-    """Why the pair that was used last does not serve a call: the check that failed, what it expected, and what came."""
-    if pair.wrt != wrt:
-        return Reason.REQUIRES_GRAD, pair.describe, ", ".join(names[i] for i in wrt)
-    for name, old, new in zip(names, pair.kinds, kinds, strict=True):
-        if old != new:
-            if old is None or new is None:
-                return Reason.WRONG_TYPE, f"{name}: {_spell(old)}", _spell(new)
-            same_dtype, same_rank = old[0] == new[0], len(old[1]) == len(new[1])
-            reason = Reason.SMALL_SIZE if same_dtype and same_rank else Reason.WRONG_RANK if same_dtype else Reason.WRONG_DTYPE
-            return reason, f"{name}: {_spell(old)}", _spell(new)
-    raise AssertionError("a pair that differs in nothing serves the call")
-
-
-def _spell(kind: Kind) -> str:
-    return "no array" if kind is None else f"{kind[0]}[{', '.join('?' if n == 2 else str(n) for n in kind[1])}]"

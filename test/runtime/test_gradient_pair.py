@@ -70,6 +70,7 @@ def test_a_pullback_gives_the_gradients_in_every_tier() -> None:
         np.testing.assert_allclose(results[1], np.tanh(arguments[0] @ arguments[1] + arguments[2]))
         for got, wanted in zip(pullback(cotangents), expected, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
+    assert all(c.bytes for c in pullback.captured)  # no size: they are those of x and w
     (pair,) = executor.gradients.pairs
     assert (pair.forward.stats().hits, pair.backward.executor.stats().hits) == (3, 3)
     assert executor.gradients.stats().hits == 3
@@ -403,6 +404,7 @@ def test_zeros_stand_for_missing_cotangents_where_no_backward_program_does_witho
     monkeypatch.setattr(compile_gradients, "restricted", lambda *arguments: None)
     _, pullback = forward(executor, flat, (0, 1, 2))
     np.testing.assert_array_equal(pullback([np.ones(3), None, None]), expected)
+    assert made_events(executor)[-1].action == "zeros stand for the others"
     (pair,) = executor.gradients.pairs
     assert pair.backward.executor.stats().calls == 1
 
@@ -668,6 +670,23 @@ def test_reset_drops_pairs_and_a_pullback_outlives_it() -> None:
     f.reset()
     assert not executor.gradients.pairs
     np.testing.assert_array_equal(pullback([np.ones(3)])[0], expected)
+
+
+def test_release_lets_go_of_the_graphs_of_pairs_which_go_on() -> None:
+    f = tierup.jit(lambda x, y: np.tanh(x) * y)
+    executor, flat = program(f, numbers(3), numbers(3))
+    for _ in range(3):
+        expected = forward(executor, flat, (0,))[1]([np.ones(3)])
+    assert f.release()  # the function itself was never called
+    (pair,) = executor.gradients.pairs
+    assert pair.forward.program.released and pair.backward.executor.program.released and not executor.program.released
+    for _ in range(2):
+        f(*flat)
+    assert f.release() and executor.program.released
+    np.testing.assert_array_equal(forward(executor, flat, (0,))[1]([np.ones(3)]), expected)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"no gradient that was not wanted before.*reset\(\) builds it again"):
+            forward(executor, flat, (1,))
 
 
 def test_a_dropped_function_frees_its_pairs_and_what_a_pullback_held() -> None:
