@@ -1,5 +1,5 @@
 """Variances, deviations, norms and logsumexp. PyTorch's formulas, with the denominators that are zero made infinite: at a deviation or norm
-of 0 the gradient is 0, and so is the second one (PyTorch's is NaN there)."""
+of 0 the gradient is 0, and so is the second one (PyTorch's is NaN there) but for orders whose slope at 0 is infinite."""
 
 from __future__ import annotations
 
