@@ -13,20 +13,21 @@ from math import prod
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors, windows
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar
+from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.products import multiply
+from tierup.lowering.reductions.sums import plus
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor, widened
 from tierup.lowering.windows import Window, columns, product, reshaped
 
 _WIDE = 256  # columns that keep BLAS busy: samples of fewer positions are taken together
 _CACHED = 1 << 18  # elements of columns that are laid out at a time, where that leaves BLAS enough to do
-_UNROLLED = 32  # places of a window that one loop body goes through
 
 
 # --- operands ----------------------------------------------------------------------------------------------------------
@@ -75,15 +76,22 @@ def _convolution(
     window = Window(tuple(weight.lengths[2:]), stride, tuple(pads or ((p, p) for p in padding)), dilation)
     batched = x.rank == weight.rank
     x = x if batched else reshaped(x, [1, *x.lengths])
+    wider = None if extra is None else extra * spatial if len(extra) == 1 else extra
     if 0 in x.sizes or 0 in weight.sizes:  # nothing to multiply
-        found = c.sizes() if batched else (1, *c.sizes())
-        if None in found:
-            raise NotHandled
-        made = windows.filled([size or 0 for size in found], 0, x)
-    elif extra is not None:
-        made = _scattered(x, weight, window, extra * spatial if len(extra) == 1 else extra, parts)
-    elif parts > 1 and weight.sizes[:2] == (parts, 1) and None not in weight.sizes and prod(weight.sizes[2:]) <= _UNROLLED:  # type: ignore[type-var]  # checked
-        made = _depthwise(x, weight, window)
+        if wider is None:
+            lengths = [x.length(0), weight.length(0), *_positions(x, window)]
+        else:
+            lengths = [x.length(0), sizes.mul(weight.length(1), parts), *_transposed_positions(x, window, wider)]
+        made = windows.filled(lengths, 0, x)
+    elif wider is not None:
+        if _is_depthwise(weight, parts) and _may_be_flipped(window):
+            made = _depthwise_transposed(x, weight, window, wider)
+        else:
+            made = _scattered(x, weight, window, wider, parts)
+    elif _is_depthwise(weight, parts):
+        made = _depthwise(windows.padded(x, window.padding, 0), weight, window, _positions(x, window))
+    elif parts > 1 and weight.sizes[0] == parts and weight.sizes[1] is not None:
+        made = _one_row(windows.padded(x, window.padding, 0), weight, window, _positions(x, window))
     else:
         made = _gathered(x, weight, window, parts)
     made = _finished(made, bias, c)
@@ -133,7 +141,9 @@ def _through_batch(x: Tensor, tail: Sequence[Size], dtype: DType, count: int, bo
 
 def _put(made: Tensor, out: Tensor, start: Size, count: Size) -> Tensor:
     """The result with what was made for `count` samples; a single sample's has no axis for samples."""
-    return shape.inserted(made, out, [start, *[0] * (out.rank - 1)], [count, *out.lengths[1:]], [1] * out.rank)
+    lengths = [count, *out.lengths[1:]]
+    found = shape.cast(made, windows.known(lengths[out.rank - made.rank :]))
+    return shape.inserted(found, out, [start, *[0] * (out.rank - 1)], lengths, [1] * out.rank)
 
 
 def _by_channel(x: Tensor) -> Tensor:
@@ -154,9 +164,16 @@ def _positions(x: Tensor, window: Window) -> list[Size]:
     return found
 
 
-def _matrix(weight: Tensor, groups: int, columns_: Size) -> Tensor:
+def _transposed_positions(x: Tensor, window: Window, extra: Sequence[Size]) -> list[Size]:
+    found = []
+    for size, s, (before, after), span, more in zip(x.lengths[2:], window.stride, window.padding, window.span, extra, strict=True):
+        reach = sizes.add(sizes.add(sizes.mul(sizes.sub(size, 1), s), span), more)
+        found.append(sizes.sub(sizes.sub(reach, before), after))
+    return found
+
+
+def _matrix(weight: Tensor, groups: int, rows: Size, columns_: Size) -> Tensor:
     """(rows, columns), or (groups, rows, columns)."""
-    rows = sizes.divided(product(weight.lengths), sizes.mul(columns_, groups))
     return reshaped(weight, [rows, columns_] if groups == 1 else [groups, rows, columns_])
 
 
@@ -164,7 +181,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
     positions = _positions(x, window)
     leaving, entering = weight.length(0), weight.length(1)
     height, width = sizes.mul(entering, product(window.kernel)), product(positions)
-    rows = _matrix(weight, groups, height)
+    rows = _matrix(weight, groups, sizes.divided(leaving, groups), height)
     is_columns = all(k == 1 for k in window.kernel) and set(window.stride) == {1} and all(p == (0, 0) for p in window.padding)
     places = product(window.kernel)
     by_place = not (isinstance(places, int) and isinstance(width, int) and places > width) or groups > 1
@@ -205,7 +222,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
             into = Tensor(carried[0], out.dtype, out.sizes)
             offsets: list[Size] = [start, *[0] * (out.rank - 2), sizes.mul(first, rest)]
             lengths = [1, *out.lengths[1:-1], sizes.mul(here, rest)]
-            return [shape.inserted(made, into, offsets, lengths, [1] * out.rank).value]
+            return [shape.inserted(shape.cast(made, windows.known(lengths[1:])), into, offsets, lengths, [1] * out.rank).value]
 
         tiles = sizes.divided(sizes.add(positions[0], length - 1), length)
         return Tensor(nest([sizes.value(tiles)], [out.value], one)[0], out.dtype, out.sizes)
@@ -229,22 +246,66 @@ def _tile(positions: Sequence[Size], height: Size) -> int | None:
     return -(-positions[0] // tiles)
 
 
-def _depthwise(x: Tensor, weight: Tensor, window: Window) -> Tensor:
-    """One channel of weights for each channel of x."""
-    source = windows.padded(x, window.padding, 0)
-    lengths = [*x.lengths[:2], *_positions(x, window)]
-    seen = [windows.seen(source, window, at, lengths[2:]) for at in windows.places(window)]
-    by = [_channel(weight, at) for at in windows.places(window)]
+# --- groups of which each makes one channel: no matrix to multiply by ---------------------------------------------------
+
+
+def _is_depthwise(weight: Tensor, groups: int) -> bool:
+    """Whether each channel has weights of its own, few enough for one loop body."""
+    kernel = [k for k in weight.sizes[2:] if k is not None]
+    return groups > 1 and weight.sizes[:2] == (groups, 1) and len(kernel) == weight.rank - 2 and prod(kernel) <= windows.UNROLLED
+
+
+def _depthwise(source: Tensor, weight: Tensor, window: Window, positions: Sequence[Size], *, flipped: bool = False) -> Tensor:
+    """Each channel of the padded input with weights of its own; `flipped`: the last weight at the window's first place."""
+    dtype, at = widened(source.dtype), windows.places(window)
+    seen = [windows.seen(source, window, place, positions) for place in at]
+    by = [_channel(weight, place) for place in (reversed(at) if flipped else at)]
 
     def body(*elements: Scalar) -> Scalar:
-        values = [v.cast(widened(x.dtype)) for v in elements]
+        values = [v.cast(dtype) for v in elements]
         total = values[0] * values[len(seen)]
         for v, w in zip(values[1 : len(seen)], values[len(seen) + 1 :], strict=True):
             total = total + v * w
         return total
 
-    like = windows.empty(lengths, x.dtype)
-    return tensors.pointwise(like, [*((t, range(like.rank)) for t in seen), *((w, [1]) for w in by)], widened(x.dtype), body)
+    like = windows.empty([*source.lengths[:2], *positions], source.dtype)
+    return tensors.pointwise(like, [*((t, range(like.rank)) for t in seen), *((w, [1]) for w in by)], dtype, body)
+
+
+def _may_be_flipped(window: Window) -> bool:
+    spans = zip(window.padding, window.span, strict=True)
+    return all(isinstance(p, int) and isinstance(span, int) and p < span for (p, _), span in spans)
+
+
+def _depthwise_transposed(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size]) -> Tensor:
+    """A convolution with the flipped weights, over the input with zeros around and between its elements."""
+    positions = _transposed_positions(x, window, extra)
+    offsets = [sizes.sub(sizes.sub(span, 1), p) for span, (p, _) in zip(window.span, window.padding, strict=True)]
+    room = [sizes.add(n, sizes.sub(span, 1)) for n, span in zip(positions, window.span, strict=True)]
+    zeros = windows.filled([*x.lengths[:2], *room], 0, x)
+    source = shape.inserted(x, zeros, [0, 0, *offsets], x.lengths, [1, 1, *window.stride])
+    plain = Window(window.kernel, (1,) * window.spatial, ((0, 0),) * window.spatial, window.dilation)
+    return _depthwise(source, weight, plain, positions, flipped=True)
+
+
+def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence[Size]) -> Tensor:
+    """Each group's channels of the padded input summed with one row of weights: the weight's gradient in a depthwise convolution."""
+    dtype, count, entering = widened(source.dtype), window.spatial, weight.sizes[1] or 0
+    lengths = [source.length(0), weight.length(0), *positions]
+    rank = 2 * count + 3
+    axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
+    of, channel, at = axes[2 : count + 2], axes[count + 2], axes[count + 3 :]
+    met = [o * s + k * d for o, s, k, d in zip(of, window.stride, at, window.dilation, strict=True)]
+    reads = [[axes[0], axes[1] * entering + channel, *met], [axes[1], channel, *at], axes[: count + 2]]
+    out = tensors.filled(windows.known(lengths), [v for v in lengths if not isinstance(v, int)], constant(0, dtype))
+
+    def body(elements: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
+        v, w = (Scalar(e, source.dtype).cast(dtype) for e in elements)
+        return [plus(Scalar(totals[0], dtype), v * w).value]
+
+    iterators = ["parallel"] * (count + 2) + ["reduction"] * (count + 1)
+    maps = [ir.AffineMap.get(rank, 0, read) for read in reads]
+    return Tensor(b.loops([source.value, weight.value], maps, [out], iterators, body)[0], dtype, windows.known(lengths))
 
 
 def _channel(weight: Tensor, at: Sequence[int]) -> Tensor:
@@ -260,11 +321,10 @@ def _scattered(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size],
     positions = x.lengths[2:]
     entering, leaving = sizes.divided(weight.length(0), groups), weight.length(1)
     height, width = sizes.mul(leaving, product(window.kernel)), product(positions)
-    rows = _matrix(weight, groups, height)
+    rows = _matrix(weight, groups, entering, height)
     rows = shape.permuted(rows, [1, 0] if groups == 1 else [0, 2, 1])
-    whole = [sizes.add(sizes.mul(sizes.sub(p, 1), s), span) for p, s, span in zip(positions, window.stride, window.span, strict=True)]
-    reach = [sizes.add(v, e) for v, e in zip(whole, extra, strict=True)]
-    lengths = [sizes.sub(sizes.sub(v, before), after) for v, (before, after) in zip(reach, window.padding, strict=True)]
+    lengths = _transposed_positions(x, window, extra)
+    reach = [sizes.add(sizes.add(n, before), after) for n, (before, after) in zip(lengths, window.padding, strict=True)]
     channels = sizes.mul(leaving, groups)
 
     def some(part: Tensor, out: Tensor, start: Size) -> Tensor:

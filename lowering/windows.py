@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
@@ -11,9 +11,14 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
 from tierup.lowering.movement import shape
-from tierup.lowering.pointwise.scalar import Number, constant
+from tierup.lowering.pointwise.scalar import Number, Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
+
+UNROLLED = 32  # places of a window that one loop body goes through
+
+Start = Callable[[], list[Scalar]]
+Step = Callable[[Scalar, list[Scalar], Sequence[Size]], list[Scalar]]  # (element, so far, its place in the window) -> so far
 
 
 @dataclass(frozen=True)
@@ -99,3 +104,40 @@ def columns(x: Tensor, window: Window, positions: Sequence[Size], *, by_place: b
     read = ir.AffineMap.get(len(axes), 0, [of_n, of_c, *met])
     out = empty(lengths, x.dtype)
     return Tensor(b.generic([x.value], [read], out.value, lambda v: v[0]), x.dtype, out.sizes)
+
+def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequence[DType], start: Start, step: Step) -> list[Tensor]:
+    """For each position what `step` makes of all that its window sees of the padded x, one place after the other, from `start` on: tensors
+    (*lead, *positions) of `dtypes`. Small windows of known sizes are unrolled, so that the loop over the last axis vectorises."""
+    lead = x.rank - window.spatial
+    lengths = [*x.lengths[:lead], *positions]
+    at = places(window)
+    if len(at) <= UNROLLED and all(isinstance(k, int) for k in window.kernel):
+        views = [seen(x, window, place, positions) for place in at]
+
+        def whole(elements: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
+            so_far = start()
+            for element, place in zip(elements, at, strict=True):
+                so_far = step(Scalar(element, x.dtype), so_far, place)
+            return [v.cast(dtype).value for v, dtype in zip(so_far, dtypes, strict=True)]
+
+        identity = ir.AffineMap.get_identity(len(lengths))
+        outs = [empty(lengths, dtype).value for dtype in dtypes]
+        made = b.loops([v.value for v in views], [identity] * (len(views) + len(outs)), outs, ["parallel"] * len(lengths), whole)
+        return [Tensor(v, dtype, known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+    starts = [tensors.made(known(lengths), lengths, dtype, lambda _, i=i: start()[i]) for i, dtype in enumerate(dtypes)]
+    rank, spatial = len(lengths) + window.spatial, window.spatial
+    axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
+    of, at_place = axes[lead : lead + spatial], axes[lead + spatial :]
+    met = [o * s + k * d for o, s, k, d in zip(of, window.stride, at_place, window.dilation, strict=True)]
+    kept = ir.AffineMap.get(rank, 0, axes[: lead + spatial])
+    maps = [ir.AffineMap.get(rank, 0, [*axes[:lead], *met]), ir.AffineMap.get(rank, 0, at_place), *[kept] * len(starts)]
+
+    def one(elements: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+        before = [Scalar(v, dtype) for v, dtype in zip(so_far, dtypes, strict=True)]
+        after = step(Scalar(elements[0], x.dtype), before, [b.loop_index(lead + spatial + i) for i in range(spatial)])
+        return [v.cast(dtype).value for v, dtype in zip(after, dtypes, strict=True)]
+
+    iterators = ["parallel"] * (lead + spatial) + ["reduction"] * spatial
+    extent = empty(window.kernel, x.dtype)  # says how far the loops over the window go
+    made = b.loops([x.value, extent.value], maps, [t.value for t in starts], iterators, one)
+    return [Tensor(v, dtype, known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]

@@ -196,9 +196,8 @@ def _gathered(x: np.ndarray, weight: np.ndarray, of: Convolution, shape: tuple[i
     result = np.empty(shape, x.dtype)
     for part in _chunks(x.shape[0], groups * per_group * prod(positions)):
         columns = _columns(_padded(x[part], of), of, kernel, positions)
-        count = columns.shape[1 + of.spatial]
-        made = np.matmul(rows, columns.reshape(groups, per_group, count * prod(positions)))
-        result[part] = made.reshape(shape[1], count, *positions).swapaxes(0, 1)
+        made = np.matmul(rows, columns)
+        result[part] = made.reshape(shape[1], columns.shape[-1] // prod(positions), *positions).swapaxes(0, 1)
     return result
 
 
@@ -213,16 +212,18 @@ def _padded(x: np.ndarray, of: Convolution) -> np.ndarray:
 
 
 def _columns(x: np.ndarray, of: Convolution, kernel: tuple[int, ...], positions: tuple[int, ...]) -> np.ndarray:
-    """Of (n, C, *padded) what windows see: (C, *kernel, n, *positions). A copy for each place in the window, or for each position."""
-    n = of.spatial
-    columns = np.empty((x.shape[1], *kernel, x.shape[0], *positions), x.dtype)
+    """Of (n, C, *padded) what windows see: (groups, C / groups * k, n * positions). A copy for each place in the window, or, where they
+    are fewer, for each position."""
+    count, channels = x.shape[:2]
+    height, width = channels // of.groups * prod(kernel), count * prod(positions)
     over_kernel = prod(kernel) <= prod(positions)
+    columns = np.empty((channels, *kernel, count, *positions) if over_kernel else (count, *positions, channels, *kernel), x.dtype)
     for at, where in _places(of, kernel, positions):
-        if over_kernel:
-            columns[(slice(None), *at)] = x[(slice(None), slice(None), *where)].swapaxes(0, 1)
-        else:
-            columns[(..., *at)] = np.moveaxis(x[(slice(None), slice(None), *where)], 0, n + 1)
-    return columns
+        met = x[(slice(None), slice(None), *where)]
+        columns[(slice(None), *at)] = met.swapaxes(0, 1) if over_kernel else met
+    if over_kernel:
+        return columns.reshape(of.groups, height, width)
+    return columns.reshape(width, of.groups, height).transpose(1, 2, 0)
 
 
 def _places(of: Convolution, kernel: tuple[int, ...], positions: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:

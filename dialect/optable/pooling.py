@@ -201,8 +201,13 @@ def _upsample_backward(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 _SUMMED = Tolerance(4.0, 1.0)
 
 
+# not these: what each position of the input gets is not in one place; and the torch dialect has no such op, or none of known sizes
+_NOT_NATIVE = ("upsample_nearest2d_backward", "upsample_nearest2d.vec", "_adaptive_avg_pool3d_backward")
+
+
 def _row(name: str, kernel: str, infer: InferRule, *, results: int = 1, tolerance: Tolerance = _SUMMED, note: str = "") -> Op:
-    return Op(f"aten.{name}", Kind.REDUCTION, kernel, infer, results=results, tolerance=tolerance, native=False, note=note)
+    native = name not in _NOT_NATIVE
+    return Op(f"aten.{name}", Kind.REDUCTION, kernel, infer, results=results, tolerance=tolerance, native=native, note=note)
 
 
 _SPATIAL = (1, 2, 3)

@@ -335,7 +335,53 @@ add("aten.convolution", ints(2, 3, 5, 5), ints(4, 3, 2, 2), ints(4), [1, 1], [1,
 add("aten.convolution", image.astype(np.float16), f32(6, 4, 3, 2).astype(np.float16), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
 add("aten.convolution", f32(0, 4, 9, 8), f32(6, 4, 3, 2), f32(6), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
 add("aten.convolution", f32(2, 0, 9, 8), f32(6, 0, 3, 2), f32(6), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+add("aten.convolution", f32(2, 4, 5, 6), f32(4, 1, 3, 2), f32(4), [2, 1], [1, 1], [1, 2], True, [1, 0], 4)  # its transpose
+add("aten.convolution", f32(2, 12, 6, 5), f32(4, 3, 4, 3), None, [1, 1], [1, 0], [1, 2], False, [0, 0], 4)  # one row of weights for each group
 add("aten._convolution", image, f32(6, 4, 3, 2), f32(6), [1, 1], [1, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+
+# --- pooling
+
+for spatial in (1, 2, 3):
+    image = positive(2, 3, *(7, 8, 5)[-spatial:])
+    for name, results in ((f"max_pool{spatial}d", 1), (f"max_pool{spatial}d_with_indices", 2)):
+        add(f"aten.{name}", image, [2], [], [0], [1], False, results=results)
+        add(f"aten.{name}", image, [3], [2], [1], [1], True, results=results)
+        add(f"aten.{name}", image[0], [2], [1], [1], [2], False, results=results)
+    divisors = [()] if spatial == 1 else [(None,), (-3,)]
+    for divisor in divisors:
+        add(f"aten.avg_pool{spatial}d", image, [2], [], [0], False, True, *divisor)
+        add(f"aten.avg_pool{spatial}d", image, [3], [2], [1], True, False, *divisor)
+        add(f"aten.avg_pool{spatial}d", image[0], [3], [2], [1], True, True, *divisor)
+    for asked in ([1] * spatial, [3, 2, 4][:spatial], [9, 9, 2][:spatial]):
+        add(f"aten.adaptive_avg_pool{spatial}d", image, asked)
+        add(f"aten.adaptive_max_pool{spatial}d", image[1], asked, results=2)
+    if spatial > 1:
+        add(f"aten._adaptive_avg_pool{spatial}d", image, [2] * spatial)
+        pooled = (4, 4, 3)[-spatial:]
+        add(f"aten.avg_pool{spatial}d_backward", f32(2, 3, *pooled), image, [3], [2], [1], False, True, None)
+        add(f"aten.avg_pool{spatial}d_backward", f32(2, 3, *pooled), image, [3], [2], [1], False, False, 2)
+image = f32(2, 3, 9, 8)
+holes = np.where(f32(2, 3, 9, 8) > 1, np.float32(np.nan), image)
+for name, results in (("max_pool2d", 1), ("max_pool2d_with_indices", 2)):
+    add(f"aten.{name}", holes, [3, 2], [1, 2], [1, 0], [1, 2], True, results=results)
+    add(f"aten.{name}", ints(2, 3, 9, 8), [3], [2], [1], [1], False, results=results)
+    add(f"aten.{name}", np.full((1, 4, 4), -np.inf, np.float32), [2], [2], [1], [2], True, results=results)
+    add(f"aten.{name}", image, [8, 6], [1], [2], [1], False, results=results)  # a window too large to unroll
+    add(f"aten.{name}", image.astype(np.float16), [2], [2], [0], [1], False, results=results)
+add("aten.adaptive_max_pool2d", holes, [4, 3], results=2)
+add("aten.avg_pool2d", image, [8, 6], [1], [2], True, False, None)
+add("aten.avg_pool2d", ints(2, 3, 9, 8), [2], [2], [1], True, False, None)
+add("aten.avg_pool2d", image.astype(np.float16), [3], [2], [0], False, True, None)
+add("aten.avg_pool2d", f32(0, 3, 9, 8), [3], [2], [0], False, True, None)
+add("aten.avg_pool2d_backward", f32(2, 3, 5, 5), image, [2], [2], [1], True, False, None)
+add("aten.avg_pool2d_backward", f32(2, 3, 1, 2), image, [9, 7], [1], [0], False, True, None)  # fewer positions than places
+add("aten.avg_pool2d_backward", ints(2, 3, 4, 4), ints(2, 3, 9, 8), [2], [2], [0], False, True, None)
+for asked in ((1, 1), (4, 3), (11, 8)):
+    add("aten._adaptive_avg_pool2d_backward", f32(2, 3, *asked), image)
+add("aten.adaptive_avg_pool2d", f32(0, 3, 4, 4), [2, 2])
+add("aten.adaptive_avg_pool2d", image, [0, 2])
+for asked, scales in (([18, 16], (None, None)), ([9, 5], (None, None)), ([20, 12], (2.3, 1.5)), ([1, 8], (None, None))):
+    add("aten.upsample_nearest2d", image, asked, *scales)
 
 # --- numbers
 

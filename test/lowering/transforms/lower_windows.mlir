@@ -81,3 +81,40 @@ func.func @depthwise(%x: !torch.vtensor<[2,8,5,5],f32>, %w: !torch.vtensor<[8,1,
   %r = torch.aten.conv2d %x, %w, %none, %l, %p, %l, %eight : !torch.vtensor<[2,8,5,5],f32>, !torch.vtensor<[8,1,2,2],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int -> !torch.vtensor<[2,8,4,4],f32>
   return %r : !torch.vtensor<[2,8,4,4],f32>
 }
+
+// -----
+// A small window is unrolled: each place meets a strided view of the padded input. NaN wins.
+// CHECK-LABEL: func.func @largest
+// CHECK: arith.constant 0xFF800000 : f32
+// CHECK-COUNT-4: tensor.extract_slice %{{.*}} [2, 3, 4, 4] [1, 1, 2, 2] : tensor<2x3x8x8xf32> to tensor<2x3x4x4xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+// CHECK-COUNT-4: arith.cmpf une
+// CHECK: linalg.yield
+func.func @largest(%x: !torch.vtensor<[2,3,6,6],f32>) -> !torch.vtensor<[2,3,4,4],f32> {
+  %false = torch.constant.bool false
+  %one = torch.constant.int 1
+  %two = torch.constant.int 2
+  %k = torch.prim.ListConstruct %two, %two : (!torch.int, !torch.int) -> !torch.list<int>
+  %l = torch.prim.ListConstruct %one, %one : (!torch.int, !torch.int) -> !torch.list<int>
+  %r = torch.aten.max_pool2d %x, %k, %k, %l, %l, %false : !torch.vtensor<[2,3,6,6],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool -> !torch.vtensor<[2,3,4,4],f32>
+  return %r : !torch.vtensor<[2,3,4,4],f32>
+}
+
+// -----
+// A large one is a reduction; what it is divided by is counted where the window may stand on padding.
+// CHECK-LABEL: func.func @average
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+// CHECK: arith.addf {{.*}} fastmath<reassoc>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+// CHECK: linalg.index 2
+// CHECK: arith.divf
+func.func @average(%x: !torch.vtensor<[2,3,9,9],f32>) -> !torch.vtensor<[2,3,4,4],f32> {
+  %false = torch.constant.bool false
+  %none = torch.constant.none
+  %one = torch.constant.int 1
+  %eight = torch.constant.int 8
+  %k = torch.prim.ListConstruct %eight, %eight : (!torch.int, !torch.int) -> !torch.list<int>
+  %l = torch.prim.ListConstruct %one, %one : (!torch.int, !torch.int) -> !torch.list<int>
+  %r = torch.aten.avg_pool2d %x, %k, %l, %l, %false, %false, %none : !torch.vtensor<[2,3,9,9],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[2,3,4,4],f32>
+  return %r : !torch.vtensor<[2,3,4,4],f32>
+}
