@@ -21,22 +21,24 @@ becomes
     } : ...
     %0 = torch.aten.select.int %r#1, %int0, %k : ...
 
-So gradients save what a loop carries (dialect/reverse_loops.py), and so it has native code. The number of iterations must be known before
-the loop, the tensor's dtype and sizes the same in each (`tierup-infer-types` first), and nothing else may be done with the list than to
-take items of it; else the list stays. Sizes that are symbols are those of a tensor that the loop carries, and are asked of it before.
+So gradients save what a loop carries (dialect/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
+in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it; else the list stays.
+Sizes that are symbols are those of a tensor that the loop carries, and are asked of it before. The iterations of a loop that ends by its
+condition are counted first, by running a copy of it (dialect/counting_loops.py): twice in native code is less than once in tier 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.counting_loops import count_first, is_counted, only_computes
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.infer import Inference
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting import bool_of, drop_unused, items_of, maker
+from tierup.dialect.rewriting import drop_unused, items_of, maker
 from tierup.dialect.typed_rewriting import infer_or_remark
 
 _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
@@ -58,8 +60,15 @@ class StackLists(Pass):
 def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
     """Make lists that grow in the loops of a function tensors."""
     for loop in _loops(func):
-        for k, result in enumerate(loop.results):
-            if str(result.type).startswith(_LIST) and _is_record(loop, k):
+        records = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and _is_record(loop, k)]
+        if records and not is_counted(loop):
+            inference = infer_or_remark(func, callees)
+            if inference is None:
+                return
+            if not _count(loop, records, inference):
+                continue
+        for k in records:
+            if _is_record(loop, k):
                 inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return
@@ -76,12 +85,12 @@ def _loops(func: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_record(loop: ir.Operation, k: int) -> bool:
-    """Whether the list that a loop carries as its k-th value gets one item in each of a known number of iterations, and no more is done
-    with it than that items are taken."""
+    """Whether the list that a loop carries as its k-th value gets one item in each iteration, and no more is done with it than that items
+    are taken."""
     body = loop.regions[0].blocks[0]
     last = list(body.operations)[-1].operation
     grown = maker(last.operands[1 + k], _APPEND)
-    if bool_of(loop.operands[1]) is not True or bool_of(last.operands[0]) is not True or grown is None:
+    if grown is None:
         return False
     argument, result = body.arguments[1 + k], loop.results[k]
     added = items_of(grown.operands[1])
@@ -90,6 +99,17 @@ def _is_record(loop: ir.Operation, k: int) -> bool:
     if _uses(argument) != [grown] or _uses(grown.results[0]) != [last]:
         return False
     return all(op.name == _TAKE and op.operands[0] == result for op in _uses(result))
+
+
+def _count(loop: ir.Operation, records: Sequence[int], inference: Inference) -> bool:
+    """Count the iterations of a loop that ends by its condition first, if all it saves can be stacked then; whether they are counted."""
+    body = loop.regions[0].blocks[0]
+    last = list(body.operations)[-1].operation
+    grown = [last.operands[1 + k].owner.operation for k in records]
+    e = Emitter(ir.InsertionPoint(loop), loop.location, inference)
+    still = all(_stands_still(e, loop, (items_of(op.operands[1]) or [])[0]) for op in grown)
+    lists = [k for k, r in enumerate(loop.results) if str(r.type).startswith(_LIST)]
+    return still and lists == list(records) and only_computes(loop) and count_first(e, loop, records, grown)
 
 
 def _stack(loop: ir.Operation, k: int, inference: Inference) -> None:
@@ -126,19 +146,31 @@ def _stack(loop: ir.Operation, k: int, inference: Inference) -> None:
 
 def _sizes(e: Emitter, loop: ir.Operation, value: ir.Value) -> list[int | ir.Value] | None:
     """The sizes of a tensor that has the same in each iteration, as they are known before the loop; None where they are not."""
+    shape, init = e.tensor(value).shape, _begun(e, loop, value)
+    if shape is None or not _stands_still(e, loop, value):
+        return None
+    sizes: list[int | ir.Value] = []
+    for i, d in enumerate(shape):
+        assert isinstance(d, int) or init is not None
+        sizes.append(d if isinstance(d, int) else e.size_of(init, i))  # type: ignore[arg-type]
+    return sizes
+
+
+def _stands_still(e: Emitter, loop: ir.Operation, value: ir.Value) -> bool:
+    """Whether dtype and sizes of a tensor in a loop are known before."""
     known = e.tensor(value)
     if known.dtype is None or known.shape is None:
-        return None
+        return False
+    return all(isinstance(d, int) for d in known.shape) or _begun(e, loop, value) is not None
+
+
+def _begun(e: Emitter, loop: ir.Operation, value: ir.Value) -> ir.Value | None:
+    """What is carried as this value, as it is before the loop, if of the same sizes."""
     arguments = list(loop.regions[0].blocks[0].arguments)
-    under = value
-    while (cast := maker(under, "torch.tensor_static_info_cast")) is not None:
-        under = cast.operands[0]
-    init = loop.operands[1 + arguments.index(under)] if under in arguments[1:] else None
-    if init is not None and not e.same_shape(init, value):
-        init = None
-    if not all(isinstance(d, int) for d in known.shape) and init is None:
-        return None
-    return [d if isinstance(d, int) else e.size_of(init, i) for i, d in enumerate(known.shape)]
+    while (cast := maker(value, "torch.tensor_static_info_cast")) is not None:
+        value = cast.operands[0]
+    init = loop.operands[1 + arguments.index(value)] if value in arguments[1:] else None
+    return init if init is not None and e.same_shape(init, value) else None
 
 
 def _uses(value: ir.Value) -> list[ir.Operation]:

@@ -175,3 +175,51 @@ def test_a_counted_loop_with_its_gradient_is_native(tmp_path: Path) -> None:
                 np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
     assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
     assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+
+
+# both loops end by what data say; neither runs as often as the other
+UNTIL = f"""
+func.func @f(%x: {T}, %w: {T}) -> {T} {{
+  %max = torch.constant.int 9223372036854775807
+  %one = torch.constant.int 1
+  %zero = torch.constant.int 0
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  %limit = torch.constant.float 2.0
+  %0:2 = torch.prim.Loop %max, %true, init(%x, %one) {{
+  ^bb0(%i: !torch.int, %a: {T}, %k: !torch.int):
+    %1 = torch.aten.mul.Tensor %a, %w : {T}, {T} -> {T}
+    %2 = torch.aten.sin %1 : {T} -> {T}
+    %3 = torch.aten.add.Tensor %a, %2, %one : {T}, {T}, !torch.int -> {T}
+    %4 = torch.aten.sum %3, %none : {T}, !torch.none -> {T}
+    %5 = torch.aten.lt.Scalar %4, %limit : {T}, !torch.float -> {T}
+    %c = torch.aten.Bool.Tensor %5 : {T} -> !torch.bool
+    %6 = torch.aten.add.int %k, %one : !torch.int, !torch.int -> !torch.int
+    torch.prim.Loop.condition %c, iter(%3, %6 : {T}, !torch.int)
+  }} : (!torch.int, !torch.bool, {T}, !torch.int) -> ({T}, !torch.int)
+  %d = torch.aten.gt.int %0#1, %one : !torch.int, !torch.int -> !torch.bool
+  %7:2 = torch.prim.Loop %max, %d, init(%0#0, %0#1) {{
+  ^bb1(%j: !torch.int, %b: {T}, %m: !torch.int):
+    %8 = torch.aten.tanh %b : {T} -> {T}
+    %9 = torch.aten.mul.Tensor %8, %x : {T}, {T} -> {T}
+    %10 = torch.aten.sub.int %m, %one : !torch.int, !torch.int -> !torch.int
+    %e = torch.aten.gt.int %10, %zero : !torch.int, !torch.int -> !torch.bool
+    torch.prim.Loop.condition %e, iter(%9, %10 : {T}, !torch.int)
+  }} : (!torch.int, !torch.bool, {T}, !torch.int) -> ({T}, !torch.int)
+  %11 = torch.aten.sum %7#0, %none : {T}, !torch.none -> {T}
+  return %11 : {T}
+}}"""
+
+
+def test_loops_that_end_by_their_condition_are_native_with_their_gradients(tmp_path: Path) -> None:
+    text = differentiated(UNTIL)
+    (tmp_path / "f.mlir").write_text(text)
+    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(text)
+    for size in (3, 4, 4, 5, 6):
+        for scale in (0.02, 0.2, 1.0):
+            x, w = scale * array(size, low=0.3, high=0.9), array(size, low=0.5, high=0.9, seed=1)
+            for got, want in zip(f(x, w), tier0(x, w), strict=True):
+                assert got.dtype == want.dtype and got.shape == want.shape
+                np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
+    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)

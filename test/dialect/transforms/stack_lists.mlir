@@ -26,7 +26,7 @@ func.func @saved(%x: !x, %n: !torch.int, %k: !torch.int) -> !torch.vtensor {
   return %0 : !torch.vtensor
 }
 
-// Sizes that change, a loop that ends by its condition, a list that is looked at otherwise: it stays.
+// Sizes that change, a list that is looked at otherwise: it stays.
 // CHECK-LABEL: func.func @grows
 // CHECK-NOT: select_scatter
 func.func @grows(%x: !x, %n: !torch.int, %k: !torch.int) -> !torch.vtensor {
@@ -46,17 +46,48 @@ func.func @grows(%x: !x, %n: !torch.int, %k: !torch.int) -> !torch.vtensor {
   return %0 : !torch.vtensor
 }
 
+// The iterations of a loop that ends by its condition are counted first.
 // CHECK-LABEL: func.func @until
-// CHECK-NOT: select_scatter
+// CHECK: %[[N:.*]]:2 = torch.prim.Loop %arg1, %arg2, init(%arg0, %int0{{.*}}) {
+// CHECK-NEXT: ^bb0(%[[I:.*]]: !torch.int, %{{.*}}: !torch.vtensor<[3],f32>, %{{.*}}: !torch.int):
+// CHECK: torch.aten.sin
+// CHECK: %[[MORE:.*]] = torch.aten.add.int %[[I]]
+// CHECK: torch.prim.Loop.condition %{{.*}}, iter(%{{.*}}, %[[MORE]]
+// CHECK: torch.aten.zeros
+// CHECK: torch.prim.Loop %[[N]]#1, %true{{.*}}, init(
+// CHECK: torch.aten.select_scatter
+// CHECK: torch.aten.sin
+// CHECK: torch.prim.Loop.condition %true
 func.func @until(%x: !x, %n: !torch.int, %c: !torch.bool) -> !torch.vtensor {
-  %false = torch.constant.bool false
+  %zero = torch.constant.int 0
+  %none = torch.constant.none
+  %l = torch.prim.ListConstruct : () -> !l
+  %r:2 = torch.prim.Loop %n, %c, init(%x, %l) {
+  ^bb0(%i: !torch.int, %a: !x, %m: !l):
+    %one = torch.prim.ListConstruct %a : (!x) -> !l
+    %more = torch.aten.add.t %m, %one : !l, !l -> !l
+    %b = torch.aten.sin %a : !x -> !x
+    %s = torch.aten.sum %b, %none : !x, !torch.none -> !torch.vtensor<[],f32>
+    %t = torch.aten.Bool.Tensor %s : !torch.vtensor<[],f32> -> !torch.bool
+    torch.prim.Loop.condition %t, iter(%b, %more : !x, !l)
+  } : (!torch.int, !torch.bool, !x, !l) -> (!x, !l)
+  %0 = torch.aten.__getitem__.t %r#1, %zero : !l, !torch.int -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+
+// What is written once is not written twice.
+// CHECK-LABEL: func.func @writes
+// CHECK-COUNT-1: torch.aten.add_.Tensor
+// CHECK-NOT: select_scatter
+func.func @writes(%x: !x, %y: !torch.tensor<[3],f32>, %n: !torch.int, %c: !torch.bool) -> !torch.vtensor {
   %zero = torch.constant.int 0
   %l = torch.prim.ListConstruct : () -> !l
   %r = torch.prim.Loop %n, %c, init(%l) {
   ^bb0(%i: !torch.int, %m: !l):
     %one = torch.prim.ListConstruct %x : (!x) -> !l
     %more = torch.aten.add.t %m, %one : !l, !l -> !l
-    torch.prim.Loop.condition %false, iter(%more : !l)
+    %0 = torch.aten.add_.Tensor %y, %y, %zero : !torch.tensor<[3],f32>, !torch.tensor<[3],f32>, !torch.int -> !torch.tensor<[3],f32>
+    torch.prim.Loop.condition %c, iter(%more : !l)
   } : (!torch.int, !torch.bool, !l) -> !l
   %0 = torch.aten.__getitem__.t %r, %zero : !l, !torch.int -> !torch.vtensor
   return %0 : !torch.vtensor
