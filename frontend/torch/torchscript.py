@@ -57,13 +57,13 @@ class _Script:
         """A function, and the attributes that it reads, which are known once it has been called."""
         attributes = Attributes(self.root)
 
-        def build(shape: CallShape, arguments: Mapping[str, object]) -> Built:
+        def build(shape: CallShape, *call: object) -> Built:
             context = thread_context()
             with context:
                 graph = GraphBuilder(context, self.name, self.graph, attributes, self.foreign).build(shape)
                 return built(graph, self.name, f"TorchScript {self.name}")
 
-        function = Function(self.name, self.signature, build, lambda: build(self.shape(), {}), self.options)
+        function = Function(self.name, self.signature, build, lambda: build(self.shape()), self.options)
         return function, attributes
 
     def shape(self) -> CallShape:
