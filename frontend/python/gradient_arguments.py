@@ -12,7 +12,7 @@ from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.gradient_spec import GradientSpec
 from tierup.frontend.python.scalars import not_, raise_if
 from tierup.frontend.python.templates import OneArray, Same, Structure, Template, template_of, types_of
-from tierup.frontend.python.values import Array, Const, Mapping_, Sequence, Value, describe, is_number, is_numpy_scalar, number_kind
+from tierup.frontend.python.values import Array, Const, Mapping_, Object, Sequence, Value, describe, is_number, is_numpy_scalar, number_kind
 
 
 def prepared(frame: Frame, node: ast.AST | None, spec: GradientSpec, bound: Mapping[str, Value]) -> dict[str, Value]:
@@ -46,6 +46,8 @@ def _differentiable(frame: Frame, node: ast.AST | None, spec: GradientSpec, valu
         return strong(frame, node, value)
     if is_numpy_scalar(value):
         value = as_array(frame, node, value)
+    if isinstance(value, Object):
+        raise WillRaise(TypeError(_complaint(spec, name, describe(value), "pass its arrays in a tuple, list or dict")))
     if not isinstance(value, Array):
         raise WillRaise(TypeError(_complaint(spec, name, describe(value))))
     if value.dtype is not None and value.dtype.kind in "iub":
@@ -56,8 +58,8 @@ def _differentiable(frame: Frame, node: ast.AST | None, spec: GradientSpec, valu
     return value
 
 
-def _complaint(spec: GradientSpec, name: str, what: str) -> str:
-    remedy = "convert it to float, or leave it out of argnums"
+def _complaint(spec: GradientSpec, name: str, what: str, remedy: str = "convert it to float") -> str:
+    remedy += ", or leave it out of argnums"
     return f"{spec}: argument {name} is {what}; only arrays of floats, and Python floats, have gradients: {remedy}"
 
 
