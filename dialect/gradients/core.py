@@ -29,6 +29,9 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting import bool_of, float_of, int_of, ints_of, is_none, items_of, str_of, under_casts
 from tierup.dialect.values import Int, List
 
+RANKS = "tierup.ranks"
+"""An op's attribute: the ranks of its operands, where a front end knows them and types do not say them."""
+
 Gradient = Union[ir.Value, None, Sequence["ir.Value | None"]]
 Gradients = Union[ir.Value, None, tuple[Gradient, ...]]
 """One per operand, in order; those left out at the end are None, and a value alone is the first operand's. A list's is a list."""
@@ -184,8 +187,11 @@ class Backward(Emitter):
         return self.zeros_like(self._operands[i])
 
     def rank(self, i: int) -> int | None:
-        """The rank of operand i, where it is known."""
-        return self.tensor(self._operands[i]).rank
+        """The rank of operand i, where it is known, by its type or because the front end says so."""
+        known = self.tensor(self._operands[i]).rank
+        if known is None and RANKS in self.op.attributes:
+            return list(ir.DenseI64ArrayAttr(self.op.attributes[RANKS]))[i]
+        return known
 
     def is_none(self, i: int) -> bool:
         """Whether operand i was left out."""

@@ -131,7 +131,7 @@ def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value) -> Array:
     if x.rank is not None and y.rank is not None:
         rank = max(x.rank, y.rank, 2) - (x.rank == 1) - (y.rank == 1)
     dtype = None if x.dtype is None or y.dtype is None else np.result_type(x.dtype, y.dtype)
-    return Array(frame.em.numpy("aten.matmul", [x.ssa, y.ssa]), rank, 0, dtype)
+    return Array(frame.em.numpy("aten.matmul", [x.ssa, y.ssa], ranks=(x.rank, y.rank)), rank, 0, dtype)
 
 
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:

@@ -15,6 +15,7 @@ from tierup.dialect import dtypes, literals, optable
 from tierup.dialect.mlir import ir
 
 PROMOTION = "tierup.promotion"
+RANKS = "tierup.ranks"
 
 
 class Types:
@@ -112,10 +113,15 @@ class Emitter:
         """An op of Python scalars or lists: no promotion rule."""
         return self.create(f"torch.{name}", operands, [result]).results[0]
 
-    def numpy(self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None) -> ir.Value:
-        """An op under NumPy's rules; a tensor unless `result` says otherwise."""
+    def numpy(
+        self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None, ranks: Sequence[builtins.int | None] = (None,)
+    ) -> ir.Value:
+        """An op under NumPy's rules; a tensor unless `result` says otherwise. `ranks`: of the operands, for shorter gradients."""
         results = [self.types.tensor if result is None else result]
-        return self._compute(name, operands, results, self.numpy_attribute)[0]
+        attributes = self.numpy_attribute
+        if None not in ranks:
+            attributes = {**attributes, RANKS: ir.DenseI64ArrayAttr.get(list(ranks), self.context)}
+        return self._compute(name, operands, results, attributes)[0]
 
     def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
         """An op under torch's rules (tierup.ops)."""
