@@ -444,14 +444,26 @@ def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path
 
 def test_a_size_that_hangs_on_an_int_gets_a_version_for_each_value_that_comes_back():
     @tierup.jit
+    def counted(a, n: int):
+        return a[:n] + np.arange(n)
+
+    a = np.ones(9)
+    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 2), (7, 3), (7, 4), (5, 5), (8, 5), (6, 5), (8, 6)):
+        np.testing.assert_array_equal(counted(a, n), 1 + np.arange(n))
+        assert counted.stats().hits == hits
+    assert counted.stats().compiles == 3
+
+
+def test_parts_up_to_an_int_have_one_size_that_one_version_serves():
+    @tierup.jit
     def product(a, b, n: int):
         return a[:, :n] @ b[:n]
 
     a, b = np.ones((4, 9)), np.ones((9, 2))
-    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 2), (7, 3), (7, 4), (5, 5), (8, 5), (6, 5), (8, 6)):
-        np.testing.assert_array_equal(product(a, b, n), np.full((4, 2), float(n)))
-        assert product.stats().hits == hits
-    assert product.stats().compiles == 3
+    for call, n in enumerate((5, 5, 7, 5, 8, 0, 1, 12, -2)):
+        np.testing.assert_array_equal(product(a, b, n), a[:, :n] @ b[:n])
+        assert product.stats().hits == call
+    assert product.stats().compiles == 1
 
 
 def test_a_program_of_mlir_takes_numpys_numbers_and_names_the_argument_that_is_wrong(tmp_path):
