@@ -149,16 +149,16 @@ class Function:
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
-        variants, plain, match = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
-        if plain is not None and match is not None and variants is self._variants:
-            leaves = match(*args)
-            if leaves is not None:
-                return plain.finish(plain.executor.call(leaves))
         variant, flat = self.find(args, kwargs)
         return variant.finish(variant.executor.call(flat))
 
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
+        there, plain, match = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
+        if plain is not None and match is not None and there is self._variants:
+            matched = match(*args)
+            if matched is not None:
+                return plain, matched
         variants = self._variants
         arguments = self._binding.bind(args, kwargs)
         if self._fitted is not None:

@@ -116,3 +116,11 @@ def test_constants_stand_at_the_top_and_unused_ones_are_gone():
 
 def test_building_twice_gives_the_same_text():
     assert str(graph(reads, X, 2)[0].module) == str(graph(reads, X, 2)[0].module)
+
+
+def test_products_say_the_ranks_that_are_known():
+    def f(x, w):
+        return x @ w
+
+    assert re.search(r"aten.matmul .*tierup.ranks = array<i64: 2, 1>", str(graph(f, X, X[0])[0].module))
+    assert "tierup.ranks" not in str(graph(f, X, X[0], ranks=False)[0].module)

@@ -296,3 +296,40 @@ def test_gradients_through_branches_and_loops() -> None:
     for sign in (1, -1, 1, -1):
         x = sign * np.abs(B)
         assert_close(g(x, 3), differences(f, (x, 3), 0), rtol=1e-5)
+
+
+def test_the_graph_before_a_call_serves_every_rank() -> None:
+    def f(w: Any, x: Any, n: int) -> Any:
+        return np.mean(x @ w) * n
+
+    g = tierup.value_and_grad(f)
+    text = g.graph
+    assert "torch.aten.matmul" in text and "tierup.ranks" not in text and "func.call" not in text
+    found = [g(w, x, 3)[1] for w, x in ((A, X), (A[:, 0], X), (A, X[0]))]
+    wanted = [differences(f, (w, x, 3), 0) for w, x in ((A, X), (A[:, 0], X), (A, X[0]))]
+    for got, want in zip(found, wanted, strict=True):
+        assert_close(got, want)
+
+
+def test_gradients_of_products_of_all_ranks() -> None:
+    """Ranks are stated on the product, so each pair has a graph of its own."""
+
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(np.sin(x @ y))
+
+    g = tierup.grad(f, (0, 1))
+    shapes = [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3, 2)),
+        ((4, 2, 3), (3, 2)),
+        ((2, 3), (4, 3, 2)),
+        ((1, 2, 3), (4, 3, 2)),
+    ]
+    for left, right in shapes:
+        x, y = RNG.normal(size=left), RNG.normal(size=right)
+        assert_close(g(x, y), tuple(differences(f, (x, y), n) for n in (0, 1)))
+    mixed = tierup.grad(lambda x, y: np.sum(x @ y))(A.astype(np.float32), np.arange(8).reshape(4, 2))
+    assert mixed.dtype == np.float32
+    np.testing.assert_allclose(mixed, np.broadcast_to(np.arange(8).reshape(4, 2).sum(1), (3, 4)))
