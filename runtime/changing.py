@@ -76,8 +76,8 @@ class ChangingNumbers:
         fixed = [access for access in changed if access in self.fixed]
         if not changed or len(others) < (_GRAPHS_BEFORE_READING if fixed else _MANY_GRAPHS) or not once.first("graphs"):
             return
-        names = ", ".join(f"`{access}`" for access in changed)
-        why = "".join(f" `{access}` has to be known when a graph is made: {self.fixed[access]}." for access in fixed)
+        names = ", ".join(sorted({f"`{access}`" for access in changed}))
+        why = "".join(sorted({f" `{access}` has to be known when a graph is made: {self.fixed[access]}." for access in fixed}))
         warn(
             f"{function} (at {others[-1].built.program.place}) reads {names} from outside, which changed {len(others)} times: "
             f"each value makes a graph, with versions of its own, which takes milliseconds.{why} See explain()."

@@ -203,7 +203,7 @@ class Function:
         for executor in gone:
             executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
         if outdated:
-            names = ", ".join(map(str, newly_read))
+            names = ", ".join(sorted(set(map(str, newly_read))))
             action = f"{names} read at every call from now on, in place of {outdated} graphs with constants"
             variant.executor.history.emit(EventKind.GENERALISED, Reason.NUMBER_CHANGED, guard=names, action=action)
         self._numbers.warn_of_graphs(self.__name__, self._once, there, arguments)
@@ -331,7 +331,7 @@ class Function:
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
         constants = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
-        return explain(self.__name__, self._executors, self._stats_before, sorted(map(str, self._numbers.read)), constants)
+        return explain(self.__name__, self._executors, self._stats_before, sorted(set(map(str, self._numbers.read))), constants)
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
