@@ -17,6 +17,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tierup.dialect import optable
+from tierup.frontend.window_ops import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tierup.frontend.window_ops import adaptive_avg_pool2d as adaptive_avg_pool2d
+from tierup.frontend.window_ops import adaptive_avg_pool3d as adaptive_avg_pool3d
+from tierup.frontend.window_ops import avg_pool1d as avg_pool1d
+from tierup.frontend.window_ops import avg_pool2d as avg_pool2d
+from tierup.frontend.window_ops import avg_pool3d as avg_pool3d
+from tierup.frontend.window_ops import conv1d as conv1d
+from tierup.frontend.window_ops import conv2d as conv2d
+from tierup.frontend.window_ops import conv3d as conv3d
+from tierup.frontend.window_ops import conv_transpose1d as conv_transpose1d
+from tierup.frontend.window_ops import conv_transpose2d as conv_transpose2d
+from tierup.frontend.window_ops import conv_transpose3d as conv_transpose3d
+from tierup.frontend.window_ops import max_pool1d as max_pool1d
+from tierup.frontend.window_ops import max_pool2d as max_pool2d
+from tierup.frontend.window_ops import max_pool3d as max_pool3d
+from tierup.frontend.window_ops import upsample_nearest2d as upsample_nearest2d
 
 
 @cache

@@ -11,6 +11,7 @@ from tierup.frontend.python import (
     numpy_reductions,
     numpy_shape,
     operators_of_tierup,
+    operators_of_windows,
 )
 
 MODULES = (
@@ -24,4 +25,5 @@ MODULES = (
     numpy_reductions,
     numpy_shape,
     operators_of_tierup,
+    operators_of_windows,
 )
