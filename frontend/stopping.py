@@ -26,6 +26,11 @@ class no_grad:  # noqa: N801 - used as a function is, and by PyTorch's name
     gradient that it had. Outside of programs it does nothing: nothing there has a gradient that was not asked for.
     """
 
+    def __new__(cls, function: Any = None) -> Any:
+        """`@tierup.no_grad` does what `@tierup.no_grad()` does."""
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
     def __enter__(self) -> None:
         pass
 

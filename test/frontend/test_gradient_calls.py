@@ -239,6 +239,16 @@ def test_no_grad_blocks_that_write() -> None:
         assert_close(found, 3 * x + np.array([0, 1, 1, 1]))
 
 
+def test_no_grad_without_parentheses() -> None:
+    @tierup.jit
+    @tierup.no_grad
+    def constant(x: Any) -> Any:
+        return x * x
+
+    x = RNG.normal(size=3)
+    assert_close(tierup.grad(lambda x: np.sum(constant(x) * x))(x), x * x)
+
+
 def test_no_grad_in_a_jit_function_changes_no_value() -> None:
     @tierup.no_grad()
     @tierup.jit

@@ -311,6 +311,17 @@ def test_the_graph_before_a_call_serves_every_rank() -> None:
         assert_close(got, want)
 
 
+def test_flat_calls_need_no_python() -> None:
+    def f(w: Any, x: Any) -> Any:
+        return np.sum(np.tanh(x @ w))
+
+    g = tierup.value_and_grad(f)
+    for _ in range(4):
+        value, found = g(A, X)
+        assert type(value) is np.float64 and type(found) is np.ndarray
+    assert "__call__" in vars(type(g))  # the dispatcher itself
+
+
 def test_gradients_of_products_of_all_ranks() -> None:
     """Ranks are stated on the product, so each pair has a graph of its own."""
 
