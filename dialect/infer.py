@@ -7,7 +7,7 @@ transforms/infer_types.py for that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +65,7 @@ def infer_function(
     Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
     reads them is never reached.
     """
-    walker = _Walker(functions or {}, rules or Infer(), tolerant)
+    walker = _Walker(functions or {}, rules or Infer(items=_items), tolerant)
     walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
     walker.out.results = walker.function(func, arguments)
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
@@ -209,6 +209,21 @@ class _Walker:
         if (site, dim) not in self.loop_sizes:
             self.loop_sizes[site, dim] = self.ctx.fresh()
         return self.loop_sizes[site, dim]
+
+
+def _items(value: Hashable) -> Hashable:
+    """The tensors in a list that is written down, as long as nobody may write them; else something that is like nothing else."""
+    assert isinstance(value, ir.Value)
+    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    items = list(made.operands) if made is not None and made.name == "torch.prim.ListConstruct" else [value]
+    under = []
+    for item in items:
+        while not isinstance(item.owner, ir.Block) and item.owner.operation.name == "torch.derefine":
+            item = item.owner.operation.operands[0]
+        if "vtensor" not in str(item.type) and str(item.type) != "!torch.none":
+            return object()
+        under.append(None if str(item.type) == "!torch.none" else item)
+    return tuple(under)
 
 
 _CONJUNCTION = "torch.aten.__and__.bool"

@@ -31,6 +31,7 @@ class Emitter:
         self.ip = ip
         self.location = location
         self.inference = inference
+        self.rules = Infer(first=1 << 32)  # a size that only the run knows is none of those that the program had before
         self.context = location.context
         self.tensor_type = ir.Type.parse("!torch.vtensor", self.context)
         self._constants: list[dict[str, ir.Value]] = [{}]
@@ -93,10 +94,9 @@ class Emitter:
     def _infer(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value], numpy: bool) -> Sequence[Value]:
         row = optable.lookup(name)
         if row is not None:
-            ctx = Infer()
-            ctx.promotion = Promotion.NUMPY if numpy else Promotion.TORCH
+            self.rules.promotion = Promotion.NUMPY if numpy else Promotion.TORCH
             try:
-                found = row.infer(ctx, [self.known(v) for v in operands])
+                found = row.infer(self.rules, [self.known(v) for v in operands])
             except REFUSALS:  # for the run to raise
                 found = ()
             values = list(found) if isinstance(found, tuple) else [found]

@@ -106,15 +106,17 @@ class Infer:
     """What a rule may ask and must report while the types of one program are inferred.
 
     One instance serves a whole program. `promotion` is set to the current op's before its rule runs, and so is `given`: its operands'
-    SSA values (empty where there are none). `scope` tells apart the calls of a function, in which its SSA values are others.
+    SSA values (empty where there are none). `scope` tells apart the calls of a function, in which its SSA values are others. `items` gives
+    the SSA values in a list that is written down. `first`: the number of the first size that only the run will tell.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0, items: Callable[[Hashable], Hashable] = lambda value: value) -> None:
         self.promotion = Promotion.TORCH
         self.given: Sequence[Hashable] = ()
         self.scope = 0
         self.ties: list[Tie] = []
-        self._fresh = 0
+        self._fresh = first
+        self._items = items
         self._parts: dict[Hashable, Expr] = {}
 
     def fresh(self, low: int = 0) -> Expr:
@@ -130,6 +132,15 @@ class Infer:
         found = self.given[len(self.given) - len(bounds) :]
         known = (value.value if isinstance(value, Int) else None for value in bounds)
         key = self.scope, size, tuple(ssa if number is None else number for number, ssa in zip(known, found, strict=True))
+        if key not in self._parts:
+            self._parts[key] = self.fresh()
+        return self._parts[key]
+
+    def counted(self, operand: int) -> Expr:
+        """How many elements the masks in an operand of the current op name: the same number whenever the masks are the same."""
+        if operand >= len(self.given):
+            return self.fresh()
+        key = self.scope, "masks", self._items(self.given[operand])
         if key not in self._parts:
             self._parts[key] = self.fresh()
         return self._parts[key]

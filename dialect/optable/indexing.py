@@ -276,7 +276,7 @@ def _joined(ctx: Infer, integers: Sequence[Shape], masks: int) -> Shape:
     """The common shape of index tensors; a mask stands for a vector as long as it has true elements."""
     common = ctx.broadcast(integers, "shape mismatch: indexing tensors could not be broadcast together with shapes")
     assert common is not None  # all are known
-    return (*common[:-1], ctx.fresh()) if masks else common
+    return (*common[:-1], ctx.counted(1)) if masks else common
 
 
 def _index(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -146,3 +146,46 @@ def test_gradients_of_functions_that_move_elements_are_native_and_right(function
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
     assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
     assert any(v.bet.kind != "static" for v in f.versions)
+
+
+def test_a_size_that_masks_give_is_not_taken_for_that_of_another_mask() -> None:
+    """One element by a mask, put to all places of another: its gradient is a sum, also where types are known."""
+    vector, mask = "!torch.vtensor<[4],f64>", "!torch.vtensor<[4],i1>"
+    text = f"""
+func.func @f(%x: {vector}, %y: {vector}, %a: {mask}, %b: {mask}) -> !torch.vtensor {{
+  %false = torch.constant.bool false
+  %l = torch.prim.ListConstruct %a : ({mask}) -> !torch.list<vtensor>
+  %m = torch.prim.ListConstruct %b : ({mask}) -> !torch.list<vtensor>
+  %v = torch.aten.index.Tensor_hacked_twin %x, %l : {vector}, !torch.list<vtensor> -> !torch.vtensor
+  %r = torch.aten.index_put.hacked_twin %y, %m, %v, %false : {vector}, !torch.list<vtensor>, !torch.vtensor, !torch.bool -> !torch.vtensor
+  return %r : !torch.vtensor
+}}"""
+    x, y, seed = array(4), array(4, seed=1), array(4, seed=2)
+    a, b = np.array([False, False, True, False]), np.array([True, False, True, True])
+    dx, dy = runner(differentiated(text, [0, 1]))(x, y, a, b, seed)
+    np.testing.assert_allclose(dx, np.where(a, seed[b].sum(), 0))
+    np.testing.assert_allclose(dy, np.where(b, 0, seed))
+
+
+def changed_by_mask(x: Any, w: Any) -> Any:
+    y = x * 1.0
+    y[x > 0.3] *= w[0]
+    y[x < -0.2] = w[1]
+    z = w * 2.0
+    z[w > 0.4] = w[w > 0.4] * z[w > 0.4]
+    return np.sum(y * y) + np.sum(z)
+
+
+def test_the_size_that_one_mask_gives_is_one_size(tmp_path: Path) -> None:
+    """So that what a mask reads, changes and writes is native with its gradient."""
+    text = gradient(changed_by_mask, 2)
+    (tmp_path / "f.mlir").write_text(text)
+    f = tierup.load(tmp_path / "f.mlir")
+    for rows in (4, 4, 4, 5, 6, 7):
+        arguments = [array(rows, 3, low=-1, seed=rows), array(rows, low=0.1, high=1)]
+        value, *found = f(*arguments)
+        np.testing.assert_allclose(value, changed_by_mask(*arguments), rtol=1e-12)
+        for i, got in enumerate(found):
+            wanted = differences(lambda *a: [np.asarray(changed_by_mask(*a))], arguments, i, [np.float64(1)], 1e-6)
+            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
+    assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()

@@ -24,9 +24,7 @@ NOT_NATIVE = {
 """Ops that are no native code, of those that rules of native ops emit, and what becomes of them."""
 
 TIER_0 = {
-    "aten.diagonal": "its gradient is a diagonal_scatter", "aten.diagonal_copy": "its gradient is a diagonal_scatter",
-    "aten.masked_select": "as many results as the mask says", "aten.movedim.int": "a view of an argument by no chain of views",
-    "aten.roll": "the case rolls two dims",
+    "aten.masked_select": "as many results as the mask says",
 }  # fmt: skip
 """Ops whose case, or its gradient, is no native code."""
 
