@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -18,10 +18,12 @@ from tierup.dialect.contiguity import VIEWS, doubtful_view
 from tierup.dialect.contracts import defined_functions
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
+from tierup.dialect.losses import LOSSES
 from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
+from tierup.dialect.transforms.expand_losses import loss_name
 from tierup.dialect.transforms.stack_lists import grows_lists
 from tierup.lowering import builders as b
 from tierup.lowering import cache, faults, request_json
@@ -37,10 +39,16 @@ from tierup.runtime.plans import NotCompiled, Produced, note, note_code, request
 VALUES = registry.parse(
     "builtin.module(inline{default-pipeline=},tierup-expand-to-torch,tierup-functionalize,tierup-remove-list-mutation)"
 )
-_EXPANSIONS = "tierup-expand-losses,tierup-expand-sum-to-size"
-_TYPES = f"func.func(tierup-infer-types,tierup-explicit-promotion),{_EXPANSIONS},func.func(tierup-infer-types)"
+# By pass, the ops that it expands. What tierup-explicit-promotion makes is typed; what these make is not.
+_EXPANDED: dict[str, Callable[[ir.Operation], bool]] = {
+    "tierup-expand-losses": lambda op: loss_name(op) in LOSSES,
+    "tierup-expand-sum-to-size": lambda op: op.name == "torch.operator",
+}
+_TYPES = "func.func(tierup-infer-types,tierup-explicit-promotion)"
+_EXPANSIONS = f"{','.join(_EXPANDED)},func.func(tierup-infer-types)"
 TYPES = registry.parse(f"builtin.module({_TYPES})")
-TYPES_OF_LISTS = registry.parse(f"builtin.module(func.func(tierup-infer-types),tierup-stack-lists,{_TYPES})")
+TYPES_OF_EXPANDED = registry.parse(f"builtin.module({_TYPES},{_EXPANSIONS})")
+TYPES_OF_LISTS = registry.parse(f"builtin.module(func.func(tierup-infer-types),tierup-stack-lists,{_TYPES},{_EXPANSIONS})")
 FORCED = "tierup.forced_losses"  # the unit attribute of one whose bets can be lost at will (`runtime/faults.py`)
 GUARDED = "tierup.guarded"  # the unit attribute of a function with bets in mid-program: its graph is in values, its arguments are refined
 CLEAN = registry.parse("builtin.module(canonicalize,cse)")
@@ -70,7 +78,7 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
 def specialise_refined(module: ir.Module) -> str:
     """As `specialise`, for a graph of values whose arguments have the types that the guards promise. Raises NotCompiled."""
     try:
-        types = TYPES_OF_LISTS if any(map(grows_lists, defined_functions(module))) else TYPES
+        types = _types_of(module)
         with step(module, types):
             faults.begins("specialize")
             types.run(module, verify_each=False)
@@ -83,6 +91,13 @@ def specialise_refined(module: ir.Module) -> str:
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)
+
+
+def _types_of(module: ir.Module) -> registry.Pipeline:
+    if any(map(grows_lists, defined_functions(module))):
+        return TYPES_OF_LISTS
+    expanded = b.first(module.operation, lambda op: any(takes(op) for takes in _EXPANDED.values()))
+    return TYPES if expanded is None else TYPES_OF_EXPANDED
 
 
 def _custom(when: str, module: ir.Module) -> None:
