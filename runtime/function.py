@@ -73,8 +73,8 @@ class Variant:
         return finisher(self.built.output)
 
     def shortcut(self, shape: CallShape) -> Match | None:
-        """Gives the leaves of calls of this shape by position; None where there is no such function."""
-        return None if self.built.hidden else matcher(shape, self.built.constants)
+        """Gives the leaves, hidden inputs last, of calls of this shape by position; None where there is no such function."""
+        return matcher(shape, self.built.constants, self.built.hidden)
 
     def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
         """The hidden inputs' values now; None when the graph does not take them."""

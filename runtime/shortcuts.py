@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.hidden import Constant
+from tierup.runtime.hidden import Access, Constant, HiddenInput
 from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]
 
 _MOST_LEAVES = 2000  # Python compiles the text in time that grows with it
+_GONE = (AttributeError, KeyError, IndexError, NameError, TypeError, ValueError)  # of reading; the long way says what there is to say
 _INT64 = np.iinfo(np.int64)
 
 
@@ -29,25 +30,27 @@ class _NoShortcut(Exception):
     """Something that only the long way takes."""
 
 
-def matcher(shape: CallShape, constants: Sequence[Constant]) -> Match | None:
-    """A function of all arguments, each by position, that gives the leaves if they have this shape and the constants hold; else None.
-    None where there is no such function: for objects among the arguments, and constants that are read from arguments."""
-    if any(c.access.root == "argument" or c.kind == "same" for c in constants):
-        return None
+def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[HiddenInput] = ()) -> Match | None:
+    """A function of all arguments, each by position, that gives the leaves and then the hidden inputs, if arguments have this shape, the
+    constants hold and the hidden inputs fit; else None. None where there is no such function."""
     text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
     leaves: list[str] = []
-    parameters = [text.name() for _ in shape.parameters]
+    text.parameters = {name: text.name() for name, _ in shape.parameters}
     try:
-        for variable, (_, tree) in zip(parameters, shape.parameters, strict=True):
-            text.expect(tree, variable, leaves)
+        for name, tree in shape.parameters:
+            text.expect(tree, text.parameters[name], leaves)
+        for constant in constants:
+            text.hold(constant)
+        for item in hidden:
+            variable = text.name()
+            text.lines.append(f"{variable} = {text.read(item.access)}")
+            text.expect(item.leaf, variable, leaves)
     except _NoShortcut:
         return None
     if len(leaves) > _MOST_LEAVES:
         return None
-    for constant in constants:
-        text.hold(constant)
     handed = "".join(f"{leaf}, " for leaf in leaves)
-    made: Match = text.function(f"({', '.join(parameters)})", f"return ({handed})")
+    made: Match = text.function(f"({', '.join(text.parameters.values())})", f"return ({handed})", gone="return None")
     return made
 
 
@@ -70,6 +73,7 @@ class _Text:
         self.names = names
         self.lines: list[str] = []
         self.count = 0
+        self.parameters: dict[str, str] = {}
 
     def name(self, value: Any = None) -> str:
         """A new name: of a local variable, or of a value from outside."""
@@ -79,9 +83,12 @@ class _Text:
             self.names[made] = value
         return made
 
-    def function(self, parameters: str, last: str) -> Any:
+    def function(self, parameters: str, last: str, gone: str = "") -> Any:
+        """`gone`: what it does where something is not there that was."""
         body = "".join(f"    {line}\n" for line in [*self.lines, last])
-        space = dict(self.names)
+        if gone:
+            body = "    try:\n" + "".join(f"        {line}\n" for line in [*self.lines, last]) + f"    except GONE: {gone}\n"
+        space = {**self.names, "GONE": _GONE}
         exec(compile(f"def shortcut{parameters}:\n{body}", "<tierup shortcut>", "exec"), space)  # noqa: S102 - our own text, made above
         return space["shortcut"]
 
@@ -122,22 +129,52 @@ class _Text:
         elif leaf.kind == "str":
             self.unless(f"type({variable}) is str and {variable} == {self.name(leaf.value)}")
             return
+        elif leaf.kind == "object":
+            self.unless(f"type({variable}) is {self.name(leaf.value)}")
+            return
         else:
             raise _NoShortcut
         leaves.append(variable)
 
-    # --- constants -----------------------------------------------------------------------------------------------------
+    # --- what is read from outside -------------------------------------------------------------------------------------
+
+    def read(self, access: Access) -> str:
+        """An expression for what an access gives now; it may raise. Raises _NoShortcut."""
+        function = access.function
+        if access.root == "argument":
+            found = self.parameters[access.name]
+        elif access.root == "global" and function is not None:
+            found = f"{self.name(function.__globals__)}[{access.name!r}]"
+            if access.name not in function.__globals__:
+                found = (
+                    f"({found} if {access.name!r} in {self.name(function.__globals__)} else {self.name(vars(builtins))}[{access.name!r}])"
+                )
+        elif access.root == "closure" and function is not None and function.__closure__ is not None:
+            found = f"{self.name(function.__closure__[function.__code__.co_freevars.index(access.name)])}.cell_contents"
+        else:
+            raise _NoShortcut
+        for kind, step in access.path:
+            if kind == "item":
+                found += f"[{self.name((step,))}[0]]"
+            elif str(step).isidentifier():
+                found += f".{step}"
+            else:
+                raise _NoShortcut
+        return found
 
     def hold(self, constant: Constant) -> None:
         """A line that leaves the function unless a constant is what it was. That it is the same object is seen at once."""
-        access, value = constant.access, constant.value
-        holds = f"{self.name(constant.holds)}(EMPTY)"
-        self.names["EMPTY"] = {}
-        if constant.kind in ("value", "identity") and access.root == "global" and not access.path and access.function is not None:
-            space = access.function.__globals__
-            default = "" if access.name in space else f", {self.name(vars(builtins))}.get({access.name!r})"
-            self.unless(f"{self.name(space)}.get({access.name!r}{default}) is {self._same(value)} or {holds}")
-        else:
+        arguments = ", ".join(f"{name!r}: {variable}" for name, variable in self.parameters.items())
+        holds = f"{self.name(constant.holds)}({{{arguments}}})"
+        try:
+            if constant.kind == "same":
+                assert isinstance(constant.value, Access)
+                self.unless(f"{self.read(constant.access)} is {self.read(constant.value)}")
+            elif constant.kind in ("value", "identity"):
+                self.unless(f"{self.read(constant.access)} is {self._same(constant.value)} or {holds}")
+            else:
+                self.unless(holds)
+        except _NoShortcut:
             self.unless(holds)
 
     def _same(self, value: object) -> str:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import tierup
 from tierup.runtime import shortcuts
-from tierup.runtime.hidden import Access, Constant
-from tierup.runtime.trees import CallShape, Output, OutputNode, OutputUnion, unflatten
+from tierup.runtime.hidden import Access, Constant, HiddenInput
+from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputUnion, unflatten
 
 LEAVES = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -71,9 +71,75 @@ def test_the_keys_of_a_dict_and_their_order_count() -> None:
         assert match(other) is None
 
 
-def test_objects_and_constants_of_arguments_have_no_shortcut() -> None:
-    assert shortcuts.matcher(shape_of(object())[0], ()) is None
-    assert shortcuts.matcher(shape_of(1.0)[0], (Constant(Access("argument", "p0"), "value", 1.0),)) is None
+class Model:
+    def __init__(self, w: Any, rate: float = 2.0) -> None:
+        self.w, self.rate, self.config = w, rate, {"k": [3.0]}
+
+    @tierup.jit
+    def step(self, x: Any) -> Any:
+        return [self.scaled(x) * self.rate * self.config["k"][0]]
+
+    @tierup.jit
+    def scaled(self, x: Any) -> Any:
+        return x * self.w
+
+
+def test_methods_and_what_they_read() -> None:
+    model, x = Model(np.ones(3)), np.ones(3)
+    for rate in (2.0, 2.0, 2.0, 4.0, 4.0, 2.0):
+        model.rate = rate
+        assert model.step(x)[0].tolist() == [3 * rate] * 3
+    model.w = np.full(3, 2.0)  # another array: read at each call
+    assert model.step(x)[0].tolist() == [12.0] * 3
+    model.w = np.float32(2)
+    assert model.step(x)[0].tolist() == [12.0] * 3
+    model.w = np.ones((2, 3))
+    assert model.step(x)[0].shape == (2, 3)
+    model.config["k"][0] = 1.0
+    assert model.step(x)[0].tolist() == [[2.0] * 3] * 2
+    other = Model(np.zeros(3))
+    other.scaled = model.scaled  # another object's method
+    other.config["k"] = [1.0]
+    assert other.step(x)[0].shape == (2, 3)
+    del model.w
+    for _ in range(3):
+        with pytest.raises(AttributeError, match="w"):
+            model.step(x)
+
+
+def test_a_matcher_reads_hidden_inputs_and_constants_of_objects() -> None:
+    model, x = Model(np.ones(3)), np.ones(3)
+    shape, _ = shape_of(model, x)
+    read = Access("argument", "p0")
+    hidden = HiddenInput(read.attribute("w"), Leaf("array", 1))
+    match = shortcuts.matcher(shape, (Constant(read.attribute("rate"), "value", 2.0),), (hidden,))
+    assert match is not None and match(model, x) == (x, model.w) and match(x, model) is None
+    model.rate = float("2.0")  # equal, another object
+    found = match(model, x)
+    assert found is not None and found[1] is model.w
+    for name, value in (("rate", 2), ("rate", 3.0), ("w", [1.0]), ("w", np.ones((1, 1)))):
+        changed = Model(np.ones(3))
+        setattr(changed, name, value)
+        assert match(changed, x) is None
+    del model.w
+    assert match(model, x) is None
+
+
+def test_arrays_of_a_closure_are_read_at_each_call() -> None:
+    held = np.ones(3)
+
+    @tierup.jit
+    def f(xs: Any) -> Any:
+        return [x * held for x in xs]  # noqa: F821 - it is deleted below
+
+    for k in (1.0, 1.0, 1.0, 2.0, 3.0):
+        held = np.full(3, k)
+        assert f([np.ones(3)])[0].tolist() == [k] * 3
+    held = 4.0  # type: ignore[assignment]  # that is the test
+    assert f([np.ones(3)])[0].tolist() == [4.0] * 3
+    del held
+    with pytest.raises(NameError, match="held"):
+        f([np.ones(3)])
 
 
 def test_results_are_what_unflatten_gives() -> None:
