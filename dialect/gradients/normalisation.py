@@ -3,6 +3,9 @@
 With n = (x - mean) rstd and h = g w, dx = rstd (h - mean(h) - n mean(h n)), dw = sum(g n), db = sum(g): from the means and deviations
 that the `native_` forms give, which tierup-expose-statistics puts in the place of the others; where others stand all the same, they are
 computed again. Means and deviations pass on gradients too, for second derivatives: dx = g_mean / N, and -g_rstd rstd^2 n / N.
+
+Where a mean is not that of rows, dx is written a g w + b x + c with numbers per channel, as in PyTorch's group_norm_kernel.cpp: then
+nothing of the input's size is kept but the result. It rounds as much as the input itself does.
 """
 
 from __future__ import annotations
@@ -82,16 +85,36 @@ def group_norm(g: Backward) -> Gradients:
 def _groups(
     g: Backward, groups: Operand, parameters: tuple[int, int], statistics: Sequence[ir.Value], grads: Sequence[Gradient]
 ) -> Gradients:
-    """The input as samples x groups x what a group has; for the parameters as samples x channels x places."""
+    """As samples x channels x places; what a group has is as many channels times places."""
     samples, channels, places = shape = _sizes(g)
-    size = g.call("aten.mul.int", g.call("aten.floordiv.int", channels, groups, type_="!torch.int"), places, type_="!torch.int")
-    grouped = [samples, groups, size]
-    mean, rstd = (g.call("aten.unsqueeze", r, -1) for r in statistics)
-    normal = g.mul(g.sub(g.call("aten.reshape", g.operands[0], grouped), mean), rstd)
-    scaled, of_weight, of_bias = _along_channels(g, shape, g.call("aten.reshape", normal, shape), parameters)
-    found = _of_input(g, normal, rstd, [-1], None if scaled is None else g.call("aten.reshape", scaled, grouped), _behind(g, grads))
+    per_group = g.call("aten.floordiv.int", channels, groups, type_="!torch.int")
+    count = g.call("aten.mul.int", per_group, places, type_="!torch.int")
+
+    def summed(x: ir.Value) -> ir.Value:
+        """Of what each channel has, samples x channels x 1, over its group: samples x groups x 1."""
+        return g.call("aten.sum.dim_IntList", g.call("aten.reshape", x, [samples, groups, per_group]), [-1], True, None)
+
+    def spread(x: ir.Value) -> ir.Value:
+        """What is the same for a group, for each of its channels."""
+        each = g.call("aten.expand", x, [samples, groups, per_group], False)
+        return g.call("aten.reshape", each, [samples, channels, 1])
+
+    weight, bias = parameters
+    mean, rstd, of_mean, of_rstd = (None if v is None else g.call("aten.unsqueeze", v, -1) for v in (*statistics, *map(_value, grads)))
+    assert mean is not None and rstd is not None
+    sums, x = _sums(g, shape, spread(mean), spread(rstd), [2]), g.call("aten.reshape", g.operands[0], shape)
+    w = None if g.is_none(weight) else g.call("aten.unsqueeze", g.operands[weight], -1)
+    slopes = [None if v is None else g.div(summed(v if w is None else g.mul(v, w)), count) for v in sums[:2]]
+    a, b, c = _line(g, mean, rstd, slopes, _over(g, count, of_mean), _over(g, count, of_rstd))
+    found = g.add(g.mul(x, spread(b)), spread(c))
+    if a is not None and sums[2] is not None:
+        scaled = spread(a) if w is None else g.mul(spread(a), w)
+        found = g.add(g.mul(sums[2], scaled), found)
     each: list[Gradient] = [g.cast_to(g.call("aten.reshape", found, g.operand_size(0)), 0), None, None, None]
-    each[parameters[0]], each[parameters[1]] = of_weight, of_bias
+    each[weight], each[bias] = (
+        None if v is None or g.is_none(i) else g.cast_to(g.call("aten.sum.dim_IntList", v, [0, 2], False, None), i)
+        for v, i in ((sums[1], weight), (sums[0], bias))
+    )
     return tuple(each)
 
 
@@ -117,13 +140,58 @@ def batch_norm(g: Backward) -> Gradients:
 
 
 def _batch(g: Backward, statistics: Sequence[ir.Value], grads: Sequence[Gradient]) -> Gradients:
-    """The input as samples x channels x places."""
+    """As samples x channels x places."""
     shape = _sizes(g)
-    mean, rstd = (g.call("aten.unsqueeze", r, -1) for r in statistics)
-    normal = g.mul(g.sub(g.call("aten.reshape", g.operands[0], shape), mean), rstd)
-    scaled, of_weight, of_bias = _along_channels(g, shape, normal, (1, 2))
-    found = _of_input(g, normal, rstd, [0, 2], scaled, _behind(g, grads))
-    return g.cast_to(g.call("aten.reshape", found, g.operand_size(0)), 0), of_weight, of_bias
+    count = g.call("aten.mul.int", shape[0], shape[2], type_="!torch.int")
+    mean, rstd, of_mean, of_rstd = (None if v is None else g.call("aten.unsqueeze", v, -1) for v in (*statistics, *map(_value, grads)))
+    assert mean is not None and rstd is not None
+    of_bias, of_weight, grad = _sums(g, shape, mean, rstd, [0, 2])
+    slopes = []
+    for v in (of_bias, of_weight):
+        scaled = v if v is None or g.is_none(1) else g.mul(v, g.operands[1])
+        slopes.append(_over(g, count, None if scaled is None else g.call("aten.unsqueeze", scaled, -1)))
+    a, b, c = _line(g, mean, rstd, slopes, _over(g, count, of_mean), _over(g, count, of_rstd))
+    found = g.add(g.mul(g.call("aten.reshape", g.operands[0], shape), b), c)
+    if a is not None and grad is not None:
+        scaled = a if g.is_none(1) else g.mul(a, g.call("aten.unsqueeze", g.operands[1], -1))
+        found = g.add(g.mul(grad, scaled), found)
+    weight, bias = (None if v is None or g.is_none(i) else g.cast_to(v, i) for v, i in ((of_weight, 1), (of_bias, 2)))
+    return g.cast_to(g.call("aten.reshape", found, g.operand_size(0)), 0), weight, bias
+
+
+def _value(gradient: Gradient) -> ir.Value | None:
+    return gradient if isinstance(gradient, ir.Value) else None
+
+
+def _over(g: Backward, count: ir.Value, x: ir.Value | None) -> ir.Value | None:
+    return None if x is None else g.div(x, count)
+
+
+def _sums(
+    g: Backward, shape: list[ir.Value], mean: ir.Value, rstd: ir.Value, dims: list[int]
+) -> tuple[ir.Value | None, ir.Value | None, ir.Value | None]:
+    """sum(g) and sum(g n) over dims, of which those behind the channels stay with size 1, and g; all as samples x channels x places."""
+    if g.grads[0] is None:
+        return None, None, None
+    kept = dims == [2]
+    grad, x = g.call("aten.reshape", g.grad, shape), g.call("aten.reshape", g.operands[0], shape)
+    plain = g.call("aten.sum.dim_IntList", grad, dims, kept, None)
+    centred = g.call("aten.sum.dim_IntList", g.mul(grad, g.sub(x, mean)), dims, kept, None)
+    return plain, g.mul(centred, rstd if kept else g.call("aten.squeeze.dim", rstd, -1)), grad
+
+
+def _line(
+    g: Backward, mean: ir.Value, rstd: ir.Value, slopes: Sequence[ir.Value | None], of_mean: ir.Value | None, of_rstd: ir.Value | None
+) -> tuple[ir.Value | None, ir.Value, ir.Value]:
+    """dx as a g w + b x + c: one pass over g and x. `slopes`: mean(g w) and mean(g w n), of which g may be None; `of_mean`, `of_rstd`: the
+    gradients of the statistics, each over how many elements they are of."""
+    square = g.mul(rstd, rstd)
+    factors = [v for v in (slopes[1], None if of_rstd is None else g.mul(of_rstd, rstd)) if v is not None]
+    b = g.zeros_like(mean) if not factors else g.neg(g.mul(factors[0] if len(factors) == 1 else g.add(*factors), square))
+    c = g.neg(g.mul(b, mean))
+    if slopes[0] is not None:
+        c = g.sub(c, g.mul(rstd, slopes[0]))
+    return (None if slopes[0] is None else rstd), b, c if of_mean is None else g.add(c, of_mean)
 
 
 def _by_running_statistics(g: Backward) -> Gradients:
@@ -164,10 +232,6 @@ def _sizes(g: Backward) -> list[ir.Value]:
     samples, channels = (g.size_of(g.like(0), d) for d in (0, 1))
     rows = g.call("prim.max.int", g.call("aten.mul.int", samples, channels, type_="!torch.int"), 1, type_="!torch.int")
     return [samples, channels, g.call("aten.floordiv.int", g.call("aten.numel", g.like(0), type_="!torch.int"), rows, type_="!torch.int")]
-
-
-def _behind(g: Backward, grads: Sequence[Gradient]) -> list[Gradient]:
-    return [g.call("aten.unsqueeze", v, -1) if isinstance(v, ir.Value) else None for v in grads]
 
 
 def _along_channels(
