@@ -16,11 +16,13 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.split_gradient import CannotRestrict, Key, Split, split_gradient
+from tierup.dialect.transforms.unpack_list_arguments import unpack_list_arguments
 from tierup.dialect.values import Tensor
 from tierup.runtime.errors import NotDifferentiable, Origin
 from tierup.runtime.gradient_kinds import Kind
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.list_leaves import Nesting
 
 _EQUAL_ONCE = registry.parse("builtin.module(tierup-cse)")
 
@@ -37,10 +39,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Halves:
-    """A program in value form, and its forward and backward programs for all cotangents. `wrt`, `kinds`: see `split`."""
+    """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
+    by one; `results`: which results were lists. `wrt`, `kinds`: see `split`."""
 
     prepared: str
     entry: str
+    names: tuple[str, ...]
+    results: Nesting
     wrt: tuple[int, ...]
     kinds: tuple[Kind, ...]
     split: Split
@@ -48,18 +53,20 @@ class Halves:
     backward: Source
 
 
-def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...]) -> Halves:
+def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...], lengths: tuple[int, ...]) -> Halves:
     """The forward and backward programs of a pristine graph, for gradients of the arguments `wrt` and arguments of these kinds.
 
+    `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one.
     Raises NotDifferentiable, naming the op, its line and what to do instead.
     """
     module = parse_module(graph)
     with _failures(name):
-        value_form(module, entry, wrt, ())
+        func = value_form(module, entry, (), ())
+        results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, None, None)
-    return Halves(prepared, entry, wrt, kinds, found, forward, backward)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, found, forward, backward)
 
 
 def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:

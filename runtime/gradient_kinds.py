@@ -8,7 +8,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.reasons import Reason
 
 Kind = tuple[str, tuple[int, ...]] | None  # of a leaf: an array's dtype and its sizes, 2 for all that are more; None for other leaves
-Key = tuple[tuple[int, ...], tuple[Kind, ...]]  # wanted leaves, and the kinds of all
+Key = tuple[tuple[int, ...], tuple[Kind, ...], tuple[int, ...]]  # wanted leaves, the kinds of all, and the lengths of lists of leaves
 
 
 def kind_of(leaf: object) -> Kind:
@@ -22,6 +22,8 @@ def kind_of(leaf: object) -> Kind:
 
 def difference(names: tuple[str, ...], old: Key, new: Key) -> tuple[Reason, str, str]:
     """Why a pair for one does not serve a call of the other: the check that fails, what it expects, and what came."""
+    if old[2] != new[2]:
+        return Reason.WRONG_SIZE, f"lists of {', '.join(map(str, old[2]))}", f"lists of {', '.join(map(str, new[2]))}"
     if old[0] != new[0]:
         return Reason.REQUIRES_GRAD, ", ".join(names[i] for i in old[0]), ", ".join(names[i] for i in new[0])
     name, before, now = next((name, a, b) for name, a, b in zip(names, old[1], new[1], strict=True) if a != b)

@@ -26,16 +26,18 @@ from tierup.dialect.records import dataclass
 from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.gradient_kinds import Key, Kind, difference, kind_of
+from tierup.runtime.gradient_kinds import Key, difference, kind_of
+from tierup.runtime.list_leaves import ListPullback, Nesting
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
-from tierup.runtime.pullback import Array, Pullback, own, shape_of
+from tierup.runtime.pullback import Array, Captured, Pullback, own, shape_of
 from tierup.runtime.recent import Recent
 
 if TYPE_CHECKING:
     from tierup.runtime.compile_gradients import Halves, Source
     from tierup.runtime.executor import Executor
 
+__all__ = ["Captured", "GradientStats", "Gradients", "Pair", "Pullback", "forward"]
 _SHAPES_KEPT = 256
 _PATTERNS_KEPT = 8  # backward programs of a pair, by which cotangents are there
 
@@ -53,14 +55,12 @@ class GradientStats:
     pairs: int = 0
 
 
-def forward(
-    executor: Executor, leaves: Sequence[Any], wrt: Sequence[int], *, order: int = 1
-) -> tuple[tuple[Any, ...], Pullback]:
+def forward(executor: Executor, leaves: Sequence[Any], wrt: Sequence[int], *, order: int = 1) -> tuple[tuple[Any, ...], Pullback]:
     """The flat results of a program for flat leaves, and what gives the gradients of the leaves `wrt`, arrays of floating dtype.
 
     `order`: 2 for gradients that have gradients themselves (`Pullback.again`). With an empty `wrt` the plain program runs and no pair is
-    made. Raises NotDifferentiable, naming op, line and remedy, where there is no gradient; RuntimeError where a pair is wanted of a graph that was
-    released; else what the program raises.
+    made. Raises NotDifferentiable, naming op, line and remedy, where there is no gradient; RuntimeError where a pair is wanted of a graph
+    that was released; else what the program raises.
     """
     arguments = tuple(leaves), tuple(wrt), order
     if faults.active:
@@ -91,8 +91,9 @@ class Backward:
 class Pair:
     """The forward and backward programs for some wanted gradients and kinds of leaves. Thread-safe."""
 
-    def __init__(self, owner: Gradients, halves: Halves, kinds: tuple[Kind, ...], describe: str) -> None:
-        self._owner, self._halves, self.kinds, self.describe = owner, halves, kinds, describe
+    def __init__(self, owner: Gradients, halves: Halves, key: Key) -> None:
+        self._owner, self._halves, self.key, self.names, self.results = owner, halves, key, halves.names, halves.results
+        self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
@@ -170,29 +171,51 @@ class Gradients:
 
     def forward(self, flat: tuple[Any, ...], wrt: tuple[int, ...], order: int = 1) -> tuple[tuple[Any, ...], Pullback]:
         """See the function of this name."""
+        for i in wrt:
+            if not 0 <= i < len(flat):
+                raise ValueError(f"{self.name} has no leaf {i}: it has {len(flat)}")
         if not wrt:
             self.count("plain")
             results = self._executor.call(flat)
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
-        exact = wrt, tuple([(leaf.dtype, leaf.shape) if type(leaf) is np.ndarray else type(leaf) for leaf in flat])
+        if any([isinstance(leaf, list | tuple) for leaf in flat]):
+            return self._forward_lists(flat, wrt, order)
+        pair = self._pair(flat, wrt, (), flat)
+        results, pullback = pair.run(flat, order)
+        if not pair.results.lengths:
+            return results, pullback
+        return pair.results.nested(results), ListPullback(pullback, pair.results, Nesting((-1,) * len(wrt)))
+
+    def _forward_lists(self, flat: tuple[Any, ...], wrt: tuple[int, ...], order: int) -> tuple[tuple[Any, ...], ListPullback]:
+        """Where lists of arrays are among the leaves."""
+        nesting = Nesting.of(flat)
+        items = tuple(nesting.flat(flat, "leaves"))
+        chosen, wanted = nesting.positions(wrt)
+        pair = self._pair(items, chosen, nesting.lengths, flat)
+        results, pullback = pair.run(items, order)
+        return pair.results.nested(results), ListPullback(pullback, pair.results, wanted)
+
+    def _pair(self, flat: tuple[Any, ...], wrt: tuple[int, ...], lengths: tuple[int, ...], given: tuple[Any, ...]) -> Pair:
+        """The pair that serves a call. `lengths`: of lists of leaves, whose items are in `flat`; `given`: the leaves as they came."""
+        exact = wrt, tuple([(leaf.dtype, leaf.shape) if type(leaf) is np.ndarray else type(leaf) for leaf in flat]), lengths
         known = self._known.get(exact)
         if known is not None and known[0] is self._latest:  # used last, so no other goes before it
             self.count("hits")
-            return known[0].run(flat, order)
-        key = (wrt, tuple([kind_of(leaf) for leaf in flat])) if known is None else known[1]
+            return known[0]
+        key = (wrt, tuple([kind_of(leaf) for leaf in flat]), lengths) if known is None else known[1]
         pair = self._pairs.get(key)
         if pair is None:
-            pair = self._new_pair(key, flat, wrt)
+            pair = self._new_pair(key, flat, given)
         else:
             self.count("hits")
         self._latest = pair
         if len(self._known) >= _SHAPES_KEPT:
             self._known = {}
         self._known[exact] = pair, key
-        return pair.run(flat, order)
+        return pair
 
-    def _new_pair(self, key: Key, flat: tuple[Any, ...], wrt: tuple[int, ...]) -> Pair:
-        self._check(flat, wrt)
+    def _new_pair(self, key: Key, flat: tuple[Any, ...], given: tuple[Any, ...]) -> Pair:
+        self._check(flat, key[0], given)
         gone: list[Pair] = []
         start, made = time.perf_counter(), None
         with self._making:
@@ -202,15 +225,14 @@ class Gradients:
                 self.count("hits")  # another thread has made it meanwhile
             elif refused is None:
                 try:
-                    pair = made = self._make(wrt, key[1])
+                    pair = made = self._make(key)
                     gone = self._pairs.put(key, pair, self._executor.options.max_versions)
                     self.count("misses")
                 except NotDifferentiable as e:
                     refused = str(e)
                     self._refused.put(key, refused, self._executor.options.max_versions)
         if made is not None:
-            names = self._executor.program.names
-            reason, expected, actual = difference(names, (known[-1].wrt, known[-1].kinds), key) if known else (None, "", "")
+            reason, expected, actual = difference(made.names, known[-1].key, key) if known else (None, "", "")
             what, action = f"gradients of {made.describe}", "made a forward and a backward program"
             self.differentiated(what, action, start, reason=reason, expected=expected, actual=actual)
         if gone:
@@ -220,21 +242,19 @@ class Gradients:
         if pair is None:
             assert refused is not None
             self.count("refused")
-            self._executor.call(flat)  # what the program itself raises comes first
+            self._executor.call(given)  # what the program itself raises comes first
             raise NotDifferentiable(refused)
         return pair
 
-    def _check(self, flat: tuple[Any, ...], wrt: tuple[int, ...]) -> None:
-        names = self._executor.program.names
+    def _check(self, flat: tuple[Any, ...], wrt: tuple[int, ...], given: tuple[Any, ...]) -> None:
+        names = self._executor.program.names if len(flat) == len(given) else [f"leaf {i}" for i in range(len(flat))]
         for i in wrt:
-            if not 0 <= i < len(flat):
-                raise ValueError(f"{self.name} has no leaf {i}: it has {len(flat)}")
             if shape_of(flat[i]) is None:
                 leaf = flat[i]
                 what = f"an array of {leaf.dtype}" if isinstance(leaf, np.ndarray) else f"of type {type(leaf).__name__}"
                 raise NotDifferentiable(f"{self.name} has no gradient of {names[i]}, which is {what}: pass an array of floating dtype")
 
-    def _make(self, wrt: tuple[int, ...], kinds: tuple[Kind, ...]) -> Pair:
+    def _make(self, key: Key) -> Pair:
         from tierup.runtime import compile_gradients as compiler  # here: loads MLIR
 
         program = self._executor.program
@@ -242,8 +262,7 @@ class Gradients:
             graph = program.graph
         except NotCompiled as e:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
-        halves = compiler.split(program.name, graph, program.entry, wrt, kinds)
-        return Pair(self, halves, kinds, ", ".join(program.names[i] for i in wrt))
+        return Pair(self, compiler.split(program.name, graph, program.entry, *key), key)
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         milliseconds = (time.perf_counter() - start) * 1e3

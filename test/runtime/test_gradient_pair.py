@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ import pytest
 import tierup
 from tierup.dialect import gradients
 from tierup.dialect.reasons import Reason
+from tierup.frontend.mlir_file import load
 from tierup.runtime import compile_gradients
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
 from tierup.runtime.function import Function
 from tierup.runtime.gradient_pair import forward
+from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides
+from tierup.runtime.program import Program
 
 RNG = np.random.default_rng(7)
 
@@ -703,3 +707,49 @@ def test_a_dropped_function_frees_its_pairs_and_what_a_pullback_held() -> None:
     del f, executor, pair
     gc.collect()
     assert [c() for c in code] == [None, None]
+
+
+# --- lists of arrays, which programs in MLIR take and give ----------------------------------------------------------------
+
+LISTS = """
+func.func @f(%l: !torch.list<vtensor>, %y: !torch.vtensor) -> (!torch.list<vtensor>, !torch.vtensor) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int -1
+  %a = torch.aten.__getitem__.t %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %b = torch.aten.__getitem__.t %l, %int1 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %0 = torch.aten.mul.Tensor %a, %b : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+  %1 = torch.aten.mul.Tensor %0, %y : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+  %2 = torch.prim.ListConstruct %0, %1 : (!torch.vtensor, !torch.vtensor) -> !torch.list<vtensor>
+  %3 = torch.aten.tanh %y : !torch.vtensor -> !torch.vtensor
+  return %2, %3 : !torch.list<vtensor>, !torch.vtensor
+}
+"""
+
+
+def test_lists_of_arrays_have_lists_of_gradients(tmp_path: Path) -> None:
+    path = tmp_path / "lists.mlir"
+    path.write_text(LISTS)
+    graph = load(path)
+    text = graph.module.operation.get_asm(enable_debug_info=True)
+    executor = Executor(Program("f", text, "f", ("l", "y"), translate(graph.module, "f")), Overrides({}))
+    a, b, c, y, of_first, of_second = (numbers(3) for _ in range(6))
+    for _ in range(3):
+        (listed, _), pullback = forward(executor, ([a, b, c], y), (1, 0), order=2)
+        np.testing.assert_allclose(listed, [a * c, a * c * y])
+        of_y, of_list = pullback([[of_first, of_second], None])
+        product = of_first + of_second * y
+        np.testing.assert_allclose(of_y, of_second * a * c)
+        np.testing.assert_allclose(of_list, [product * c, np.zeros(3), product * a])
+        assert pullback([None, np.ones(3)], zeros=False)[1] == [None, None, None]
+        _, second = pullback.again([[of_first, of_second], None])
+        (again_of_y, again_of_list), (of_listed, _) = second([None, [np.ones(3), None, None]])
+        np.testing.assert_allclose(again_of_y, of_second * c)
+        np.testing.assert_allclose(again_of_list, [np.zeros(3), np.zeros(3), product])
+        np.testing.assert_allclose(of_listed, [c, c * y])
+    with pytest.raises(ValueError, match="number 0 of the cotangents is a list of 2"):
+        pullback([np.ones(3), None])
+    forward(executor, ([a, b], y), (1, 0))
+    assert [p.describe for p in executor.gradients.pairs] == ["y, l[0], l[1], l[2]", "y, l[0], l[1]"]
+    event = made_events(executor)[-1]
+    assert (event.reason, event.expected, event.actual) == (Reason.WRONG_SIZE, "lists of 3", "lists of 2")
+    assert executor.gradients.pairs[0].forward.stats().hits  # what interprets lists is compiled without
