@@ -178,7 +178,7 @@ class Gradients:
             self.count("plain")
             results = self._executor.call(flat)
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
-        if any([isinstance(leaf, list | tuple) for leaf in flat]):
+        if any(isinstance(leaf, list | tuple) for leaf in flat):
             return self._forward_lists(flat, wrt, order)
         pair = self._pair(flat, wrt, (), flat)
         results, pullback = pair.run(flat, order)

@@ -95,7 +95,7 @@ def _unpack(func: ir.Operation, block: ir.Block, lengths: dict[ir.Value, int]) -
             continue
         with func.context:
             element = ir.Type.parse(torch_types.elements(str(argument.type))[0])
-            name = ir.StringAttr(own["tierup.name"]).value if "tierup.name" in own else f"argument{i}"
+            name = ir.StringAttr(own["tierup.name"]).value if "tierup.name" in own else f"arg{i}"
             for k in range(lengths[argument]):
                 types.append(element)
                 attributes.append(ir.DictAttr.get({"tierup.name": ir.StringAttr.get(f"{name}[{k}]")}))

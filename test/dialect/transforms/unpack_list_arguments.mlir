@@ -20,7 +20,7 @@ func.func @f(%n: !torch.int {tierup.name = "n"}, %l: !l {tierup.name = "l"}, %y:
   return %1, %n, %2 : !l, !torch.int, !torch.int
 }
 
-// TWO-LABEL: func.func @g(%arg0: !torch.vtensor {tierup.name = "argument1[0]"}) -> !torch.vtensor attributes {tierup.list_results = array<i64: 0, -1>}
+// TWO-LABEL: func.func @g(%arg0: !torch.vtensor {tierup.name = "arg1[0]"}) -> !torch.vtensor attributes {tierup.list_results = array<i64: 0, -1>}
 // TWO: return %arg0
 func.func @g(%l: !l, %m: !l) -> (!l, !t) {
   %0 = torch.prim.ListUnpack %m : !l -> !t
