@@ -752,4 +752,4 @@ def test_lists_of_arrays_have_lists_of_gradients(tmp_path: Path) -> None:
     assert [p.describe for p in executor.gradients.pairs] == ["y, l[0], l[1], l[2]", "y, l[0], l[1]"]
     event = made_events(executor)[-1]
     assert (event.reason, event.expected, event.actual) == (Reason.WRONG_SIZE, "lists of 3", "lists of 2")
-    assert executor.gradients.pairs[0].backward.executor.stats().hits == 2  # lists are for the interpreter, their items are not
+    assert executor.gradients.pairs[0].backward_from((0, 1)).executor.stats().hits == 2  # lists are for the interpreter, their items are not
