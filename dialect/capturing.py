@@ -29,15 +29,22 @@ _COMPARISONS = tuple(f"torch.aten.{relation}." for relation in ("eq", "ne", "lt"
 class Captures:
     """A block with forward ops, `marker`, reverse ops, and a terminator, which reads what the reverse ops give.
 
-    `inference`: what is known of the forward values; None: types are for the run to tell. `kept`: forward values that are kept anyway.
+    `inference`: what is known of the forward values; None: types are for the run to tell. `results`: forward values that can be captured as
+    they are, as arguments can; `kept`: forward values and arguments that are captured in any case.
     """
 
     def __init__(
-        self, block: ir.Block, marker: ir.Operation, inference: Inference | None = None, kept: Iterable[ir.Value] = ()
+        self,
+        block: ir.Block,
+        marker: ir.Operation,
+        inference: Inference | None = None,
+        results: Iterable[ir.Value] = (),
+        kept: Iterable[ir.Value] = (),
     ) -> None:
         self.block, self.marker, self.inference = block, marker, inference
         self.arguments = list(block.arguments)
-        self.kept = {*self.arguments, *kept}
+        self.held = {*kept}
+        self.at_hand = {*self.arguments, *results, *self.held}
 
     def _parts(self) -> tuple[list[ir.Operation], list[ir.Operation]]:
         found = [view.operation for view in self.block.operations]
@@ -74,7 +81,7 @@ class Captures:
     def _is_at_hand(self, value: ir.Value, read: set[ir.Value]) -> bool:
         """Whether computing with a value again captures no tensor that is not an input or captured anyway."""
         under = _under(value)
-        if under in self.kept or under in read or not torch_types.is_tensor(under.type):
+        if under in self.at_hand or under in read or not torch_types.is_tensor(under.type):
             return True
         op = under.owner.operation
         return _is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands)
@@ -103,7 +110,7 @@ class Captures:
         asked: dict[tuple[str, tuple[str, ...], ir.Value], ir.Operation] = {}
         for op in list(_all(reverse)):
             value = op.operands[0] if op.name in _QUERIES else None
-            if value is None or value not in given or value in read or value in self.kept:
+            if value is None or value not in given or value in read or value in self.held:
                 continue
             others = [v.owner.operation for v in list(op.operands)[1:] if not isinstance(v.owner, ir.Block)]
             if len(others) + 1 != len(op.operands) or not all(v.name == "torch.constant.int" for v in others):
@@ -121,7 +128,7 @@ class Captures:
     def _capture_comparisons(self, inference: Inference) -> None:
         """Let the forward part compare what the reverse part only compares, with numbers or what is there anyway."""
         forward, reverse = self._parts()
-        given = {r for op in forward for r in op.results} - self.kept
+        given = {r for op in forward for r in op.results} - self.at_hand
         readers: dict[ir.Value, list[ir.Operation]] = {}
         for op in _all(reverse):
             for value in dict.fromkeys(op.operands) if op.name not in _QUERIES else ():
@@ -157,7 +164,7 @@ class Sizes:
         self.captures, self.inference = captures, inference
         self.doubtful = inference.doubtful
         self.asked: dict[tuple[ir.Value, int], ir.Value] = {}  # in the forward part
-        self.read = captures._read(queries=False)
+        self.read = captures._read(queries=False) | captures.held
         self.sources: dict[Dim, tuple[ir.Value, int]] = {}  # who has a size: what is captured anyway, then arguments
         forward, _ = captures._parts()
         others = [r for op in forward for r in op.results if r in self.read]
@@ -175,7 +182,7 @@ class Sizes:
         given = {*self.captures.arguments, *(r for op in forward for r in op.results)}
         for op in list(_all(reverse)):
             value = op.operands[0] if op.name in _QUERIES else None
-            if value is None or value not in given or value in self.read or value in self.captures.kept - set(self.captures.arguments):
+            if value is None or value not in given or value in self.read:
                 continue
             made = self._answer(op, value)
             if made is not None:

@@ -129,8 +129,9 @@ class _Splitter:
         keys = _Keys(self.arguments)
         forward = [view.operation for view in self.block.operations]
         forward = forward[: forward.index(marker)]
-        at_hand = [v for op in forward for v in op.results if kept is not None and keys.of(v) in kept]
-        captured = Captures(self.block, marker, self.inference, [*at_hand, *returned]).minimal()
+        given = [*self.arguments, *(v for op in forward for v in op.results)]
+        captured_anyway = [v for v in given if kept is not None and keys.of(v) in kept]
+        captured = Captures(self.block, marker, self.inference, returned, captured_anyway).minimal()
         if kept is not None and any(keys.of(v) not in kept for v in captured):
             raise CannotRestrict
         _restore(self.func, self.types)

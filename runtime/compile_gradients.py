@@ -16,7 +16,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.split_gradient import CannotRestrict, Key, Split, split_gradient
-from tierup.dialect.transforms.unpack_list_arguments import unpack_list_arguments
+from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
 from tierup.dialect.values import Tensor
 from tierup.runtime.errors import NotDifferentiable, Origin
 from tierup.runtime.gradient_kinds import Kind
@@ -61,12 +61,21 @@ def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[
     """
     module = parse_module(graph)
     with _failures(name):
-        func = value_form(module, entry, (), ())
+        func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), ())
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, None, None)
     return Halves(prepared, entry, forward.names, results, wrt, kinds, found, forward, backward)
+
+
+def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int]) -> list[int]:
+    """Which arguments some arguments and items of lists are, when the items of lists are counted one by one."""
+    of_lists = iter(lengths)
+    owners: list[int] = []
+    for i, argument in enumerate(func.regions[0].blocks[0].arguments):
+        owners += [i] * (next(of_lists, 0) if is_tensor_list(argument.type) else 1)
+    return sorted({owners[k] for k in items})
 
 
 def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:

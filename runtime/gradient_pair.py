@@ -27,7 +27,7 @@ from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.gradient_kinds import Key, difference, kind_of
-from tierup.runtime.list_leaves import ListPullback, Nesting
+from tierup.runtime.list_leaves import ListPullback, Nesting, takes_list
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.pullback import Array, Captured, Pullback, own, shape_of
@@ -158,6 +158,7 @@ class Gradients:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.name = executor.program.name
+        self._takes_lists = any(map(takes_list, executor.program.tier0.parameters))
         self._making, self._counting = threading.RLock(), threading.Lock()
         self._pairs: Recent[Pair] = Recent()
         self._refused: Recent[str] = Recent()
@@ -178,7 +179,7 @@ class Gradients:
             self.count("plain")
             results = self._executor.call(flat)
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
-        if any(isinstance(leaf, list | tuple) for leaf in flat):
+        if self._takes_lists:
             return self._forward_lists(flat, wrt, order)
         pair = self._pair(flat, wrt, (), flat)
         results, pullback = pair.run(flat, order)
@@ -188,7 +189,7 @@ class Gradients:
 
     def _forward_lists(self, flat: tuple[Any, ...], wrt: tuple[int, ...], order: int) -> tuple[tuple[Any, ...], ListPullback]:
         """Where lists of arrays are among the leaves."""
-        nesting = Nesting.of(flat)
+        nesting = Nesting.of(flat, self._executor.program.tier0.parameters)
         items = tuple(nesting.flat(flat, "leaves"))
         chosen, wanted = nesting.positions(wrt)
         pair = self._pair(items, chosen, nesting.lengths, flat)

@@ -3,11 +3,17 @@ of Python's lists each item is a leaf already. Free of MLIR."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tierup.dialect.records import dataclass
+from tierup.runtime.interpreter.parameters import Parameter
 from tierup.runtime.pullback import Captured, Pullback, SecondPullback
+
+
+def takes_list(parameter: Parameter) -> bool:
+    """Whether a program takes a list of arrays there."""
+    return parameter.kind.name == "list" and parameter.kind.items[0].name == "tensor"
 
 
 @dataclass(frozen=True)
@@ -17,8 +23,10 @@ class Nesting:
     counts: tuple[int, ...]
 
     @staticmethod
-    def of(values: Iterable[object]) -> Nesting:
-        return Nesting(tuple([len(v) if isinstance(v, list | tuple) else -1 for v in values]))
+    def of(leaves: Sequence[Any], parameters: Sequence[Parameter]) -> Nesting:
+        """Of a program's leaves: lists of numbers are no lists here."""
+        each = zip(leaves, parameters, strict=True)
+        return Nesting(tuple([len(leaf) if takes_list(p) and isinstance(leaf, list | tuple) else -1 for leaf, p in each]))
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting import drop_unused, items_of
 
 LIST_RESULTS = "tierup.list_results"
-_LIST = "!torch.list<vtensor"
+_LIST = "!torch.list"
 _FOLD = "builtin.module(func.func(tierup-peephole-list-idioms))"
 
 
@@ -56,7 +56,7 @@ class UnpackListArguments(Pass):
 def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequence[int]) -> list[int]:
     """Unpack lists of these lengths; what `tierup.list_results` then says. Raises PassFailure for lengths that are too many or too few."""
     block = func.regions[0].blocks[0]
-    lists = [a for a in block.arguments if str(a.type).startswith(_LIST)]
+    lists = [a for a in block.arguments if is_tensor_list(a.type)]
     if len(lists) != len(lengths):
         raise PassFailure(func, f"takes {len(lists)} lists of tensors, and {len(lengths)} lengths are given")
     if lists:
@@ -66,7 +66,7 @@ def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequen
     handed: list[ir.Value] = []
     counts = []
     for value in last.operands:
-        items = items_of(value) if str(value.type).startswith(_LIST) else None
+        items = items_of(value) if is_tensor_list(value.type) else None
         counts.append(-1 if items is None else len(items))
         handed += [value] if items is None else items
     with func.context, last.location:
@@ -81,6 +81,10 @@ def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequen
             if name in func.attributes:
                 del func.attributes[name]
     return counts
+
+
+def is_tensor_list(type_: ir.Type) -> bool:
+    return str(type_).startswith((f"{_LIST}<vtensor", f"{_LIST}<tensor"))
 
 
 def _unpack(func: ir.Operation, block: ir.Block, lengths: dict[ir.Value, int]) -> None:
