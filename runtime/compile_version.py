@@ -23,6 +23,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
+from tierup.dialect.rewriting import items_of
 from tierup.dialect.transforms.expand_losses import loss_name
 from tierup.dialect.transforms.stack_lists import grows_lists
 from tierup.lowering import builders as b
@@ -134,11 +135,21 @@ def step(module: ir.Module, pipeline: registry.Pipeline | str) -> Iterator[None]
 # What torch-mlir folds to true when both operands are one value: not so for NaN.
 _FALSE_FOR_NAN = ("torch.aten.eq.Tensor", "torch.aten.eq.float", "torch.aten.ge.float")
 
+# Where windows have their strides, behind the kernel size. When there are none torch-mlir reads them from beyond the list's end.
+_STRIDES = {
+    **{f"torch.aten.{kind}_pool{n}d": 2 for kind in ("max", "avg") for n in (1, 2, 3)},
+    **{f"torch.aten.max_pool{n}d_with_indices": 2 for n in (1, 2, 3)}, **{f"torch.aten.avg_pool{n}d_backward": 3 for n in (2, 3)},
+}  # fmt: skip
+
 
 def _clean(module: ir.Module) -> None:
     """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile; what
-    may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too."""
+    may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
+    Windows without strides get those that they mean, their own size."""
     for op in list(b.walk(module.operation)):
+        strides = _STRIDES.get(op.name)
+        if strides is not None and items_of(op.operands[strides]) == []:
+            op.operands[strides] = op.operands[strides - 1]
         if op.name in _FALSE_FOR_NAN:
             right = op.operands[1]
             op.operands[1] = ir.Operation.create("tierup.hidden", [right.type], [right], loc=op.location, ip=ir.InsertionPoint(op)).result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +19,29 @@ from tierup.dialect.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
-SIZE = 24
+BATCHES = 10
 NOT_NATIVE = {
-    "aten._grad_sum_to_size": "tierup-expand-sum-to-size makes it a sum",
-}
-"""Ops that are no native code, of those that rules of native ops emit, and what becomes of them."""
+    "aten.diagonal_scatter", "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward",
+    "aten._grad_sum_to_size",  # but for this one, which tierup-expand-sum-to-size makes a sum
+}  # fmt: skip
+"""Ops that are no native code, of those that rules of native ops emit: tier 0 runs them between native regions."""
 
 TIER_0 = {
     "aten.masked_select": "as many results as the mask says",
 }  # fmt: skip
-"""Ops whose case, or its gradient, is no native code."""
+"""Ops whose case is no native code itself, though others of the op are."""
+
+STATIC = {
+    "aten.constant_pad_nd", "aten.pad",  # padded by the negative
+    "aten.group_norm", "aten.native_group_norm", "aten.cumprod",
+    "aten.diagonal", "aten.diagonal_copy", "aten.diagonal_scatter",
+    "aten.chunk", "aten.tensor_split.sections",  # parts of sizes that only the run knows, which a cotangent must have
+}  # fmt: skip
+STATIC_PARTS = ("conv", "pool", "upsample")
+"""Ops whose gradient is native code only where sizes are known when it is compiled."""
 
 
+@cache
 def _one_per_op() -> list[Case]:
     """The first case of each op that has native code and takes no list, but one with arrays that are broadcast where there is one."""
     found: dict[str, Case] = {}
@@ -48,61 +61,64 @@ def _broadcasts(given: Case) -> bool:
     return all(a.size for a in given.arrays) and len({a.shape for a in given.arrays}) > 1
 
 
-def _batches() -> Iterator[list[Case]]:
-    cases = _one_per_op()
-    return (cases[i : i + SIZE] for i in range(0, len(cases), SIZE))
+@cache
+def _emits_what_is_not_native() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for given in _one_per_op():
+        module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
+        rows = [optable.lookup(_name(op)) for op in walk(module.operation)]
+        found[given.op] = {row.name for row in rows if row is not None and not row.native and row.kind is not Kind.SCALAR}
+    return found
 
 
 def _name(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name
 
 
-def _emits_what_is_not_native(given: Case) -> set[str]:
-    module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
-    rows = [optable.lookup(_name(op)) for op in walk(module.operation)]
-    return {row.name for row in rows if row is not None and not row.native and row.kind is not Kind.SCALAR}
+def _native() -> list[Case]:
+    """Those of which the gradient is native code too."""
+    emitted = _emits_what_is_not_native()
+    return [given for given in _one_per_op() if not emitted[given.op] - {"aten._grad_sum_to_size"}]
 
 
 def test_what_rules_of_native_ops_emit_is_native_but_for_a_few() -> None:
-    cases = {given.op: given for given in CASES if given.op in TIER_0} | {given.op: given for given in _one_per_op()}
-    emitted = {op: _emits_what_is_not_native(given) for op, given in cases.items()}
-    assert not {op: names for op, names in emitted.items() if names - set(NOT_NATIVE)}
+    emitted = _emits_what_is_not_native()
+    assert not {op: names for op, names in emitted.items() if names - NOT_NATIVE}
 
 
-@pytest.mark.parametrize("cases", list(_batches()), ids=lambda cases: f"{cases[0].op}-{cases[-1].op}")
-def test_native_gradients_of_rules_are_tier_0s(cases: list[Case], tmp_path: Path) -> None:
+def _check_native(cases: list[Case], folder: Path, sizes: Sequence[int], **options: Any) -> tierup.Function:
+    """Calls of the gradients of several ops, of arrays that grow by these factors, give what tier 0 does, and are native code."""
     arrays = [a for given in cases for a in given.arrays]
     text = program(*cases)
-    values = runner(text)(*arrays)
-    seeded = [k for k, v in enumerate(values) if v.dtype.kind == "f"]
+    seeded = [k for k, v in enumerate(runner(text)(*arrays)) if v.dtype.kind == "f"]
     backward = differentiated(text, [i for i, a in enumerate(arrays) if a.dtype.kind == "f"], seeded)
-    arguments = [*arrays, *(array(*values[k].shape, low=-1, high=1.5, seed=k) for k in seeded)]
-    (tmp_path / "f.mlir").write_text(backward)
-    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(backward)
-    for _ in range(3):
+    (folder / "f.mlir").write_text(backward)
+    f, forward, tier0 = tierup.load(folder / "f.mlir", **options), runner(text), runner(backward)
+    for times in sizes:
+        grown = [_grown(a, times) for a in arrays]
+        values = forward(*grown)
+        arguments = [*grown, *(array(*values[k].shape, low=-1, high=1.5, seed=k) for k in seeded)]
         for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
             assert got.dtype == want.dtype and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
-
-
-STATIC = {
-    "aten.constant_pad_nd", "aten.pad",  # padded by the negative
-    "aten.group_norm", "aten.native_group_norm", "aten.cumprod",
-    "aten.chunk", "aten.tensor_split.sections",  # parts of sizes that only the run knows, which a cotangent must have
-}  # fmt: skip
-"""Ops whose gradient is native code only where sizes are known when it is compiled; so are those of convolutions, by a cotangent."""
+    return f
 
 
 def _grown(a: np.ndarray, times: int) -> np.ndarray:
     """The array repeated along each dim that is not 1, so that what is broadcast still is."""
-    return np.tile(a, [times if size != 1 else 1 for size in a.shape])
+    return np.tile(a, [times if size != 1 else 1 for size in a.shape]) if times > 1 else a
+
+
+@pytest.mark.parametrize("k", range(BATCHES))
+def test_native_gradients_of_rules_are_tier_0s(k: int, tmp_path: Path) -> None:
+    _check_native(_native()[k::BATCHES], tmp_path, (1, 1, 1))
 
 
 def _grows(given: Case) -> bool:
     """Whether the op takes its arrays grown, and has a gradient: one of sizes that are written down does not."""
     arrays = given.arrays
-    if given.op in STATIC or "conv" in given.op or not all(a.size for a in arrays) or not any(a.ndim for a in arrays):
+    if given.op in STATIC or any(p in given.op for p in STATIC_PARTS) or not all(a.size for a in arrays) or not any(a.ndim for a in arrays):
         return False
     forward = runner(program(given))
     try:
@@ -111,25 +127,12 @@ def _grows(given: Case) -> bool:
         return False
 
 
-def _growing() -> list[list[Case]]:
-    cases = [given for given in _one_per_op() if _grows(given)]
-    return [cases[i : i + SIZE] for i in range(0, len(cases), SIZE)]
+@cache
+def _growing() -> list[Case]:
+    return [given for given in _native() if _grows(given)]
 
 
-@pytest.mark.parametrize("cases", _growing(), ids=lambda cases: f"{cases[0].op}-{cases[-1].op}")
-def test_native_gradients_are_tier_0s_at_sizes_that_only_the_run_knows(cases: list[Case], tmp_path: Path) -> None:
-    arrays = [a for given in cases for a in given.arrays]
-    text = program(*cases)
-    seeded = [k for k, v in enumerate(runner(text)(*arrays)) if v.dtype.kind == "f"]
-    backward = differentiated(text, [i for i, a in enumerate(arrays) if a.dtype.kind == "f"], seeded)
-    (tmp_path / "f.mlir").write_text(backward)
-    f, forward, tier0 = tierup.load(tmp_path / "f.mlir", fusion_strategy=[("dynamic", 1)], level=0), runner(text), runner(backward)
-    for times in (1, 2, 2, 3, 4):
-        grown = [_grown(a, times) for a in arrays]
-        values = forward(*grown)
-        arguments = [*grown, *(array(*values[k].shape, low=-1, high=1.5, seed=k) for k in seeded)]
-        for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
-            assert got.dtype == want.dtype and got.shape == want.shape
-            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
-    assert f.stats().hits >= 2 and "in tier 0: aten" not in f.explain(), f.explain()
-    assert any(v.bet.kind != "static" for v in f.versions)
+@pytest.mark.parametrize("k", range(BATCHES))
+def test_native_gradients_are_tier_0s_at_sizes_that_only_the_run_knows(k: int, tmp_path: Path) -> None:
+    f = _check_native(_growing()[k::BATCHES], tmp_path, (1, 2, 2, 3, 4), fusion_strategy=[("dynamic", 1)], level=0)
+    assert f.stats().hits >= 2 and any(v.bet.kind != "static" for v in f.versions)
