@@ -214,6 +214,7 @@ class _Run:
 
         def work() -> None:
             mlir_crashes.refuse(text, op)
+            mlir_crashes.mend(text, op)
             manager.run(op)
 
         _timed(text, text, work, op, self._hooks)

@@ -18,6 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors, windows
 from tierup.lowering.call import Call, Lowering
+from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar, constant, isnan, minimum, select
 from tierup.lowering.reductions.extremes import least
@@ -159,21 +160,45 @@ def _upsample(c: Call) -> Tensor:
     return tensors.made((*x.sizes[:2], *asked), [*lengths[:2], *asked], x.dtype, source)
 
 
-def _nearest(i: ir.Value, size: Size, count: int, scale: object) -> Size:
+def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
     """The position of `size` that position i of `count` is made from; the same or twice the size is told apart, in the run if need be."""
-    at, of = (Scalar(b.index_to_i64(sizes.value(v)), dtypes.i64) for v in (i, size))
+    at, of, to = (Scalar(b.index_to_i64(sizes.value(v)), dtypes.i64) for v in (i, size, count))
+    static = isinstance(size, int) and isinstance(count, int)
     if isinstance(scale, float) and scale > 0:
         step: float | Scalar = float(np.float32(1.0 / scale))
-    elif isinstance(size, int):
-        step = float(np.float32(size) / np.float32(count))
+    elif static:
+        step = float(np.float32(size) / np.float32(count))  # type: ignore[arg-type]  # ints
     else:
-        step = of.cast(dtypes.f32) / float(count)
+        step = of.cast(dtypes.f32) / to.cast(dtypes.f32)
     found = minimum((at.cast(dtypes.f32) * step).call("math.floor").cast(dtypes.i64), of - 1)
-    if not isinstance(size, int):
-        found = select(of.equals(count), at, select((of * 2).equals(count), at.call("arith.divsi", 2), found))
-    elif count in (size, 2 * size):
-        found = at if count == size else at.call("arith.divsi", 2)
+    half = at.call("arith.divsi", 2)
+    if not static:
+        found = select(of.equals(to), at, select((of * 2).equals(to), half, found))
+    elif count in (size, 2 * size):  # type: ignore[operator]  # ints
+        found = at if count == size else half
     return b.value("arith.index_cast", [found.value], b.index_type())
+
+
+def _upsample_backward(c: Call) -> Tensor:
+    """Each position's gradient added to that of the position it was made from."""
+    grad = c.tensor(0)
+    lengths = c.sizes_list(2)
+    if 0 in grad.sizes or 0 in lengths:
+        raise NotHandled
+    scales, dtype = [c.known(3), c.known(4)], widened(grad.dtype)
+    like = Tensor(grad.value, dtype, grad.sizes)
+    counts = grad.lengths[2:]
+
+    def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        into = Tensor(carried[0], dtype, windows.known(lengths))
+        where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], counts, scales, strict=True)]
+        place = [*at[:2], *(sizes.value(v) for v in where)]
+        summed = tensors.element(into, place) + tensors.element(grad, at).cast(dtype)
+        return [b.value("tensor.insert", [summed.value, into.value, *place], into.value.type)]
+
+    made = nest([sizes.value(n) for n in grad.lengths], [windows.filled(lengths, 0, like).value], one)[0]
+    found = Tensor(made, dtype, windows.known(lengths))
+    return found if dtype is grad.dtype else tensors.pointwise(found, [(found, range(4))], grad.dtype, lambda v: v)
 
 
 LOWERINGS: dict[str, Lowering] = {
@@ -182,4 +207,5 @@ LOWERINGS: dict[str, Lowering] = {
     "aten._adaptive_avg_pool2d_backward": partial(_avg_backward, 2),
     **{f"aten.adaptive_max_pool{n}d": partial(_max, n) for n in (1, 2, 3)},
     "aten.upsample_nearest2d": _upsample,
+    "aten.upsample_nearest2d_backward": _upsample_backward,
 }

@@ -19,7 +19,7 @@ _AVG = "self, kernel_size, stride, padding, ceil_mode, count_include_pad, diviso
 def max_pool(g: Backward) -> Gradients:
     """Where the values stand is found again: the op does not say it."""
     spatial = _spatial(g)
-    operands = [g.ints(i) or [] for i in (1, 2, 3, 4)]
+    operands = [g.ints(1) or [], g.ints(2) or g.ints(1) or [], g.ints(3) or [], g.ints(4) or []]
     name = f"aten.max_pool{spatial}d_with_indices"
     _, indices = g.several(name, g.operands[0], *operands, bool(g.constant(5)), types=["!torch.vtensor"] * 2)
     return _scattered(g, g.grad, indices, spatial)
@@ -64,7 +64,8 @@ def avg_pool_backward(g: Backward) -> Gradients:
 
 def _averaging(g: Backward, first: int) -> list[list[int] | bool | int | None]:
     """Kernel size, stride, padding, flags and divisor, from operand `first` on."""
-    lists: list[list[int] | bool | int | None] = [g.ints(first + i) or [] for i in range(3)]
+    kernel = g.ints(first) or []
+    lists: list[list[int] | bool | int | None] = [kernel, g.ints(first + 1) or kernel, g.ints(first + 2) or []]
     divisor = None if g.is_none(first + 5) else int(g.constant(first + 5))
     return [*lists, bool(g.constant(first + 3)), bool(g.constant(first + 4)), divisor]
 

@@ -64,8 +64,10 @@ def _transposed(spatial: int) -> Handler:
     return handler
 
 
-def _strides(frame: Frame, node: ast.AST, stride: Value) -> ir.Value:
-    return frame.em.int_list([]) if _is_none(stride) else _ints(frame, node, stride, "a stride")
+def _windows(frame: Frame, node: ast.AST, kernel_size: Value, stride: Value) -> list[ir.Value]:
+    """The kernel size and the stride, which is the kernel size unless told."""
+    kernel = _ints(frame, node, kernel_size, "a kernel size")
+    return [kernel, kernel if _is_none(stride) else _ints(frame, node, stride, "a stride")]
 
 
 def _largest(spatial: int) -> Handler:
@@ -74,7 +76,7 @@ def _largest(spatial: int) -> Handler:
         ceil_mode: Value = FALSE,
     ) -> Value:  # fmt: skip
         image = as_array(frame, node, x)
-        operands = [image.ssa, _ints(frame, node, kernel_size, "a kernel size"), _strides(frame, node, stride)]
+        operands = [image.ssa, *_windows(frame, node, kernel_size, stride)]
         operands += [_ints(frame, node, padding, "a padding"), _ints(frame, node, dilation, "a dilation"), to_bool(frame, ceil_mode)]
         return _made(frame, f"aten.max_pool{spatial}d", image, operands)
 
@@ -85,7 +87,7 @@ def _average(
     frame: Frame, node: ast.AST, spatial: int, x: Value, kernel_size: Value, stride: Value, padding: Value, *flags: Value
 ) -> tuple[Array, list[ir.Value]]:
     image = as_array(frame, node, x)
-    operands = [image.ssa, _ints(frame, node, kernel_size, "a kernel size"), _strides(frame, node, stride)]
+    operands = [image.ssa, *_windows(frame, node, kernel_size, stride)]
     return image, [*operands, _ints(frame, node, padding, "a padding"), *(to_bool(frame, flag) for flag in flags)]
 
 

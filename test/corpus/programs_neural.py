@@ -3,6 +3,8 @@
 import numpy as np
 from corpus import bools, f32, f64, ints, part, program
 
+from tierup import ops
+
 
 @part
 def sigmoid(x):
@@ -83,6 +85,14 @@ def embedding(table, tokens):
 def linear_gradient(x, w, target):
     error = x @ w - target
     return (error * error).mean(), x.T @ error * (2 / error.size), error @ w.T
+
+
+@program(lambda r, n: (f32(r, n, 2, 7, 6), f32(r, 4, 2, 3, 3), f32(r, 4), f32(r, 4, 1, 2, 2), f32(r, 4, 3)), tolerance=256,
+         bad=(lambda r, n: (f32(r, n, 3, 7, 6), f32(r, 4, 2, 3, 3), f32(r, 4), f32(r, 4, 1, 2, 2), f32(r, 4, 3)),))
+def image_classifier(x, w1, b1, w2, v):
+    h = np.maximum(ops.conv2d(x, w1, b1, padding=1), 0)
+    h = np.tanh(ops.conv2d(ops.max_pool2d(h, 2, 1), w2, groups=4, stride=(2, 1)))
+    return ops.adaptive_avg_pool2d(h, 1)[:, :, 0, 0] @ v, ops.avg_pool2d(h, 2)
 
 
 @program(lambda r, n: (f32(r, n, 4), f32(r, 4), f32(r, n)), tolerance=32)

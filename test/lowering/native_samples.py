@@ -382,6 +382,7 @@ add("aten.adaptive_avg_pool2d", f32(0, 3, 4, 4), [2, 2])
 add("aten.adaptive_avg_pool2d", image, [0, 2])
 for asked, scales in (([18, 16], (None, None)), ([9, 5], (None, None)), ([20, 12], (2.3, 1.5)), ([1, 8], (None, None))):
     add("aten.upsample_nearest2d", image, asked, *scales)
+    add("aten.upsample_nearest2d_backward", f32(2, 3, *asked), asked, [2, 3, 9, 8], *scales)
 
 # --- numbers
 
