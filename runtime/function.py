@@ -96,8 +96,16 @@ _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 _classes = threading.RLock()  # over `_functions`, and whether a function's class is the direct one
 
 
+def _of_wrapped(name: str) -> property:
+    """An attribute of the Python function behind a function, for reading and for setting. AttributeError where there is none."""
+    return property(lambda self: getattr(self.__wrapped__, name), lambda self, value: setattr(self.__wrapped__, name, value))
+
+
 class Function:
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
+
+    __defaults__ = _of_wrapped("__defaults__")
+    __kwdefaults__ = _of_wrapped("__kwdefaults__")
 
     def __init__(
         self,

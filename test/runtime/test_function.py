@@ -167,6 +167,9 @@ def test_defaults_are_those_of_the_moment_of_the_call():
             np.testing.assert_array_equal(f(x, plus=7.0), scaled(x, plus=7.0))
     scaled.__kwdefaults__["plus"] = 9.0  # in place
     np.testing.assert_array_equal(f(x), scaled(x))
+    f.__defaults__, f.__kwdefaults__ = (0.5,), {"plus": 2.0}  # the decorated function's are its own
+    assert (scaled.__defaults__, scaled.__kwdefaults__) == ((0.5,), {"plus": 2.0}) == (f.__defaults__, f.__kwdefaults__)
+    np.testing.assert_array_equal(f(x), x * 0.5 + 2)
     scaled.__defaults__ = None
     with pytest.raises(TypeError, match="missing a required argument: 'by'"):
         f(x)
