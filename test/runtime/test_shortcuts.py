@@ -151,10 +151,20 @@ def test_results_are_what_unflatten_gives() -> None:
     union = OutputUnion((scalar, Output("const")))
     assert shortcuts.finisher(union)((0, np.array(1.0))) == 1.0
     assert shortcuts.finisher(Output("const"))(()) is None
+    for leaf, result in ((scalar, np.array(1.5)), (scalar, np.ones(2)), (array, np.array(1.5)), (Output("int"), 3)):
+        one, wanted = shortcuts.finisher(leaf)((result,)), unflatten(leaf, iter((result,)))
+        assert type(one) is type(wanted) and (one is result) == (wanted is result)
     assert shortcuts.finisher(Output("dtype"))((6,)) == np.float32
 
 
 RATE = 2.0
+
+
+def test_very_large_trees_go_the_long_way() -> None:
+    many = [np.ones(1)] * (shortcuts._MOST_LEAVES + 1)
+    assert shortcuts.matcher(shape_of(many)[0], ()) is None
+    tree = OutputNode("list", (Output("array"),) * len(many))
+    assert shortcuts.finisher(tree)(many) == many
 
 
 def test_constants_are_asked_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
