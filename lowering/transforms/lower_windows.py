@@ -17,6 +17,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import adaptive, by_table, convolution, pooling
+from tierup.lowering.call import Call, Lowering
+from tierup.lowering.movement import shape
+from tierup.lowering.tensors import Tensor
 
 
 @register
@@ -27,4 +30,15 @@ class LowerWindows(Pass):
     name = "tierup-lower-windows"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, {**convolution.LOWERINGS, **pooling.LOWERINGS, **adaptive.LOWERINGS})
+        table = {**convolution.LOWERINGS, **pooling.LOWERINGS, **adaptive.LOWERINGS}
+        by_table.lower(function, {name: _as_inferred(lowering) for name, lowering in table.items()})
+
+
+def _as_inferred(lowering: Lowering) -> Lowering:
+    """The same, its results of the sizes that inference found: it may know one that arithmetic on sizes only gives in the run."""
+
+    def lower(c: Call) -> list[Tensor]:
+        made = lowering(c)
+        return [shape.cast(t, c.sizes(i)) for i, t in enumerate(made if isinstance(made, list) else [made])]
+
+    return lower

@@ -54,6 +54,13 @@ def test_convolutions_are_tier_0s(operands: tuple[Any, ...], symbolic: bool) -> 
     _agree("aten.convolution", operands, 1, symbolic)
 
 
+def test_sizes_that_cancel_are_known() -> None:
+    """As many places in the window as there are positions: the result's sizes are numbers, whatever the input's."""
+    x, weight = _whole((3, 2, 6, 5), 1), _whole((4, 2, 6, 5), 2)
+    for padding, transposed in (([1, 1], False), ([0, 0], False), ([5, 4], True)):
+        _agree("aten.convolution", (x, weight if not transposed else weight[:2], None, [1, 1], padding, [1, 1], transposed, [0, 0], 1), 1, True)
+
+
 @st.composite
 def pooling(draw: st.DrawFn) -> tuple[str, tuple[Any, ...], int]:
     x = _whole((draw(st.sampled_from((0, 1, 3))), 2, *pair(draw, 2, 9)), 4) + np.float32(0.5)  # no zeros, whose sign nobody promises
