@@ -114,7 +114,7 @@ class Reverse:
 
     def op(self, op: ir.Operation) -> None:
         found = [self.take(r) for r in op.results]
-        if all(_is_nothing(g) for g in found):
+        if all(is_nothing(g) for g in found):
             return
         self.emitter.location = op.location
         name = op.name
@@ -270,7 +270,7 @@ class Reverse:
             self.give(operand, result if i is None else ListGradient(None, ((i, result),)))
 
 
-def _is_nothing(gradient: Found) -> bool:
+def is_nothing(gradient: Found) -> bool:
     """Whether there is no gradient, or a list of none."""
     return gradient is None or (isinstance(gradient, ListGradient) and gradient.is_nothing)
 

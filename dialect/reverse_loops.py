@@ -25,15 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect import list_gradients as lists
 from tierup.dialect import torch_types
+from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.list_gradients import is_list
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
 from tierup.dialect.refined_types import cast
-from tierup.dialect.reverse import Found, Reverse, settle, sweep
+from tierup.dialect.reverse import Found, Reverse, is_nothing, settle, sweep
 from tierup.dialect.reverse_branches import passed_on, replay
+from tierup.dialect.reverse_records import Gradients, read_backwards, records
 from tierup.dialect.rewriting import bool_of, is_used
-from tierup.dialect.values import Int
+from tierup.dialect.values import Int, List
 
 
 def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
@@ -43,12 +46,15 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     number, *entering = body.arguments
     *inside, last = [view.operation for view in body.operations]
     leaving = list(last.operands)[1:]
-    carried = [k for k, v in enumerate(entering) if reverse.active.get(v, False)]
+    kept = [r for k, r in records(op).items() if reverse.active.get(entering[k], False)]
+    grown = {r.k for r in kept}
+    carried = [k for k, v in enumerate(entering) if reverse.active.get(v, False) and k not in grown]
     for k in carried:
         if not torch_types.is_tensor(entering[k].type) and not is_list(entering[k]):
             raise PassFailure(op, f"has no gradient: it carries a {entering[k].type} of tensors; carry the tensors themselves")
 
     draft = e.create("torch.prim.Loop", [], [], regions=1)
+    recorded = Gradients(reverse, op, found, [r for r in kept if not is_nothing(found[r.k])], draft)
     types = [reverse.type_of(entering[k]) for k in carried]
     block = draft.regions[0].blocks.append(number.type, *types, arg_locs=[op.location] * (len(carried) + 1))
     begun = list(block.arguments)[1:]
@@ -64,21 +70,24 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
         inner = reverse.nested()
         for k, argument in zip(carried, begun, strict=True):
             inner.give(now.get(leaving[k], leaving[k]), argument)
+        for record in recorded.kept:
+            inner.give(now.get(record.items, record.items), recorded.items(record, stand_ins[number]))
         inner.run(clones)
         e.location = op.location
         back = [inner.take(stand_ins[entering[k]]) for k in carried]
-        passed = passed_on(op, inner)
+        passed = dict(passed_on(op, inner))
+        backwards = {v: g for v, found_ in passed.items() if (g := read_backwards(op, v, found_, stand_ins[number])) is not None}
         done = [reverse.whole(stand_ins[entering[k]], g) for g, k in zip(back, carried, strict=True)]
         for value, gradient in passed.items():
             total = block.add_argument(reverse.type_of(value), op.location)
-            e.inference.values[total] = e.known(value)
-            done.append(reverse.added(total, gradient))
+            e.inference.values[total] = e.known(value) if value not in backwards else List(None)
+            done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
         e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
     sweep(block, reverse, kept=set(stand_ins.values()))
 
     needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
     counted = bool_of(op.operands[1]) is True and bool_of(last.operands[0]) is True
-    before = [*(found[k] for k in carried), *(reverse.take(v) for v in passed)]
+    before = [*(found[k] for k in carried), *(None if v in backwards else reverse.take(v) for v in passed)]
     forward = _saving(reverse, op, needed, counted)
     saved = list(forward.results)[len(entering) :]
     count = forward.operands[0] if counted else saved.pop()
@@ -87,12 +96,17 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
         _drop(reverse, stand_in)
     with e.before(draft):
         of = [*(forward.results[k] for k in carried), *passed]
-        inits = [reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
+        inits = [lists.packed(e, [], lists.type_of(v)) if v in backwards else reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
         made = settle(draft, [count, e.value(True), *inits], [reverse.type_of(v) for v in of])
     targets = [*(forward.operands[2 + k] for k in carried), *passed]
     for target, result in zip(targets, made.results, strict=True):
         e.inference.values[result] = e.known(target)
         reverse.give(target, result)
+    recorded.give_starts(list(forward.operands)[2:])
+
+
+def _longer(e: Emitter, items: ir.Value, value: ir.Value) -> ir.Value:
+    return lists.joined(e, items, lists.packed(e, [value], lists.type_of(items)))
 
 
 def _fill(reverse: Reverse, block: ir.Block, count: ir.Value, number: ir.Value, saved: dict[ir.Value, ir.Value]) -> None:

@@ -23,7 +23,7 @@ becomes
 
 So gradients save what a loop carries (dialect/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
 in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it; else the list stays.
-Sizes that are symbols are those of a tensor that the loop carries, and are asked of it before. The iterations of a loop that ends by its
+Sizes that are symbols are asked of what the loop carries, or of an argument. The iterations of a loop that ends by its
 condition are counted first, by running a copy of it (dialect/counting_loops.py): twice in native code is less than once in tier 0.
 """
 
@@ -54,25 +54,29 @@ class StackLists(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            stack_lists(func, callees)
+            stack_lists(func, callees, guarded=True)
 
 
-def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
-    """Make lists that grow in the loops of a function tensors."""
+def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False) -> None:
+    """Make lists that grow in the loops of a function tensors. `guarded`: sizes that the program needs equal are seen to be."""
     for loop in _loops(func):
         records = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and _is_record(loop, k)]
         if records and not is_counted(loop):
             inference = infer_or_remark(func, callees)
             if inference is None:
                 return
-            if not _count(loop, records, inference):
+            if not _count(loop, records, _emitter(loop, inference, guarded)):
                 continue
         for k in records:
             if _is_record(loop, k):
                 inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return
-                _stack(loop, k, inference)
+                _stack(loop, k, _emitter(loop, inference, guarded))
+
+
+def _emitter(loop: ir.Operation, inference: Inference, guarded: bool) -> Emitter:
+    return Emitter(ir.InsertionPoint(loop), loop.location, Inference(inference.values) if guarded else inference)
 
 
 def grows_lists(func: ir.Operation) -> bool:
@@ -101,25 +105,23 @@ def _is_record(loop: ir.Operation, k: int) -> bool:
     return all(op.name == _TAKE and op.operands[0] == result for op in _uses(result))
 
 
-def _count(loop: ir.Operation, records: Sequence[int], inference: Inference) -> bool:
+def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
     """Count the iterations of a loop that ends by its condition first, if all it saves can be stacked then; whether they are counted."""
     body = loop.regions[0].blocks[0]
     last = list(body.operations)[-1].operation
     grown = [last.operands[1 + k].owner.operation for k in records]
-    e = Emitter(ir.InsertionPoint(loop), loop.location, inference)
     still = all(_stands_still(e, loop, (items_of(op.operands[1]) or [])[0]) for op in grown)
     lists = [k for k, r in enumerate(loop.results) if str(r.type).startswith(_LIST)]
     return still and lists == list(records) and only_computes(loop) and count_first(e, loop, records, grown)
 
 
-def _stack(loop: ir.Operation, k: int, inference: Inference) -> None:
+def _stack(loop: ir.Operation, k: int, e: Emitter) -> None:
     body = loop.regions[0].blocks[0]
     last = list(body.operations)[-1].operation
     argument, result, start = body.arguments[1 + k], loop.results[k], loop.operands[2 + k]
     grown = last.operands[1 + k].owner.operation
     added = (items_of(grown.operands[1]) or [])[0]  # _is_record saw one
     takers = _uses(result)
-    e = Emitter(ir.InsertionPoint(loop), loop.location, inference)
     sizes = _sizes(e, loop, added)
     if sizes is None:
         return
@@ -129,7 +131,7 @@ def _stack(loop: ir.Operation, k: int, inference: Inference) -> None:
     loop.operands[2 + k] = e.call("aten.zeros", [rows, *sizes], dtype.code, None, None, None)
     for value in (argument, result):
         value.set_type(e.tensor_type)
-        inference.values.pop(value)
+        e.inference.values.pop(value)
     with e.before(grown):
         last.operands[1 + k] = e.call("aten.select_scatter", argument, added, 0, body.arguments[0])
     items = grown.operands[1]
@@ -146,14 +148,11 @@ def _stack(loop: ir.Operation, k: int, inference: Inference) -> None:
 
 def _sizes(e: Emitter, loop: ir.Operation, value: ir.Value) -> list[int | ir.Value] | None:
     """The sizes of a tensor that has the same in each iteration, as they are known before the loop; None where they are not."""
-    shape, init = e.tensor(value).shape, _begun(e, loop, value)
+    shape = e.tensor(value).shape
     if shape is None or not _stands_still(e, loop, value):
         return None
-    sizes: list[int | ir.Value] = []
-    for i, d in enumerate(shape):
-        assert isinstance(d, int) or init is not None
-        sizes.append(d if isinstance(d, int) else e.size_of(init, i))  # type: ignore[arg-type]
-    return sizes
+    found = [_place(e, loop, value, axis) for axis in range(len(shape))]
+    return [e.size_of(*place) if place is not None else d for d, place in zip(shape, found, strict=True)]  # type: ignore[misc]
 
 
 def _stands_still(e: Emitter, loop: ir.Operation, value: ir.Value) -> bool:
@@ -161,16 +160,31 @@ def _stands_still(e: Emitter, loop: ir.Operation, value: ir.Value) -> bool:
     known = e.tensor(value)
     if known.dtype is None or known.shape is None:
         return False
-    return all(isinstance(d, int) for d in known.shape) or _begun(e, loop, value) is not None
+    return all(isinstance(d, int) or _place(e, loop, value, axis) is not None for axis, d in enumerate(known.shape))
 
 
-def _begun(e: Emitter, loop: ir.Operation, value: ir.Value) -> ir.Value | None:
-    """What is carried as this value, as it is before the loop, if of the same sizes."""
+def _place(e: Emitter, loop: ir.Operation, value: ir.Value, axis: int) -> tuple[ir.Value, int] | None:
+    """A tensor before the loop, and its dim that has the size of a dim of a tensor in it; None for a known size, or when there is none:
+    what the loop carries as this tensor, or else anything that it carries, or an argument of the function."""
+    shape = e.tensor(value).shape
+    if shape is None or isinstance(shape[axis], int):
+        return None
     arguments = list(loop.regions[0].blocks[0].arguments)
-    while (cast := maker(value, "torch.tensor_static_info_cast")) is not None:
-        value = cast.operands[0]
-    init = loop.operands[1 + arguments.index(value)] if value in arguments[1:] else None
-    return init if init is not None and e.same_shape(init, value) else None
+    under = value
+    while (cast := maker(under, "torch.tensor_static_info_cast")) is not None:
+        under = cast.operands[0]
+    init = loop.operands[1 + arguments.index(under)] if under in arguments[1:] else None
+    if init is not None and e.same_shape(init, under):
+        return init, axis
+    func = loop.parent
+    while func is not None and func.operation.name != "func.func":
+        func = func.operation.parent
+    outer = [] if func is None else list(func.operation.regions[0].blocks[0].arguments)
+    for source in (*list(loop.operands)[2:], *outer):
+        for k, d in enumerate(e.tensor(source).shape or ()):
+            if d == shape[axis] and e.is_certain((d,)):
+                return source, k
+    return None
 
 
 def _uses(value: ir.Value) -> list[ir.Operation]:

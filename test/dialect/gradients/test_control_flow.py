@@ -223,3 +223,18 @@ def test_loops_that_end_by_their_condition_are_native_with_their_gradients(tmp_p
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
     assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+
+
+@pytest.mark.parametrize("program", ["counted", "until"])
+def test_second_derivatives_through_loops_are_native_at_known_sizes(program: str, tmp_path: Path) -> None:
+    text = differentiated({"counted": ROUNDS, "until": UNTIL}[program], 2)
+    (tmp_path / "f.mlir").write_text(text)
+    f, tier0 = tierup.load(tmp_path / "f.mlir"), runner(text)
+    for k in (3, 3, 3, 0, 1, 2):
+        x, w = array(3, low=0.5, high=1.5) * (1 if program == "counted" else 0.04 * (k + 1)), array(3, low=0.5, high=0.9, seed=3)
+        arguments = (x, w, *((k,) if program == "counted" else ()), np.array(0.7), np.cos(x), np.sin(w))
+        for got, want in zip(f(*arguments), tier0(*arguments), strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
+    assert f.stats().hits >= 4
