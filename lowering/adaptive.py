@@ -19,7 +19,7 @@ from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors, windows
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
-from tierup.lowering.pointwise.context import NotHandled
+from tierup.lowering.pointwise.context import NotHandled, parameter
 from tierup.lowering.pointwise.scalar import Scalar, constant, isnan, minimum, select
 from tierup.lowering.reductions.extremes import least
 from tierup.lowering.reductions.sums import mean, plus, shaped
@@ -148,16 +148,42 @@ def _max(spatial: int, c: Call) -> list[Tensor]:
 
 def _upsample(c: Call) -> Tensor:
     """Position i of n is that at floor(i * size / n), computed in float32."""
-    x, asked = c.tensor(0), c.ints(1)
-    if asked is None or 0 in x.sizes:
+    asked = c.ints(1)
+    if asked is None:
         raise NotHandled
-    scales, lengths = [c.known(2), c.known(3)], x.lengths
+    return _resized(c.tensor(0), list(asked), [c.known(2), c.known(3)])
+
+
+def _upsample_vec(c: Call) -> Tensor:
+    """To sizes, or by factors of them."""
+    x, asked, factors = c.tensor(0), c.ints(1), c.op.operands[2]
+    while isinstance(factors.owner, (ir.Operation, ir.OpView)) and factors.owner.operation.name == "torch.derefine":
+        factors = factors.owner.operation.operands[0]
+    if asked is not None:
+        return _resized(x, list(asked), [None, None])
+    made = factors.owner
+    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
+        raise NotHandled
+    by = [parameter(v) for v in made.operation.operands]
+    counts: list[Size] = []
+    for size, factor, known in zip(x.lengths[2:], by, c.sizes()[2:], strict=True):
+        if not isinstance(factor, float) or known is None and factor != int(factor):
+            raise NotHandled
+        counts.append(known if known is not None else sizes.mul(size, int(factor)))
+    return _resized(x, counts, by)
+
+
+def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Tensor:
+    if 0 in x.sizes:
+        return windows.empty([*x.lengths[:2], *counts], x.dtype)
+    lengths = x.lengths
 
     def source(at: list[ir.Value]) -> Scalar:
-        where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], asked, scales, strict=True)]
+        where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], counts, scales, strict=True)]
         return tensors.element(x, [*at[:2], *where])
 
-    return tensors.made((*x.sizes[:2], *asked), [*lengths[:2], *asked], x.dtype, source)
+    found = [*lengths[:2], *counts]
+    return tensors.made(windows.known(found), found, x.dtype, source)
 
 
 def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
@@ -207,5 +233,6 @@ LOWERINGS: dict[str, Lowering] = {
     "aten._adaptive_avg_pool2d_backward": partial(_avg_backward, 2),
     **{f"aten.adaptive_max_pool{n}d": partial(_max, n) for n in (1, 2, 3)},
     "aten.upsample_nearest2d": _upsample,
+    "aten.upsample_nearest2d.vec": _upsample_vec,
     "aten.upsample_nearest2d_backward": _upsample_backward,
 }

@@ -380,8 +380,12 @@ for asked in ((1, 1), (4, 3), (11, 8)):
     add("aten._adaptive_avg_pool2d_backward", f32(2, 3, *asked), image)
 add("aten.adaptive_avg_pool2d", f32(0, 3, 4, 4), [2, 2])
 add("aten.adaptive_avg_pool2d", image, [0, 2])
+for factors in ([2.0, 3.0], [1.0, 2.0], [1.5, 0.7]):
+    add("aten.upsample_nearest2d.vec", image, None, factors)
+add("aten.upsample_nearest2d", f32(0, 3, 9, 8), [4, 4], None, None)
 for asked, scales in (([18, 16], (None, None)), ([9, 5], (None, None)), ([20, 12], (2.3, 1.5)), ([1, 8], (None, None))):
     add("aten.upsample_nearest2d", image, asked, *scales)
+    add("aten.upsample_nearest2d.vec", image, asked, None)
     add("aten.upsample_nearest2d_backward", f32(2, 3, *asked), asked, [2, 3, 9, 8], *scales)
 
 # --- numbers
