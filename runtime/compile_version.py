@@ -183,6 +183,20 @@ def _refuse_numpys(module: ir.Module) -> None:
             raise NotCompiled(Reason.NO_LOWERING, detail, str(place) if place.line else "", name)
 
 
+_LISTS = "it carries a list of tensors, and not just one more in each iteration, of sizes that stand still"
+
+
+def _place_of_lists(text: str) -> str | None:
+    """Where the first loop is that carries a list of tensors, which `tierup-stack-lists` left one; None when there is none."""
+    module = parse_module(text)
+    for func in defined_functions(module):
+        for op in b.walk(func):
+            if op.name == "torch.prim.Loop" and any(str(r.type).startswith("!torch.list<vtensor") for r in op.results):
+                place = diagnostics.place_of(op.location)
+                return str(place) if place.line else ""
+    return None
+
+
 _values = lru_cache(maxsize=64)(to_values)  # a graph is specialised more than once
 forget_values = _values.cache_clear
 
@@ -215,6 +229,8 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     try:
         artifact, from_disk = cache.obtain(request, None if kept is None else kept.stage)
     except Unsupported as e:
+        if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
+            raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e
         if not e.op:  # no op is to blame
             raise NotCompiled(Reason.TYPE_UNKNOWN, e.reason, e.location) from e
         raise NotCompiled(Reason.NO_LOWERING, f"{e.op}: {e.reason}", e.location, e.op) from e

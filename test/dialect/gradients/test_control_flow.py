@@ -238,3 +238,12 @@ def test_second_derivatives_through_loops_are_native_at_known_sizes(program: str
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
     assert f.stats().hits >= 4
+
+
+def test_why_a_loop_that_saves_runs_in_tier_0_is_said_where_it_is(tmp_path: Path) -> None:
+    """The sizes of what LOOP carries change in its first iteration."""
+    (tmp_path / "f.mlir").write_text(differentiated(LOOP))
+    f = tierup.load(tmp_path / "f.mlir")
+    for _ in range(3):
+        f(array(3, low=0.2, high=1), array(2, 1, seed=3), 2)
+    assert "prim.Loop: it carries a list of tensors" in f.explain(), f.explain()
