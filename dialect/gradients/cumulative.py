@@ -1,8 +1,10 @@
 """Products and running sums. A product's gradient is the product of the others: what is divided out where no factor is zero, else
-multiplied up without it, so that zeros, one or several, and second derivatives at them are right."""
+multiplied up without it, so that zeros, one or several, and second derivatives at them are right. The first factor of a product says its
+sizes: both arms name them alike, by the operand, and no size is for the run to say."""
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
 from tierup.dialect.gradients.shapes import keepdims
 from tierup.dialect.mlir import ir
@@ -22,7 +24,7 @@ def cumprod(g: Backward) -> Gradients:
     return _back(g, g.choose(
         _has_zero(g, x),
         lambda: _of_running_product(g, x, dim),
-        lambda: g.div(_from_the_end(g, g.mul(g.grad, g.results[0]), dim), x),
+        lambda: g.div(_from_the_end(g, g.mul(g.results[0], g.grad), dim), x),
     ))  # fmt: skip
 
 
@@ -33,7 +35,7 @@ def prod(g: Backward) -> Gradients:
     def multiplied() -> ir.Value:
         return g.call("aten.reshape", g.mul(_others(g, g.call("aten.reshape", x, [-1])), g.grad), g.operand_size(0))
 
-    return g.cast_to(g.choose(_has_zero(g, x), multiplied, lambda: g.div(g.mul(g.grad, g.results[0]), x)), 0)
+    return g.cast_to(g.choose(_has_zero(g, x), multiplied, lambda: g.div(g.mul(g.results[0], g.grad), x)), 0)
 
 
 @RULES.vjp("aten.prod.dim_int(self, dim, keepdim, dtype)", captures=("self", "result"))
@@ -46,7 +48,7 @@ def prod_dim(g: Backward) -> Gradients:
     def multiplied() -> ir.Value:
         return g.mul(_last(g, _others(g, _last(g, x, dim)), dim), gradient)
 
-    return g.cast_to(g.choose(_has_zero(g, x), multiplied, lambda: g.div(g.mul(gradient, result), x)), 0)
+    return g.cast_to(g.choose(_has_zero(g, x), multiplied, lambda: g.div(g.mul(result, gradient), x)), 0)
 
 
 def _back(g: Backward, gradient: ir.Value) -> ir.Value:
@@ -70,12 +72,17 @@ def _last(g: Backward, x: ir.Value, dim: int) -> ir.Value:
     return x if dim == -1 else g.call("aten.transpose.int", x, dim, -1)
 
 
+def _places(g: Backward, x: ir.Value) -> ir.Value:
+    """0, 1, 2, ... along the last dim."""
+    return g.call("aten.arange", g.size_of(x, -1), dtypes.i64.code, None, None, None)
+
+
 def _others(g: Backward, x: ir.Value) -> ir.Value:
     """Along the last dim, of which there is one element at least: the product of all elements but that one."""
+    first = g.compare("eq", _places(g, x), 0)
 
     def before(v: ir.Value) -> ir.Value:
-        shifted = g.call("aten.constant_pad_nd", g.call("aten.slice.Tensor", v, -1, 0, -1, 1), [1, 0], 1.0)
-        return g.call("aten.cumprod", shifted, -1, None)
+        return g.call("aten.cumprod", g.where(first, 1.0, g.call("aten.roll", v, [1], [-1])), -1, None)
 
     behind = g.call("aten.flip", before(g.call("aten.flip", x, [-1])), [-1])
     return g.mul(before(x), behind)
@@ -86,9 +93,8 @@ def _of_running_product(g: Backward, x: ir.Value, dim: int) -> ir.Value:
     if g.rank(0) == 0:
         return g.grad
     rows, gradient = _last(g, x, dim), _last(g, g.grad, dim)
-    n = g.size_of(rows, -1)
-    ordered = g.call("aten.triu", g.call("aten.ones", [n, n], g.dtype(x), None, None, None), 0)  # [j, i]: i >= j
-    own = g.call("aten.eye", n, g.dtype(x), None, None, None)
-    without = g.where(g.compare("ne", own, 0), 1.0, g.call("aten.unsqueeze", rows, -2))  # [..., j, k]: x[k], 1 where k is j
-    products = g.mul(g.call("aten.cumprod", without, -1, None), ordered)
+    places = _places(g, rows)
+    of, factor = places, g.call("aten.unsqueeze", places, -1)  # [j, i] or [j, k]
+    without = g.where(g.compare("eq", of, factor), 1.0, g.call("aten.unsqueeze", rows, -2))  # [..., j, k]: x[k], 1 where k is j
+    products = g.where(g.compare("ge", of, factor), g.call("aten.cumprod", without, -1, None), 0.0)
     return _last(g, g.call("aten.sum.dim_IntList", g.mul(products, g.call("aten.unsqueeze", gradient, -2)), [-1], False, None), dim)
