@@ -634,6 +634,18 @@ def test_a_guard_that_fails_between_forward_and_backward_changes_no_gradient(whi
     assert (after.hits - before.hits, after.misses - before.misses) == (0, 1)
 
 
+def test_a_bet_that_forward_loses_in_mid_program_changes_no_gradient() -> None:
+    executor, flat = program(tierup.jit(branching, speculate="bailout"), np.array([1.0, 2.0]))
+    for sign in (1, 1, 1, -1, 1, -1):
+        x = flat[0] * sign
+        (result,), pullback = forward(executor, (x,), (0,))
+        np.testing.assert_allclose(result, branching(x))
+        np.testing.assert_allclose(pullback([np.ones(2)])[0], differences(branching, (x,), (np.ones(2),), 0), rtol=1e-6)
+    (pair,) = executor.gradients.pairs
+    assert (pair.forward.stats().hits, pair.forward.stats().bailouts) == (5, 2)
+    assert (pair.backward.executor.stats().hits, pair.backward.executor.stats().bailouts) == (5, 0)  # it is told which arm was taken
+
+
 @pytest.mark.parametrize("options", [{"compile": "background"}, {"speculate": "bailout"}, {"executor": "specializing"}, {"optimize": False}])
 def test_forward_and_backward_programs_follow_the_options(options: dict[str, Any]) -> None:
     f, arguments = tierup.jit(three, **options), (numbers(3), numbers(3), numbers(3))
