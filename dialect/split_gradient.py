@@ -15,18 +15,20 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 
-from tierup.dialect import symbols, torch_types
+from tierup.dialect import optable, symbols, torch_types
 from tierup.dialect.capturing import Captures
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.differentiation import REGIONS, activity
 from tierup.dialect.dims import Dim, at_least
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.infer import InferenceError, infer_function
+from tierup.dialect.infer import PROMOTION, InferenceError, infer_function
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer, Promotion, Tie
+from tierup.dialect.raising import REFUSALS
 from tierup.dialect.records import dataclass
 from tierup.dialect.reverse import Reverse, sweep
 from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
-from tierup.dialect.values import Tensor
+from tierup.dialect.values import Tensor, Value
 
 Key = Hashable
 SITE = "tierup.site"  # the number of a forward op, the same each time the function is differentiated
@@ -284,11 +286,12 @@ def _refine(func: ir.Operation, known: Sequence[Tensor | None], callees: Mapping
 
 
 def _equal(func: ir.Operation, sizes: Collection[Dim], callees: Mapping[str, ir.Operation]) -> dict[Dim, Dim]:
-    """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it."""
+    """For sizes that every run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it."""
     try:
-        ties = infer_function(func, symbols.argument_values(func), callees).ties
+        values = infer_function(func, symbols.argument_values(func), callees).values
     except InferenceError:  # for the run to raise
         return {}
+    ties = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, values)]
     one: dict[Dim, Dim] = {}
 
     def leader(dim: Dim) -> Dim:
@@ -305,6 +308,18 @@ def _equal(func: ir.Operation, sizes: Collection[Dim], callees: Mapping[str, ir.
             elif left != right and not isinstance(right, int):
                 one[right] = left
     return {dim: leader(dim) for dim in one}
+
+
+def _ties(op: ir.Operation, values: Mapping[ir.Value, Value]) -> list[Tie]:
+    """The sizes that one op needs equal; none that an op inside needs, for that may not run."""
+    row = optable.lookup(op.name)
+    if row is None or len(op.regions):
+        return []
+    rules = Infer()
+    rules.promotion, rules.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
+    with suppress(*REFUSALS):  # inference knew better
+        row.infer(rules, [values[v] for v in op.operands])
+    return rules.ties
 
 
 def _restore(func: ir.Operation, types: Sequence[ir.Type]) -> None:

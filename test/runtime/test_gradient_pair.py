@@ -473,6 +473,14 @@ def halving(x):
     return a * x
 
 
+def sometimes_equal(x, y, flag):
+    if flag:
+        z = x + y
+    else:
+        z = x * 2
+    return z.sum() * 3, y.sum() * x.sum()
+
+
 def slicing(x, y):
     return x[1:] * y
 
@@ -482,11 +490,14 @@ def slicing(x, y):
     [
         (branching, (np.array([1.0, 2.0]),), (0,), True),
         (branching, (np.array([1.0, -2.0]),), (0,), True),
-        (looping, (numbers(2, 3), numbers(3, 3), 3), (0, 1), True),
-        (looping, (numbers(2, 3), numbers(3, 3), 0), (0, 1), True),
+        (looping, (numbers(2, 3), numbers(3, 3), 3), (0, 1), False),
+        (looping, (numbers(2, 3), numbers(3, 3), 0), (0, 1), False),
+        (looping, (numbers(2, 3), numbers(4, 4), 0), (0, 1), False),  # the sizes are to be equal in an iteration, and there is none
         (growing, (numbers(2), 2), (0,), False),  # saved in a list: its items have different sizes
         (widening, (numbers(1, 4), numbers(3, 1)), (0, 1), False),  # the first iteration broadcasts what the loop carries
         (halving, (numbers(4) + 3,), (0,), True),
+        (sometimes_equal, (numbers(3), numbers(3), True), (0, 1), True),
+        (sometimes_equal, (numbers(3), numbers(4), False), (0, 1), True),  # the sizes are to be equal in the other arm only
         (slicing, (numbers(5), numbers(4)), (0, 1), True),
         (slicing, (numbers(2), numbers(4)), (0, 1), True),  # a size that is 1 broadcasts, though both are said to be 2 or more
     ],
@@ -505,7 +516,7 @@ def test_gradients_go_through_branches_loops_and_computed_sizes(
         for i, gradient in zip(wrt, pullback(cotangents), strict=True):
             np.testing.assert_allclose(gradient, differences(fn, arguments, cotangents, i), rtol=1e-5, atol=1e-7)
     (pair,) = executor.gradients.pairs
-    assert pair.backward.executor.stats().hits == (2 if native else 0)
+    assert bool(pair.backward.executor.stats().hits) == native
 
 
 def test_lists_of_arrays_go_in_and_out_leaf_by_leaf() -> None:
@@ -552,9 +563,11 @@ def test_a_function_that_writes_its_argument_has_no_gradient() -> None:
         x += 1
         return x * 2
 
-    executor, flat = program(f, numbers(3))
-    with pytest.raises(NotDifferentiable, match=r"writes to argument 0.*x \+= 1"):
-        forward(executor, flat, (0,))
+    executor, flat = program(f, np.zeros(3))
+    for _ in range(2):
+        with pytest.raises(NotDifferentiable, match=r"writes to argument 0.*x \+= 1"):
+            forward(executor, flat, (0,))
+    np.testing.assert_array_equal(flat[0], np.zeros(3))  # not written before it is refused
 
 
 def test_second_derivatives_are_the_pullback_of_a_pullback() -> None:
