@@ -21,7 +21,7 @@ from tierup.dialect.optable.core import Kind
 
 BATCHES = 10
 NOT_NATIVE = {
-    "aten.diagonal_scatter", "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward",
+    "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward",
     "aten._grad_sum_to_size",  # but for this one, which tierup-expand-sum-to-size makes a sum
 }  # fmt: skip
 """Ops that are no native code, of those that rules of native ops emit: tier 0 runs them between native regions."""
