@@ -29,7 +29,8 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.list_gradients import ListGradient
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import PassFailure
-from tierup.dialect.rewriting import int_of, is_none, is_used
+from tierup.dialect.reverse_lists import joined, packed
+from tierup.dialect.rewriting import int_of, is_used
 
 REMEDY = "give it a rule in dialect/gradients, or keep what it gives out of the differentiated result (stop_gradient, detach)"
 
@@ -123,7 +124,7 @@ class Reverse:
                 self.give(operand, gradient)
         elif name in PACKS:
             assert isinstance(found[0], ListGradient)
-            self._packed(op, found[0])
+            packed(self, op, found[0])
         elif name in _UNPACKS:
             self.give(op.operands[0], lists.noted(found))
         elif name in _PICKS:
@@ -132,7 +133,7 @@ class Reverse:
             self.give(source, ListGradient(None, ((index if number is None else number, found[0]),)))
         elif name in _JOINS:
             assert isinstance(found[0], ListGradient)
-            self._joined(op, found[0])
+            joined(self, op, found[0])
         elif name == "tierup.autograd_add":
             for operand in op.operands:
                 self.give(operand, found[0])
@@ -140,59 +141,6 @@ class Reverse:
             self.regions[name](self, op, found)
         else:
             self._rule(op, found)
-
-    def _packed(self, op: ir.Operation, gradient: ListGradient) -> None:
-        """To each item what is its own. Where the place of a part is for the run to say, each item gets it or zeros."""
-        e, items = self.emitter, list(op.operands)
-        if gradient.spans:
-            gradient = ListGradient(lists.whole(e, op.results[0], gradient))
-        for k, value in enumerate(items):
-            if gradient.whole is not None and self.active.get(value, False):
-                self.give(value, lists.item(e, gradient.whole, k))
-        for index, part in gradient.parts:
-            if isinstance(index, int):
-                self.give(items[index], part)  # type: ignore[arg-type]
-                continue
-            place = e.call("aten.remainder.int", index, len(items), type_="!torch.int")
-            for k, value in enumerate(items):
-                if self.active.get(value, False):
-                    assert isinstance(part, ir.Value)
-                    is_mine = e.call("aten.eq.int", place, k, type_="!torch.bool")
-                    self.give(value, e.choose(is_mine, lambda part=part: part, lambda value=value: e.zeros_like(value)))  # type: ignore[misc]
-
-    def _joined(self, op: ir.Operation, gradient: ListGradient) -> None:
-        """Lists made of the items of others."""
-        e, source = self.emitter, op.operands[0]
-        name = op.name.removeprefix("torch.aten.")
-        if name == "list.t":
-            self.give(source, gradient)
-        elif name == "add.t":
-            self._parted(op, lists.whole(e, op.results[0], gradient))
-        elif name == "mul.left_t":
-            count, times = lists.length(e, source), int_of(op.operands[1])
-            if count is None or times is None:
-                raise PassFailure(op, "has no gradient: how often it repeats how many items is not known; write the list down")
-            items = lists.whole(e, op.results[0], gradient)
-            self.give(source, ListGradient(None, tuple((k % count, lists.item(e, items, k)) for k in range(count * max(times, 0)))))
-        else:
-            _, start, end, step = op.operands
-            if int_of(step) != 1:
-                raise PassFailure(op, "has no gradient: it leaves items out between those that it takes; take them one by one")
-            bounds = [None if is_none(v) else v if int_of(v) is None else int_of(v) for v in (start, end)]
-            self.give(source, ListGradient(spans=((bounds[0], bounds[1], lists.whole(e, op.results[0], gradient)),)))
-
-    def _parted(self, op: ir.Operation, items: ir.Value) -> None:
-        """The gradients of two lists that were joined."""
-        e = self.emitter
-        left, right = op.operands
-        ahead, behind = lists.length(e, left), lists.length(e, right)
-        if behind is not None:
-            self.give(left, lists.cut(e, items, None, -behind) if behind else items)
-            self.give(right, ListGradient(None, tuple((k, lists.item(e, items, k - behind)) for k in range(behind))))
-        else:
-            at: ir.Value | int = e.call("aten.len.t", left, type_="!torch.int") if ahead is None else ahead
-            self.give(left, lists.cut(e, items, None, at))
-            self.give(right, lists.cut(e, items, at, None))
 
     def _rule(self, op: ir.Operation, found: Sequence[Found]) -> None:
         name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")

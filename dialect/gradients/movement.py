@@ -22,6 +22,9 @@ def cat(g: Backward) -> Gradients:
     start = g.value(0)
     parts = []
     for tensor in g.items(0):
+        if g.tensor(tensor).rank == 1 and g.tensor(g.grad).rank not in (None, 1):
+            parts.append(g.zeros_like(tensor))  # a vector of size 0, which fits anything
+            continue
         end = g.call("aten.add.int", start, g.size_of(tensor, dim), type_="!torch.int")
         parts.append(g.cast_like(g.call("aten.slice.Tensor", g.grad, dim, start, end, 1), tensor))
         start = end

@@ -189,3 +189,10 @@ def test_the_size_that_one_mask_gives_is_one_size(tmp_path: Path) -> None:
             wanted = differences(lambda *a: [np.asarray(changed_by_mask(*a))], arguments, i, [np.float64(1)], 1e-6)
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
     assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
+
+
+def test_a_vector_of_size_0_joins_anything_and_has_a_gradient_of_its_own_size() -> None:
+    given = case("aten.cat", [X, np.zeros(0), X + 1], 1)
+    first, empty, last = runner(differentiated(program(given, typed=True), [0, 1, 2]))(*given.arrays, array(2, 6))
+    assert empty.shape == (0,)
+    np.testing.assert_array_equal(np.concatenate([first, last], 1), array(2, 6))
