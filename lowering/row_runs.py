@@ -2,8 +2,8 @@
 
 A run is a stretch of a block. Its members are linalg.generic, linalg.fill and memref.copy whose outermost loop is parallel and has
 the same trip count, and whose writes are indexed by that loop alone in the first dim and by it in no other. What one member writes
-is touched by the others in the same rows only, so no iteration sees another's data. Between the members may stand ops that can as
-well come before all of them.
+is touched by the others in the same rows only, and loaded by no body, so no iteration sees another's data. Between the members may
+stand ops that can as well come before all of them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ Extent = object  # an int, or what stands for a size of the run: equal objects f
 
 @dataclass
 class Member:
-    """An op of a run: its buffers, how it reads or writes each, and how many it only reads."""
+    """An op of a run: its buffers, how it reads or writes each, and how many it only reads. `loaded`: buffers of which its body reads
+    elements wherever it likes (a reversed array, rows by an index)."""
 
     op: ir.Operation
     buffers: list[ir.Value]
     maps: list[ir.AffineMap]
     reads: int
     iterators: list[str]
+    loaded: list[ir.Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.by_row = [by_row(m) for m in self.maps]
@@ -60,9 +62,10 @@ class Run:
         rows = {extent(buffer, 0) for buffer, yes in zip(member.buffers, member.by_row, strict=True) if yes}
         if self and not rows & self.rows:
             return False
-        used = {base(v): {w for w in member.buffers if base(w) == base(v)} for v in member.buffers}
+        touched = [*member.buffers, *member.loaded]
+        used = {base(v): {w for w in touched if base(w) == base(v)} for v in touched}
         written = {base(v) for v in member.written}
-        across = {base(v) for v, yes in zip(member.buffers, member.by_row, strict=True) if not yes}
+        across = {base(v) for v, yes in zip(member.buffers, member.by_row, strict=True) if not yes} | {base(v) for v in member.loaded}
         if self._conflicts(used, written, across):
             return False
         self.members.append(member)
@@ -138,7 +141,10 @@ def member(op: ir.Operation) -> Member | None:
         maps, reads, iterators = [ir.AffineMap.get_identity(rank, op.context)] * len(buffers), len(buffers) - 1, ["parallel"] * rank
     if any(not isinstance(v.type, ir.MemRefType) or not _is_strided(v.type) for v in buffers):
         return None
-    return Member(op, buffers, maps, reads, iterators)
+    inner = [(o, v) for o in b.walk(op) for v in o.operands if isinstance(v.type, ir.MemRefType)]
+    if any(o.name != "memref.load" for o, _ in inner):
+        return None
+    return Member(op, buffers, maps, reads, iterators, [v for _, v in inner])
 
 
 def _is_strided(type_: ir.Type) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import ml_dtypes
 import numpy as np
 import pytest
 from kernel_harness import build, call, symbolic
+
+import tierup
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
 SHAPES = [
@@ -175,3 +179,24 @@ def test_many_ops_on_the_same_rows() -> None:
     text = build(body, [x], level=1, stages=["buffers"]).stages["buffers"]
     assert text.count("scf.for") == 1
     check(run(body, x)[0], expected, "float64")
+
+
+@pytest.mark.parametrize("index", ["[::-1]", "[np.array([3, 0, 0, 1])]", "[:, ::-1]"])
+def test_rows_that_are_read_elsewhere_are_all_written_first(index: str, tmp_path) -> None:
+    """A body that loads from other rows shares no loop with what writes them."""
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n"
+        "def f(a, b):\n"
+        f"    v = np.tanh(b){index}\n"
+        "    e = np.exp(a - np.max(a, axis=1, keepdims=True))\n"
+        "    s = e / np.sum(e, axis=1, keepdims=True) + np.sum(v, axis=1, keepdims=True)\n"
+        "    return np.mean(v) + np.mean(s), s\n"
+    )
+    spec = importlib.util.spec_from_file_location("program", tmp_path / "program.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    f, a, b = tierup.jit(module.f), np.arange(16.0).reshape(4, 4) / 9, np.arange(16.0)[::-1].reshape(4, 4) / 7
+    for _ in range(3):
+        for got, want in zip(f(a, b), module.f(a, b), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert f.stats().hits == 2

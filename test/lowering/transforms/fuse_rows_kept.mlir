@@ -302,3 +302,41 @@ func.func @no_strided_buffers(%x: memref<4x8xf32, affine_map<(i, j) -> (i, j mod
   } -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// What one op writes the body of the next loads from another row: a reversed array.
+// CHECK-LABEL: func.func @loaded_from_another_row
+// CHECK-NOT: scf.for
+// CHECK: arith.negf
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK-NOT: arith.negf
+// CHECK: return
+func.func @loaded_from_another_row(%x: memref<4x8xf32>, %y: memref<4x8xf32>, %s: memref<4xf32>, %m: memref<4xf32>) attributes {tierup.result_kinds = []} {
+  %c3 = arith.constant 3 : index
+  %t = memref.alloc() : memref<4x8xf32>
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x8xf32>) outs(%t : memref<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows], iterator_types = ["parallel", "parallel"]} outs(%y : memref<4x8xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = arith.subi %c3, %i : index
+    %0 = memref.load %t[%k, %j] : memref<4x8xf32>
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%s : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%y : memref<4x8xf32>) outs(%m : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %t : memref<4x8xf32>
+  return
+}
