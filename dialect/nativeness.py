@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tierup.dialect import optable, torch_types
 from tierup.dialect.contracts import follows
 from tierup.dialect.infer import LIST_WRITERS, PROMOTION, Inference
+from tierup.dialect.loss_expansion import can_build, is_loss
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites import REWRITES
 from tierup.dialect.numpy_site import Keep, Site, same_shape
@@ -68,6 +69,8 @@ class Nativeness:
         if op.name == "torch.tensor_static_info_cast":
             source = self.inference[op.operands[0]]
             return isinstance(source, Tensor) and follows(op.results[0].type, source)
+        if is_loss(op):
+            return can_build(op, self.inference, self._made_is_native)
         row = optable.lookup(op.name)
         if row is None or not self._has_code(row):
             return False

@@ -18,13 +18,12 @@ from tierup.dialect.contiguity import VIEWS, doubtful_view
 from tierup.dialect.contracts import defined_functions
 from tierup.dialect.infer import PROMOTION
 from tierup.dialect.ir_text import parse_module
-from tierup.dialect.losses import LOSSES
+from tierup.dialect.loss_expansion import is_loss
 from tierup.dialect.mlir import ir
 from tierup.dialect.reasons import Reason
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.reproducer import Reproducer
 from tierup.dialect.rewriting import items_of
-from tierup.dialect.transforms.expand_losses import loss_name
 from tierup.dialect.transforms.stack_lists import grows_lists
 from tierup.lowering import builders as b
 from tierup.lowering import cache, faults, request_json
@@ -42,7 +41,7 @@ VALUES = registry.parse(
 )
 # By pass, the ops that it expands. What tierup-explicit-promotion makes is typed; what these make is not.
 _EXPANDED: dict[str, Callable[[ir.Operation], bool]] = {
-    "tierup-expand-losses": lambda op: loss_name(op) in LOSSES,
+    "tierup-expand-losses": is_loss,
     "tierup-expand-sum-to-size": lambda op: op.name == "torch.operator",
 }
 _TYPES = "func.func(tierup-infer-types,tierup-explicit-promotion)"

@@ -4,7 +4,7 @@
     def mse_loss(o, x, target, reduction): ...
 
 Tier 0 computes the formula with the kernels of its ops (kernels/losses.py), inference follows their rules (optable/losses.py), native code
-is made of these ops (transforms/expand_losses.py), and so is the gradient (gradients/losses.py): `Ops` is whichever of them asks. Operands
+is made of these ops (loss_expansion.py), and so is the gradient (gradients/losses.py): `Ops` is whichever of them asks. Operands
 before the `;` are tensors, or None where they may be left out; those behind it numbers. `reduction` is torch's: 0 none, 1 mean, 2 sum.
 
 Semantics are those of PyTorch's ATen ops; where ATen broadcasts what its Python functions refuse or warn of (binary_cross_entropy, a target
