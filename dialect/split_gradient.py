@@ -57,7 +57,8 @@ class Split:
 
     `forward`, `backward`: their names. `captures`: the first arguments of backward; then follow the cotangents of the results `seeds`.
     `gradients`: for each result of backward the position in `wrt` that it is the gradient of; nothing flows to those that are not named.
-    `keys`: of the captures, for `split_gradient` with fewer cotangents.
+    `keys`: of the captures, for `split_gradient` with fewer cotangents. `assumed`: pairs of sizes that are equal in the calls that the
+    functions are for.
     """
 
     forward: str
@@ -66,6 +67,7 @@ class Split:
     seeds: tuple[int, ...]
     gradients: tuple[int, ...]
     keys: tuple[Key, ...]
+    assumed: tuple[tuple[Dim, Dim], ...] = ()
 
 
 def split_gradient(
@@ -74,20 +76,25 @@ def split_gradient(
     wrt: Sequence[int],
     *,
     known: Sequence[Tensor | None] = (),
+    sizes: Mapping[Dim, int] | None = None,
     seeds: Sequence[int] | None = None,
     kept: Collection[Key] | None = None,
 ) -> Split:
     """Make a function in value form (`differentiation.value_form`) forward, and add its backward function to the module.
 
-    `wrt`: arguments. `known`: what the caller ensures of tensor arguments, sizes as numbers or symbols of at least 2; the functions rely on
-    it, and their types don't say it. `seeds`: results whose cotangents backward takes, all that the gradients depend on if not given.
-    There may be none. Raises PassFailure, at the op, for an op without a gradient on the way; CannotRestrict, see above.
+    `wrt`: arguments. `known`: what the caller ensures of tensor arguments, sizes as numbers or symbols of at least 2; the functions rely
+    on it, and their types don't say it. `sizes`: what the symbols were in a call; those that some path of the program needs equal, and that
+    were, are taken for equal then, and the split says which. `seeds`: results whose cotangents backward takes, all that the gradients
+    depend on if not given. There may be none. Raises PassFailure, at the op, for an op without a gradient on the way; CannotRestrict, see
+    above.
     """
-    return _Splitter(module, func, wrt, known).run(seeds, kept)
+    return _Splitter(module, func, wrt, known, sizes or {}).run(seeds, kept)
 
 
 class _Splitter:
-    def __init__(self, module: ir.Module, func: ir.Operation, wrt: Sequence[int], known: Sequence[Tensor | None]) -> None:
+    def __init__(
+        self, module: ir.Module, func: ir.Operation, wrt: Sequence[int], known: Sequence[Tensor | None], sizes: Mapping[Dim, int]
+    ) -> None:
         self.module, self.func, self.wrt = module, func, list(wrt)
         self.block = func.regions[0].blocks[0]
         self.arguments = list(self.block.arguments)
@@ -95,8 +102,7 @@ class _Splitter:
         self.body = [view.operation for view in self.block.operations][:-1]
         for i, op in enumerate(self.body):
             op.attributes[SITE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, func.context), i)
-        if known:
-            _refine(func, known, function_names(module))
+        self.assumed = _refine(func, known, sizes, function_names(module)) if known else []
         self.active, self.inference = activity(module, func, wrt)
         self.last = list(self.block.operations)[-1].operation
         self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, self.inference)
@@ -195,7 +201,7 @@ class _Splitter:
                 if attribute in op.attributes:
                     del op.attributes[attribute]
         backward_name = ir.StringAttr(backward.attributes["sym_name"]).value
-        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys)
+        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed))
 
     def _backward(
         self, name: str, given: Sequence[ir.Value], results: Sequence[ir.Type], sources: Sequence[Capture], seeds: Sequence[int]
@@ -268,8 +274,12 @@ def _replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> Non
                 _replace_inside(inner, values)
 
 
-def _refine(func: ir.Operation, known: Sequence[Tensor | None], callees: Mapping[str, ir.Operation]) -> None:
-    """Give arguments the types that a caller promises, and sizes that the program needs equal one symbol."""
+def _refine(
+    func: ir.Operation, known: Sequence[Tensor | None], sizes: Mapping[Dim, int], callees: Mapping[str, ir.Operation]
+) -> list[tuple[Dim, Dim]]:
+    """Give arguments the types that a caller promises, and sizes that the program needs equal one symbol; which of them only some path
+    needs equal."""
+    assumed: list[tuple[Dim, Dim]] = []
     block = func.regions[0].blocks[0]
     shapes = {a: t.shape for a, t in zip(block.arguments, known, strict=True) if t is not None and t.shape is not None}
     shapes = {a: shape for a, shape in shapes.items() if torch_types.is_value_tensor(a.type)}
@@ -278,20 +288,29 @@ def _refine(func: ir.Operation, known: Sequence[Tensor | None], callees: Mapping
         for argument, shape in shapes.items():
             argument.set_type(torch_types.tensor_type(Tensor(dtypes[argument], shape), context=func.context))
         symbols.rebind(block, shapes)
-        one = _equal(func, {dim for shape in shapes.values() for dim in shape}, callees)
+        one = _equal(func, {dim for shape in shapes.values() for dim in shape}, sizes, callees, assumed)
         if not one:
             break
         shapes = {argument: tuple(one.get(dim, dim) for dim in shape) for argument, shape in shapes.items()}
     _retype(func, block)
+    return assumed
 
 
-def _equal(func: ir.Operation, sizes: Collection[Dim], callees: Mapping[str, ir.Operation]) -> dict[Dim, Dim]:
-    """For sizes that every run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it."""
+def _equal(
+    func: ir.Operation,
+    own: Collection[Dim],
+    sizes: Mapping[Dim, int],
+    callees: Mapping[str, ir.Operation],
+    assumed: list[tuple[Dim, Dim]],
+) -> dict[Dim, Dim]:
+    """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it. What
+    only some path of the program needs is taken where `sizes` are equal, and added to `assumed`."""
     try:
-        values = infer_function(func, symbols.argument_values(func), callees).values
+        inference = infer_function(func, symbols.argument_values(func), callees)
     except InferenceError:  # for the run to raise
         return {}
-    ties = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, values)]
+    certain = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, inference.values)]
+    ties = [(tie, False) for tie in certain] + [(tie, True) for tie in inference.ties]
     one: dict[Dim, Dim] = {}
 
     def leader(dim: Dim) -> Dim:
@@ -299,10 +318,15 @@ def _equal(func: ir.Operation, sizes: Collection[Dim], callees: Mapping[str, ir.
             dim = one[dim]
         return dim
 
-    for tie in ties:
+    for tie, is_assumed in ties:
         sides = tie.left, tie.right
-        if all(at_least(dim, 2) and (isinstance(dim, int) or dim in sizes) for dim in sides):
+        if all(at_least(dim, 2) and (isinstance(dim, int) or dim in own) for dim in sides):
             left, right = leader(tie.left), leader(tie.right)
+            if is_assumed and left != right:
+                actual = [dim if isinstance(dim, int) else sizes.get(dim) for dim in (left, right)]
+                if None in actual or actual[0] != actual[1]:
+                    continue
+                assumed.append((left, right))
             if left != right and not isinstance(left, int):
                 one[left] = right
             elif left != right and not isinstance(right, int):

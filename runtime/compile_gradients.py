@@ -19,7 +19,7 @@ from tierup.dialect.split_gradient import CannotRestrict, Key, Split, split_grad
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
 from tierup.dialect.values import Tensor
 from tierup.runtime.errors import NotDifferentiable, Origin
-from tierup.runtime.gradient_kinds import Kind
+from tierup.runtime.gradient_kinds import Equal, Kind, Sizes
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.list_leaves import Nesting
@@ -40,7 +40,7 @@ class Source:
 @dataclass(frozen=True)
 class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
-    by one; `results`: which results were lists. `wrt`, `kinds`: see `split`."""
+    by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`."""
 
     prepared: str
     entry: str
@@ -48,15 +48,19 @@ class Halves:
     results: Nesting
     wrt: tuple[int, ...]
     kinds: tuple[Kind, ...]
+    sizes: Sizes | None
     split: Split
     forward: Source
     backward: Source
 
 
-def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...], lengths: tuple[int, ...]) -> Halves:
+def split(
+    name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...], lengths: tuple[int, ...], sizes: Sizes | None
+) -> Halves:
     """The forward and backward programs of a pristine graph, for gradients of the arguments `wrt` and arguments of these kinds.
 
-    `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one.
+    `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one. `sizes`: the arguments' in a
+    call, of which some may be taken for equal (`Split.assumed`); None: none is.
     Raises NotDifferentiable, naming the op, its line and what to do instead.
     """
     module = parse_module(graph)
@@ -65,8 +69,8 @@ def split(name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
-    found, forward, backward = _split(name, prepared, entry, wrt, kinds, None, None)
-    return Halves(prepared, entry, forward.names, results, wrt, kinds, found, forward, backward)
+    found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward)
 
 
 def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int]) -> list[int]:
@@ -82,7 +86,7 @@ def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split
     """The backward program that takes the cotangents of these results alone, and reads of what the forward program captured; None where it
     would need something else. In the split the captures are to be found by their keys."""
     try:
-        found, _, backward = _split(name, halves.prepared, halves.entry, halves.wrt, halves.kinds, seeds, halves.split.keys)
+        found, _, backward = _split(name, halves.prepared, halves.entry, halves.wrt, halves.kinds, halves.sizes, seeds, halves.split.keys)
     except CannotRestrict:
         return None
     return found, backward
@@ -94,13 +98,14 @@ def _split(
     entry: str,
     wrt: Sequence[int],
     kinds: Sequence[Kind],
+    sizes: Sizes | None,
     seeds: Sequence[int] | None,
     kept: tuple[Key, ...] | None,
 ) -> tuple[Split, Source, Source]:
     module = parse_module(prepared)
     func = function_names(module)[entry]
     with _failures(name), module.context, ir.Location.unknown():
-        found = split_gradient(module, func, wrt, known=_known(kinds), seeds=seeds, kept=kept)
+        found = split_gradient(module, func, wrt, known=_known(kinds), sizes=_actual(sizes), seeds=seeds, kept=kept)
         _EQUAL_ONCE.run(module)
     return found, _alone(module, found.forward, found.backward), _alone(module, found.backward, found.forward)
 
@@ -115,6 +120,22 @@ def _known(kinds: Sequence[Kind]) -> list[Tensor | None]:
             shape = tuple(dims.symbol(f"s{i}_{d}") if size > 1 else size for d, size in enumerate(kind[1]))
             found.append(Tensor(dtypes.BY_NAME[kind[0]], shape))
     return found
+
+
+def _actual(sizes: Sizes | None) -> dict[dims.Dim, int]:
+    """What the symbols of `_known` are for arrays of these sizes."""
+    each = enumerate(sizes or ())
+    return {dims.symbol(f"s{i}_{d}"): n for i, shape in each if shape is not None for d, n in enumerate(shape)}
+
+
+def assumed(halves: Halves) -> tuple[Equal, ...]:
+    """The sizes that the programs take for equal, as (argument, dim) each, or a number."""
+    at = {dims.symbol(f"s{i}_{d}"): (i, d) for i, kind in enumerate(halves.kinds) if kind is not None for d in range(len(kind[1]))}
+
+    def where(dim: dims.Dim) -> tuple[int, int] | int:
+        return dim if isinstance(dim, int) else at[dim]
+
+    return tuple((where(a), where(b)) for a, b in halves.split.assumed)
 
 
 def _alone(module: ir.Module, entry: str, other: str) -> Source:

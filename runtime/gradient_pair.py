@@ -26,7 +26,7 @@ from tierup.dialect.records import dataclass
 from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.gradient_kinds import Key, difference, kind_of
+from tierup.runtime.gradient_kinds import Equal, Key, are_equal, difference, kind_of
 from tierup.runtime.list_leaves import ListPullback, Nesting, takes_list
 from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
@@ -91,8 +91,9 @@ class Backward:
 class Pair:
     """The forward and backward programs for some wanted gradients and kinds of leaves. Thread-safe."""
 
-    def __init__(self, owner: Gradients, halves: Halves, key: Key) -> None:
-        self._owner, self._halves, self.key, self.names, self.results = owner, halves, key, halves.names, halves.results
+    def __init__(self, owner: Gradients, halves: Halves, key: Key, equal: tuple[Equal, ...]) -> None:
+        """`equal`: sizes that are equal in all calls that it serves."""
+        self._owner, self._halves, self.key, self.equal, self.names, self.results = owner, halves, key, equal, halves.names, halves.results
         self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
@@ -203,8 +204,11 @@ class Gradients:
         if known is not None and known[0] is self._latest:  # used last, so no other goes before it
             self.count("hits")
             return known[0]
-        key = (wrt, tuple([kind_of(leaf) for leaf in flat]), lengths) if known is None else known[1]
+        key = (wrt, tuple([kind_of(leaf) for leaf in flat]), lengths, False) if known is None else known[1]
         pair = self._pairs.get(key)
+        if pair is not None and not are_equal(pair.equal, flat):
+            key = (*key[:3], True)
+            pair = self._pairs.get(key)
         if pair is None:
             pair = self._new_pair(key, flat, given)
         else:
@@ -222,11 +226,13 @@ class Gradients:
         with self._making:
             known = self._pairs.all()
             pair, refused = self._pairs.get(key), self._refused.get(key)
+            if pair is not None and not are_equal(pair.equal, flat):
+                return self._new_pair((*key[:3], True), flat, given)
             if pair is not None:
                 self.count("hits")  # another thread has made it meanwhile
             elif refused is None:
                 try:
-                    pair = made = self._make(key)
+                    pair = made = self._make(key, flat)
                     gone = self._pairs.put(key, pair, self._executor.options.max_versions)
                     self.count("misses")
                 except NotDifferentiable as e:
@@ -256,7 +262,7 @@ class Gradients:
                 what = f"an array of {leaf.dtype}" if isinstance(leaf, np.ndarray) else f"of type {type(leaf).__name__}"
                 raise NotDifferentiable(f"{self.name} has no gradient of {names[i]}, which is {what}: pass an array of floating dtype")
 
-    def _make(self, key: Key) -> Pair:
+    def _make(self, key: Key, flat: tuple[Any, ...]) -> Pair:
         from tierup.runtime import compile_gradients as compiler  # here: loads MLIR
 
         program = self._executor.program
@@ -264,7 +270,10 @@ class Gradients:
             graph = program.graph
         except NotCompiled as e:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
-        return Pair(self, compiler.split(program.name, graph, program.entry, *key), key)
+        wrt, kinds, lengths, differ = key
+        sizes = None if differ else tuple([leaf.shape if kind is not None else None for leaf, kind in zip(flat, kinds, strict=True)])
+        halves = compiler.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes)
+        return Pair(self, halves, key, compiler.assumed(halves))
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         milliseconds = (time.perf_counter() - start) * 1e3

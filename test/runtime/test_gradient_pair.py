@@ -490,8 +490,8 @@ def slicing(x, y):
     [
         (branching, (np.array([1.0, 2.0]),), (0,), True),
         (branching, (np.array([1.0, -2.0]),), (0,), True),
-        (looping, (numbers(2, 3), numbers(3, 3), 3), (0, 1), False),
-        (looping, (numbers(2, 3), numbers(3, 3), 0), (0, 1), False),
+        (looping, (numbers(2, 3), numbers(3, 3), 3), (0, 1), True),
+        (looping, (numbers(2, 3), numbers(3, 3), 0), (0, 1), True),
         (looping, (numbers(2, 3), numbers(4, 4), 0), (0, 1), False),  # the sizes are to be equal in an iteration, and there is none
         (growing, (numbers(2), 2), (0,), False),  # saved in a list: its items have different sizes
         (widening, (numbers(1, 4), numbers(3, 1)), (0, 1), False),  # the first iteration broadcasts what the loop carries
@@ -530,6 +530,20 @@ def test_lists_of_arrays_go_in_and_out_leaf_by_leaf() -> None:
         results, pullback = forward(executor, flat, (0, 1))
         assert len(results) == 3
         np.testing.assert_array_equal(pullback([None, np.ones(2), np.ones(2)]), [[3, 4], [4, 5]])
+
+
+def test_sizes_that_one_path_needs_equal_are_a_check_of_the_pair() -> None:
+    executor, _ = program(tierup.jit(sometimes_equal), numbers(3), numbers(3), True)
+    for n, flag in ((3, True), (4, False), (3, False), (4, False), (3, True)):
+        arguments = numbers(3), numbers(n), flag
+        _, pullback = forward(executor, arguments, (0, 1))
+        cotangents = np.float64(2), np.float64(3)
+        for i, gradient in enumerate(pullback(cotangents)):
+            expected = differences(sometimes_equal, arguments, cotangents, i)
+            np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-7)
+    assert [p.forward.stats().calls for p in executor.gradients.pairs] == [2, 3]
+    event = made_events(executor)[1]
+    assert (event.reason, event.actual) == (Reason.UNEQUAL_SIZES, "sizes that some path needs equal, and that differ")
 
 
 @pytest.mark.usefixtures("sort_has_no_gradient")
