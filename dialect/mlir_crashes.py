@@ -12,7 +12,7 @@ _INLINE = re.compile(r"(?<![\w-])inline(?![\w-])")
 _CANONICALIZE = re.compile(r"canonicalize|torch-")
 # Ops whose lists of numbers canonicalization writes out for each spatial dim, and takes what lies behind an empty list for its items
 _POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_pool{n}d", f"max_pool{n}d_with_indices", f"avg_pool{n}d"))
-_CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten._convolution"})
+_WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution"}
 
 
 def mend(text: str, op: ir.Operation) -> None:
@@ -23,10 +23,13 @@ def mend(text: str, op: ir.Operation) -> None:
     found: list[ir.Operation] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name in _POOLING:
+        name = inner.name
+        if name not in _WITH_LISTS:
+            return ir.WalkResult.ADVANCE
+        if name in _POOLING:
             if _is_empty(inner.operands[2]):
                 inner.operands[2] = inner.operands[1]
-        elif inner.name in _CONVOLUTIONS and any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
+        elif any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
             found.append(inner.operation)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
