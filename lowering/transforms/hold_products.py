@@ -5,9 +5,9 @@ becomes
     %p = "tierup.held_product"(%x, %w, %zeros) {kind = "linalg.matmul", indexing_maps = [...]}
 
 To `linalg-fuse-elementwise-ops` a product is a loop like any other: a reshape of its operand is folded into it, which makes a
-linalg.generic of it, and then what computes the operand is computed again for each column. What BLAS will take is held while fusion
-runs, and is a product again after `tierup-release-products`. A product with a size that is known to be 1 is not held: folding unit
-dims makes a loop of it, which is what it is.
+linalg.generic of it, and then what computes the operand is computed again for each column; of a product with one row folding unit dims
+makes a loop that goes down the columns. What BLAS will take is held while these run, and is a product again after
+`tierup-release-products`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class HoldProducts(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in [op for op in b.walk(function) if is_blas_product(op)]:
-            if any(1 in b.shape_of(v.type) for v in op.operands) or not op.results:
+            if not op.results:
                 continue
             with op.location, ir.InsertionPoint(op):
                 attributes = {KIND: ir.StringAttr.get(op.name), "indexing_maps": op.attributes["indexing_maps"]}

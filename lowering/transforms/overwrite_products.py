@@ -32,8 +32,16 @@ class OverwriteProducts(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for product in [op for op in b.walk(function) if is_blas_product(op)]:
-            fill = b.defining_op(product.operands[2])
+            start = product.operands[2]
+            made = b.defining_op(start)
+            reshaped = made is not None and made.name == "tensor.expand_shape"  # zeros of which unit dims were folded away
+            fill = b.defining_op(made.operands[0]) if made is not None and reshaped else made
             if fill is None or not _fills_with_zero(fill) or _is_empty(product):
+                continue
+            if reshaped:
+                with product.location, ir.InsertionPoint(product):
+                    product.operands[2] = b.value("tensor.empty", b.dynamic_sizes(start), start.type)
+                product.attributes[OVERWRITES] = ir.UnitAttr.get()
                 continue
             product.operands[2] = list(fill.operands)[-1]
             product.attributes[OVERWRITES] = ir.UnitAttr.get()

@@ -309,6 +309,19 @@ add("aten.masked_select", x, bools(3, 4))
 add("aten.nonzero", ints(3, 4, low=-1, high=2))
 add("aten.nonzero", bools(9))
 
+# --- vectors as matrices, too large for loops
+
+for a, c in (((1, 200), (200, 60)), ((60, 200), (200, 1)), ((200,), (200, 60)), ((60, 200), (200,)), ((1, 9000), (9000, 1))):
+    left, right = (ints(*s, dtype=np.float32) for s in (a, c))  # exact sums
+    add("aten.matmul", left, right)
+    add("aten.matmul", left.astype(np.float64), right.astype(np.float64))
+    if len(a) == len(c) == 2:
+        add("aten.linear", left, right.T.copy(), None)
+        add("aten.linear", left, np.asfortranarray(right.T), None)
+        add("aten.mm", np.asfortranarray(left), right)
+        add("aten.mm", right.T, left.T)
+add("aten.bmm", ints(3, 1, 200, dtype=np.float32), ints(3, 200, 60, dtype=np.float32))
+
 # --- convolutions
 
 for spatial in (1, 2, 3):

@@ -40,9 +40,10 @@ func.func @transposed(%x: tensor<?x?x?xf64>, %w: tensor<?x?x?xf64>, %start: tens
 }
 
 // -----
-// A product of one row is a loop, and one of integers is nothing that BLAS has.
+// A product of one row is held as well; one of integers is nothing that BLAS has.
 // HELD-LABEL: func.func @others
-// HELD-NOT: tierup.held_product
+// HELD: "tierup.held_product"(%arg0, %arg1, %arg2)
+// HELD: linalg.matmul ins(%arg3, %arg3
 func.func @others(%x: tensor<1x8xf32>, %w: tensor<8x16xf32>, %r: tensor<1x16xf32>, %i: tensor<8x8xi32>) -> (tensor<1x16xf32>, tensor<8x8xi32>) {
   %p = linalg.matmul ins(%x, %w : tensor<1x8xf32>, tensor<8x16xf32>) outs(%r : tensor<1x16xf32>) -> tensor<1x16xf32>
   %q = linalg.matmul ins(%i, %i : tensor<8x8xi32>, tensor<8x8xi32>) outs(%i : tensor<8x8xi32>) -> tensor<8x8xi32>

@@ -140,3 +140,17 @@ func.func @buffers(%x: memref<4x8xf32>, %w: memref<8x16xf32>, %d: memref<4x16xf3
   linalg.matmul ins(%x, %w : memref<4x8xf32>, memref<8x16xf32>) outs(%d : memref<4x16xf32>)
   return
 }
+
+// -----
+// Zeros of which a unit dim was folded away are zeros.
+// CHECK-LABEL: func.func @unit_dim_folded
+// CHECK: [[E:%.+]] = tensor.empty() : tensor<1x16xf32>
+// CHECK: linalg.matmul {tierup.overwrites} ins(%arg0, %arg1 : {{.*}}) outs([[E]] : tensor<1x16xf32>)
+func.func @unit_dim_folded(%x: tensor<1x8xf32>, %w: tensor<8x16xf32>) -> tensor<1x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %r = tensor.expand_shape %f [[0, 1]] output_shape [1, 16] : tensor<16xf32> into tensor<1x16xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<1x8xf32>, tensor<8x16xf32>) outs(%r : tensor<1x16xf32>) -> tensor<1x16xf32>
+  return %p : tensor<1x16xf32>
+}

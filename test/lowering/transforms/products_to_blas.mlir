@@ -66,3 +66,29 @@ func.func @adds(%x: memref<32x40xf32>, %w: memref<40x64xf32>, %o: memref<32x64xf
   linalg.matmul ins(%x, %w : memref<32x40xf32>, memref<40x64xf32>) outs(%o : memref<32x64xf32>)
   return
 }
+
+// -----
+// One row is the matrix, transposed, times a vector; one column of a matrix that is read transposed too. Vectors that stand in a column of
+// something wider have a step.
+// CHECK-LABEL: func.func @vectors
+// CHECK-DAG: [[ROW_MAJOR:%.+]] = arith.constant 101 : i32
+// CHECK: call @scipy_cblas_sgemv([[ROW_MAJOR]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) : (i32, i32, i32, i32, f32, !llvm.ptr, i32, !llvm.ptr, i32, f32, !llvm.ptr, i32) -> ()
+// CHECK: call @scipy_cblas_sgemv
+// CHECK-NOT: call @scipy_cblas_sgemm
+func.func @vectors(%x: memref<1x200xf32>, %w: memref<200x60xf32>, %row: memref<1x60xf32>, %column: memref<200x1xf32, strided<[7, 1]>>, %out: memref<60x1xf32>) {
+  linalg.matmul {tierup.overwrites} ins(%x, %w : memref<1x200xf32>, memref<200x60xf32>) outs(%row : memref<1x60xf32>)
+  linalg.matmul
+      indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      {tierup.overwrites}
+      ins(%w, %column : memref<200x60xf32>, memref<200x1xf32, strided<[7, 1]>>) outs(%out : memref<60x1xf32>)
+  return
+}
+
+// -----
+// Whether there is anything to sum, only the run knows: gemm writes zeros where there is not.
+// CHECK-LABEL: func.func @maybe_of_nothing
+// CHECK: call @scipy_cblas_sgemm(
+func.func @maybe_of_nothing(%x: memref<1x?xf32>, %w: memref<?x60xf32>, %row: memref<1x60xf32>) {
+  linalg.matmul {tierup.overwrites} ins(%x, %w : memref<1x?xf32>, memref<?x60xf32>) outs(%row : memref<1x60xf32>)
+  return
+}
