@@ -15,11 +15,12 @@ _POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_
 _WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution"}
 
 
-def mend(text: str, op: ir.Operation) -> None:
+def mend(text: str, op: ir.Operation) -> bool:
     """Give each pooling op in `op` that has no stride its kernel size for one, before canonicalization reads a stride from elsewhere.
-    Raises PassFailure for a convolution with an empty list, which has no meaning to write out."""
+    Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty list, which has no meaning to
+    write out."""
     if _CANONICALIZE.search(text) is None:
-        return
+        return False
     found: list[ir.Operation] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
@@ -37,6 +38,7 @@ def mend(text: str, op: ir.Operation) -> None:
     op.walk(look, ir.WalkOrder.PRE_ORDER)
     if found:
         raise PassFailure(found[0], "has an empty list for stride, padding or dilation")
+    return True
 
 
 def _is_empty(value: ir.Value) -> bool:

@@ -183,6 +183,7 @@ class _Run:
     def __init__(self, module: ir.Module, hooks: tuple[Hook, ...], verify: bool, verify_each: bool) -> None:
         self._module, self._hooks, self._verify, self._verify_each = module, hooks, verify, verify_each
         self._last: str | None = None  # the last pass, when nobody verified what it left
+        self._mended = False
 
     def steps(self, anchor: str, steps: Sequence[Step], op: ir.Operation) -> None:
         for step in steps:
@@ -214,7 +215,8 @@ class _Run:
 
         def work() -> None:
             mlir_crashes.refuse(text, op)
-            mlir_crashes.mend(text, op)
+            if not self._mended:  # once: no pass makes what is mended
+                self._mended = mlir_crashes.mend(text, self._module.operation)
             manager.run(op)
 
         _timed(text, text, work, op, self._hooks)
