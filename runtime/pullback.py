@@ -10,6 +10,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
 from tierup.runtime import faults
+from tierup.runtime.errors import NotDifferentiable
 
 if TYPE_CHECKING:
     from tierup.runtime.gradient_pair import Backward, Pair
@@ -67,10 +68,17 @@ class Pullback:
     def again(self, cotangents: Sequence[Any], *, zeros: bool = True) -> tuple[tuple[Array | None, ...], SecondPullback]:
         """The gradients, and what gives the gradients of these: of the run's leaves `wrt`, and of the cotangents.
 
-        Raises RuntimeError when the run was not made for it: `forward(..., order=2)`.
+        Raises RuntimeError when the run was not made for it: `forward(..., order=2)`; NotDifferentiable where a loop saves a list of
+        arrays.
         """
         if self._pair is not None and self._through is None:
             raise RuntimeError("this run kept nothing for second derivatives: forward(..., order=2)")
+        if self._pair is not None and any(isinstance(v, list) and any(map(shape_of, v)) for v in self._captured):
+            program = self._pair.backward.executor.program
+            raise NotDifferentiable(
+                f"{program.name} has no gradient: a loop saves arrays in a list, for their sizes change or the number of iterations is not "
+                f"known before it (at {program.place})"
+            )
         call = self._call(cotangents)
         if call is None:
             return self._in_order({}, zeros), SecondPullback(self, None, (), None, ())

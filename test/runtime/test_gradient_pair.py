@@ -611,6 +611,32 @@ def test_second_derivatives_are_the_pullback_of_a_pullback() -> None:
         forward(executor, flat, (0,))[1].again(cotangents)
 
 
+def test_second_derivatives_through_a_loop_that_saves_a_list_are_refused() -> None:
+    executor, flat = program(tierup.jit(growing), numbers(2), 2)
+    results, pullback = forward(executor, flat, (0,), order=2)
+    np.testing.assert_allclose(
+        pullback([np.ones_like(results[0])])[0], differences(growing, flat, (np.ones_like(results[0]),), 0), rtol=1e-5, atol=1e-7
+    )
+    for _ in range(2):
+        with pytest.raises(NotDifferentiable, match="growing .backward of x. has no gradient: a loop saves arrays in a list"):
+            pullback.again([np.ones_like(results[0])])
+
+
+def test_second_derivatives_go_through_a_loop_that_saves_one_tensor() -> None:
+    executor, flat = program(tierup.jit(looping), numbers(2, 3), numbers(3, 3), 3)
+    cotangents, of_gradients = (numbers(2, 3), np.float64(0.5)), (numbers(2, 3), numbers(3, 3))
+
+    def first(x, w):
+        return forward(executor, (x, w, 3), (0, 1))[1](cotangents)
+
+    for _ in range(2):
+        _, pullback = forward(executor, flat, (0, 1), order=2)
+        _, second = pullback.again(cotangents)
+        leaves, _ = second(of_gradients)
+        for i, gradient in enumerate(leaves):
+            np.testing.assert_allclose(gradient, differences(first, flat[:2], of_gradients, i), rtol=1e-4, atol=1e-6)
+
+
 # --- executors ------------------------------------------------------------------------------------------------------------
 
 
