@@ -167,7 +167,7 @@ def test_lists() -> None:
     assert kernel("aten.list.t")([1, 2]) == [1, 2]
 
 
-@pytest.mark.parametrize("start, end, step", itertools.product([None, 0, 1, -2, 9], [None, 0, 3, -1], [1, 2]))
+@pytest.mark.parametrize("start, end, step", [*itertools.product([None, 0, 1, -2, 9], [None, 0, 3, -1], [1, 2])])
 def test_list_slices(start: int | None, end: int | None, step: int) -> None:
     items = [1, 2, 3, 4]
     assert kernel("aten.slice.t")(items, start, end, step) == items[start:end:step]
