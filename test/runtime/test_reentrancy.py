@@ -205,21 +205,30 @@ def _press_at(function, stage, monkeypatch):
     assert all(e.kind is not EventKind.GAVE_UP or e.reason.name != "COMPILE_FAILED" for e in f._executors[0].history.events)
 
 
-def test_signals_at_any_moment_of_profiling_compiling_and_calling():
-    """A timer's signal every few milliseconds, whose handler calls the function or raises."""
-    f, seen = tierup.jit(ranked), {"called": 0, "raised": 0, "through": 0}
+def test_signals_at_any_moment_of_profiling_compiling_and_calling(monkeypatch):
+    """A timer's signal every few milliseconds, whose handler calls the function or raises. What is imported on the way was imported
+    before: a module that is half imported when the signal comes cannot be used in its handler, whoever's it is."""
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    earlier = tierup.jit(ranked)
+    for _ in range(3):
+        check(earlier)
+    f, seen = tierup.jit(ranked), {"called": 0, "raised": 0, "through": 0, "inside": 0, "nested": 0}
 
     class Alarm(Exception):
         pass
 
     def handler(number, frame):
-        if seen["called"] + seen["raised"] >= 60:
+        if seen["called"] + seen["raised"] >= 60 or seen["nested"] >= 3:  # on a slow machine they come faster than calls end
             return
         if seen["called"] > seen["raised"] and seen["inside"]:
             seen["raised"] += 1
             raise Alarm
         seen["called"] += 1
-        check(f, X[:3])
+        seen["nested"] += 1
+        try:
+            check(f, X[:3])
+        finally:
+            seen["nested"] -= 1
 
     before = signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.004)
