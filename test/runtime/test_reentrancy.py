@@ -244,7 +244,7 @@ def test_signals_at_any_moment_of_profiling_compiling_and_calling(monkeypatch):
                 seen["through"] += 1
             except Exception as e:  # noqa: BLE001 - NumPy may say it with its own words, of which ours is the cause
                 seen["inside"] = 0
-                assert isinstance(e.__cause__ or e.__context__, Alarm), e
+                assert isinstance(e.__cause__ or e.__context__, Alarm) or "Alarm" in str(e), e  # MLIR's bindings quote what a callback raises
                 seen["through"] += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
