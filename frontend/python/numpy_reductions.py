@@ -238,7 +238,8 @@ def item(frame: Frame, node: ast.AST, a: Value) -> Value:
         kind = {"f": "float", "b": "bool"}.get(x.dtype.kind, "int")
         name = {"float": "Float", "bool": "Bool", "int": "Int"}[kind]
         return Scalar(frame.em.numpy(f"aten.{name}.Tensor", [x.ssa], frame.em.types.scalars[kind]), kind)
-    raise frame.error(node, "`.item()` of an array whose dtype only the run knows", "write float(x) or int(x)")
+    remedy = "write float(x) or int(x), or x.reshape(()) for an array of rank 0"
+    raise frame.error(node, "`.item()` of an array whose dtype only the run knows", remedy)
 
 
 def _no_out(frame: Frame, node: ast.AST, out: Value) -> None:

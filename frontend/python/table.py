@@ -88,6 +88,8 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     if isinstance(getattr(obj, "__self__", None), np.random.RandomState) or name.startswith("np.random"):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
+    if name == "tierup.frontend.vjp.vjp":
+        return frame.error(node, "`tierup.vjp` in a program", "use tierup.value_and_grad there, or call vjp outside the function")
     if name == "print":
         return frame.error(node, "`print`", "return the value and print it outside")
     return frame.error(

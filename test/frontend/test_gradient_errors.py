@@ -237,3 +237,10 @@ def test_what_makes_no_gradient_function() -> None:
 
 def variadic(*xs: Any) -> Any:
     return xs[0].sum()
+
+
+def test_a_pullback_in_a_program() -> None:
+    def f(x: Any) -> Any:
+        return tierup.vjp(np.sum, x)[0]
+
+    assert "use tierup.value_and_grad there" in refused(tierup.UnsupportedSyntax, tierup.jit(f), X)
