@@ -22,7 +22,8 @@ def test_inference_knows_all_of_structure() -> None:
 
 
 def test_every_op_of_the_dialect_runs_in_tier_0() -> None:
-    assert set(DEFINITIONS) - {"tierup.yield"} == set(tierup_ops.HANDLERS)
+    in_lowering = {"tierup.held_product"}  # of MLIR's tensors
+    assert set(DEFINITIONS) - {"tierup.yield"} - in_lowering == set(tierup_ops.HANDLERS)
 
 
 def test_value_ops_are_ops_of_the_dialect() -> None:

@@ -51,6 +51,7 @@ PROMISES: dict[str, Promise] = {
     "tierup-stack-lists": Promise(("graph", "values")),
     "tierup-add-gradients": Promise(("values",), refuses=True),  # the function that it differentiates is @main, which these have not
     "tierup-split-gradient": Promise(("values",), refuses=True),  # nor have they here
+    "tierup-unpack-list-arguments": Promise(("values",), refuses=True),  # nor here
     "tierup-functionalize": Promise(("graph",), refuses=True, alike=False),
     "tierup-insert-profiling": Promise(("graph", "values"), leaves="profiled"),
     "tierup-clear-profiling": Promise(("graph", "values", "profiled", "uses")),
