@@ -71,7 +71,8 @@ def parse(function: FunctionType) -> Source:
     if source is None or not _matches(function, source.tree):
         raise UnsupportedSyntax(
             f"the source found for {function.__qualname__}() is not its definition",
-            "define it with `def` in a file that has not changed since it was imported",
+            "define it with `def` in a file that has not changed since it was imported"
+            + (": two lambdas on a line cannot be told apart" if code.co_name == "<lambda>" else ""),
             filename=filename,
             lineno=code.co_firstlineno,
         )
