@@ -86,13 +86,13 @@ def run(when: str, module: ir.Module) -> None:
     """Run the passes of a hook on a module and verify it after each. Raises CustomPassError."""
     try:
         passes.load_entry_points()
-    except Exception as e:
+    except Exception as e:  # importing a package of the user's runs its code, which may raise anything
         raise CustomPassError(f"an entry point of {passes.ENTRY_POINTS} raised {type(e).__name__}: {e}") from e
     for cls in _hooks[when]:
         try:
             with module.context, ir.Location.unknown():
                 cls().run(module)
-        except Exception as e:
+        except Exception as e:  # so may a pass of the user's: one error says which it was
             raise CustomPassError(f"{cls.name} ({when}) raised {type(e).__name__}: {e}") from e
         try:
             module.operation.verify()

@@ -171,3 +171,15 @@ def says_as_much(type_: ir.Type, wanted: ir.Type) -> bool:
     if wanted_sizes is None:
         return True
     return sizes is not None and len(sizes) == len(wanted_sizes) and all(w in (None, s) for s, w in zip(sizes, wanted_sizes, strict=True))
+
+
+def replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Let the ops in a block, and in regions of theirs, read other values."""
+    for view in block.operations:
+        op = view.operation
+        for i, value in enumerate(op.operands):
+            if value in values:
+                op.operands[i] = values[value]
+        for region in op.regions:
+            for inner in region.blocks:
+                replace_inside(inner, values)

@@ -27,6 +27,7 @@ from tierup.dialect.optable.core import Infer, Promotion, Tie
 from tierup.dialect.raising import REFUSALS
 from tierup.dialect.records import dataclass
 from tierup.dialect.reverse import Reverse, sweep
+from tierup.dialect.rewriting import replace_inside
 from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
 from tierup.dialect.values import Tensor, Value
 
@@ -189,7 +190,7 @@ class _Splitter:
         at = next(i for i, op in enumerate(found) if op == marker)
         for op in found[at + 1 :]:
             body.append(op)
-        _replace_inside(body, dict(zip([*captured, *stand_ins], body.arguments, strict=True)))
+        replace_inside(body, dict(zip([*captured, *stand_ins], body.arguments, strict=True)))
         with self.func.context, self.func.location:
             ir.Operation.create("func.return", operands=[*returned, *saved], ip=ir.InsertionPoint(self.block))
         for value in stand_ins:
@@ -262,16 +263,6 @@ class _Keys:
         return op.name, attributes, number, tuple(self.of(v) for v in op.operands)
 
 
-def _replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> None:
-    """Let the ops in a block, and in regions of theirs, read other values."""
-    for view in block.operations:
-        op = view.operation
-        for i, value in enumerate(op.operands):
-            if value in values:
-                op.operands[i] = values[value]
-        for region in op.regions:
-            for inner in region.blocks:
-                _replace_inside(inner, values)
 
 
 def _refine(

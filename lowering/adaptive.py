@@ -42,7 +42,7 @@ def _folded(
     spatial, lead = len(counts), x.rank - len(counts)
     over = x.lengths[lead:]
     lengths = [*x.lengths[:lead], *counts]
-    known = windows.known(lengths)
+    known = sizes.known(lengths)
     longest = [sizes.add(sizes.divided(sizes.add(size, sizes.sub(n, 1)), n), 1) for size, n in zip(over, counts, strict=True)]
 
     def first(axis: int) -> list[Size]:
@@ -183,7 +183,7 @@ def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Ten
         return tensors.element(x, [*at[:2], *where])
 
     found = [*lengths[:2], *counts]
-    return tensors.made(windows.known(found), found, x.dtype, source)
+    return tensors.made(sizes.known(found), found, x.dtype, source)
 
 
 def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
@@ -216,14 +216,14 @@ def _upsample_backward(c: Call) -> Tensor:
     counts = grad.lengths[2:]
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        into = Tensor(carried[0], dtype, windows.known(lengths))
+        into = Tensor(carried[0], dtype, sizes.known(lengths))
         where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], counts, scales, strict=True)]
         place = [*at[:2], *(sizes.value(v) for v in where)]
         summed = tensors.element(into, place) + tensors.element(grad, at).cast(dtype)
         return [b.value("tensor.insert", [summed.value, into.value, *place], into.value.type)]
 
     made = nest([sizes.value(n) for n in grad.lengths], [windows.filled(lengths, 0, like).value], one)[0]
-    found = Tensor(made, dtype, windows.known(lengths))
+    found = Tensor(made, dtype, sizes.known(lengths))
     return found if dtype is grad.dtype else tensors.pointwise(found, [(found, range(4))], grad.dtype, lambda v: v)
 
 

@@ -24,7 +24,7 @@ from tierup.lowering.products import multiply
 from tierup.lowering.reductions.sums import plus
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor, widened
-from tierup.lowering.windows import Window, columns, product, reshaped
+from tierup.lowering.windows import Window, columns, reshaped
 
 _WIDE = 256  # columns that keep BLAS busy: samples of fewer positions are taken together
 _CACHED = 1 << 18  # elements of columns that are laid out at a time, where that leaves BLAS enough to do
@@ -142,7 +142,7 @@ def _through_batch(x: Tensor, tail: Sequence[Size], dtype: DType, count: int, bo
 def _put(made: Tensor, out: Tensor, start: Size, count: Size) -> Tensor:
     """The result with what was made for `count` samples; a single sample's has no axis for samples."""
     lengths = [count, *out.lengths[1:]]
-    found = shape.cast(made, windows.known(lengths[out.rank - made.rank :]))
+    found = shape.cast(made, sizes.known(lengths[out.rank - made.rank :]))
     return shape.inserted(found, out, [start, *[0] * (out.rank - 1)], lengths, [1] * out.rank)
 
 
@@ -180,10 +180,10 @@ def _matrix(weight: Tensor, groups: int, rows: Size, columns_: Size) -> Tensor:
 def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
     positions = _positions(x, window)
     leaving, entering = weight.length(0), weight.length(1)
-    height, width = sizes.mul(entering, product(window.kernel)), product(positions)
+    height, width = sizes.mul(entering, sizes.product(window.kernel)), sizes.product(positions)
     rows = _matrix(weight, groups, sizes.divided(leaving, groups), height)
     is_columns = all(k == 1 for k in window.kernel) and set(window.stride) == {1} and all(p == (0, 0) for p in window.padding)
-    places = product(window.kernel)
+    places = sizes.product(window.kernel)
     by_place = not (isinstance(places, int) and isinstance(width, int) and places > width) or groups > 1
 
     block = _block(x.length(0), width)
@@ -192,7 +192,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
     def matrix_of(source: Tensor, of: Sequence[Size]) -> Tensor:
         """What windows see at positions `of`, as (height, samples * positions)."""
         seen = source if is_columns else columns(source, window, of, by_place=by_place)
-        across = sizes.mul(source.length(1 if is_columns else 0), product(of))
+        across = sizes.mul(source.length(1 if is_columns else 0), sizes.product(of))
         if by_place:
             return reshaped(seen, [height, across] if groups == 1 else [groups, height, across])
         return shape.permuted(reshaped(seen, [across, height]), [1, 0])
@@ -209,7 +209,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
 
     def by_tiles(source: Tensor, out: Tensor, start: Size, length: int) -> Tensor:
         """A few positions of the first spatial axis at a time."""
-        stride, span, rest = window.stride[0], window.span[0], product(positions[1:])
+        stride, span, rest = window.stride[0], window.span[0], sizes.product(positions[1:])
 
         def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
             first = sizes.mul(at[0], length)
@@ -222,7 +222,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
             into = Tensor(carried[0], out.dtype, out.sizes)
             offsets: list[Size] = [start, *[0] * (out.rank - 2), sizes.mul(first, rest)]
             lengths = [1, *out.lengths[1:-1], sizes.mul(here, rest)]
-            return [shape.inserted(shape.cast(made, windows.known(lengths[1:])), into, offsets, lengths, [1] * out.rank).value]
+            return [shape.inserted(shape.cast(made, sizes.known(lengths[1:])), into, offsets, lengths, [1] * out.rank).value]
 
         tiles = sizes.divided(sizes.add(positions[0], length - 1), length)
         return Tensor(nest([sizes.value(tiles)], [out.value], one)[0], out.dtype, out.sizes)
@@ -234,7 +234,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
 
 def _tile(positions: Sequence[Size], height: Size) -> int | None:
     """How many positions of the first spatial axis are laid out at a time, for columns to stay in a cache; None: all of them."""
-    rest = product(positions[1:])
+    rest = sizes.product(positions[1:])
     if not isinstance(rest, int) or not isinstance(height, int) or not rest or not height:
         return None
     most = max(_CACHED // (height * rest), -(-_WIDE // rest), 1)
@@ -297,7 +297,7 @@ def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence
     of, channel, at = axes[2 : count + 2], axes[count + 2], axes[count + 3 :]
     met = [o * s + k * d for o, s, k, d in zip(of, window.stride, at, window.dilation, strict=True)]
     reads = [[axes[0], axes[1] * entering + channel, *met], [axes[1], channel, *at], axes[: count + 2]]
-    out = tensors.filled(windows.known(lengths), [v for v in lengths if not isinstance(v, int)], constant(0, dtype))
+    out = tensors.filled(sizes.known(lengths), [v for v in lengths if not isinstance(v, int)], constant(0, dtype))
 
     def body(elements: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
         v, w = (Scalar(e, source.dtype).cast(dtype) for e in elements)
@@ -305,7 +305,7 @@ def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence
 
     iterators = ["parallel"] * (count + 2) + ["reduction"] * (count + 1)
     maps = [ir.AffineMap.get(rank, 0, read) for read in reads]
-    return Tensor(b.loops([source.value, weight.value], maps, [out], iterators, body)[0], dtype, windows.known(lengths))
+    return Tensor(b.loops([source.value, weight.value], maps, [out], iterators, body)[0], dtype, sizes.known(lengths))
 
 
 def _channel(weight: Tensor, at: Sequence[int]) -> Tensor:
@@ -320,7 +320,7 @@ def _channel(weight: Tensor, at: Sequence[int]) -> Tensor:
 def _scattered(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size], groups: int) -> Tensor:
     positions = x.lengths[2:]
     entering, leaving = sizes.divided(weight.length(0), groups), weight.length(1)
-    height, width = sizes.mul(leaving, product(window.kernel)), product(positions)
+    height, width = sizes.mul(leaving, sizes.product(window.kernel)), sizes.product(positions)
     rows = _matrix(weight, groups, entering, height)
     rows = shape.permuted(rows, [1, 0] if groups == 1 else [0, 2, 1])
     lengths = _transposed_positions(x, window, extra)

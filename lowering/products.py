@@ -115,10 +115,10 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
         return _without(made, made.rank - 1)
     if y.rank == 2 and x.rank > 2:
         # one matrix for all batches: the batches' rows in one tall matrix
-        rows = shape.reshaped(x, (_known_product(x.lengths[:-1]), x.sizes[-1]), [_product(x.lengths[:-1]), x.length(x.rank - 1)])
+        rows = shape.reshaped(x, (_known_product(x.lengths[:-1]), x.sizes[-1]), [sizes.product(x.lengths[:-1]), x.length(x.rank - 1)])
         made = multiply(rows, y)
         lengths = [*x.lengths[:-1], y.length(1)]
-        return shape.reshaped(made, _known(lengths), lengths)
+        return shape.reshaped(made, sizes.known(lengths), lengths)
     if x.rank == 2 and y.rank == 2:
         return multiply(x, y)
     return _batched(x, y)
@@ -139,22 +139,11 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     for t in (x, y):
         matrix = [t.length(t.rank - 2), t.length(t.rank - 1)]
         lengths = [*batch, *matrix]
-        full = t if t.sizes == _known(lengths) and t.rank == rank else shape.broadcast(t, _known(lengths), lengths)
-        flat.append(shape.reshaped(full, _known([_product(batch), *matrix]), [_product(batch), *matrix]))
+        full = t if t.sizes == sizes.known(lengths) and t.rank == rank else shape.broadcast(t, sizes.known(lengths), lengths)
+        flat.append(shape.reshaped(full, sizes.known([sizes.product(batch), *matrix]), [sizes.product(batch), *matrix]))
     made = multiply(*flat)
     lengths = [*batch, x.length(x.rank - 2), y.length(y.rank - 1)]
-    return shape.reshaped(made, _known(lengths), lengths)
-
-
-def _known(lengths: Sequence[Size]) -> tuple[int | None, ...]:
-    return tuple(v if isinstance(v, int) else None for v in lengths)
-
-
-def _product(lengths: Sequence[Size]) -> Size:
-    total: Size = 1
-    for length in lengths:
-        total = sizes.mul(total, length)
-    return total
+    return shape.reshaped(made, sizes.known(lengths), lengths)
 
 
 def _known_product(lengths: Sequence[Size]) -> int | None:
@@ -217,7 +206,7 @@ def _outer(c: Call) -> Tensor:
     x, y, target = c.tensor(0), c.tensor(1), c.dtype()
     dtype = widened(target)
     lengths = [x.length(0), y.length(0)]
-    like = Tensor(tensors.empty(_known(lengths), [v for v in lengths if not isinstance(v, int)], target), target, _known(lengths))
+    like = Tensor(tensors.empty(sizes.known(lengths), [v for v in lengths if not isinstance(v, int)], target), target, sizes.known(lengths))
     return pointwise(like, [(x, [0]), (y, [1])], target, lambda u, v: u.cast(target).cast(dtype) * v.cast(target).cast(dtype))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Union
 
 from tierup.dialect.mlir import ir
@@ -69,3 +70,15 @@ def from_end(position: Size, length: Size) -> Size:
 def clamped(position: Size, length: Size) -> Size:
     """Within [0, length]."""
     return greatest(least(position, length), 0)
+
+
+def known(lengths: Sequence[Size]) -> tuple[int | None, ...]:
+    """The numbers among sizes, None for those of the run: a type's."""
+    return tuple(v if isinstance(v, int) else None for v in lengths)
+
+
+def product(lengths: Sequence[Size]) -> Size:
+    total: Size = 1
+    for length in lengths:
+        total = mul(total, length)
+    return total

@@ -40,31 +40,20 @@ class Window:
         return [sizes.add(sizes.mul(sizes.sub(k, 1), d), 1) for k, d in zip(self.kernel, self.dilation, strict=True)]
 
 
-def known(lengths: Sequence[Size]) -> tuple[int | None, ...]:
-    return tuple(v if isinstance(v, int) else None for v in lengths)
-
-
-def product(lengths: Sequence[Size]) -> Size:
-    total: Size = 1
-    for length in lengths:
-        total = sizes.mul(total, length)
-    return total
-
-
 def filled(lengths: Sequence[Size], number: Number, like: Tensor) -> Tensor:
     """A tensor of one number, of `like`'s dtype."""
     dynamic = [v for v in lengths if not isinstance(v, int)]
-    return Tensor(tensors.filled(known(lengths), dynamic, constant(number, like.dtype)), like.dtype, known(lengths))
+    return Tensor(tensors.filled(sizes.known(lengths), dynamic, constant(number, like.dtype)), like.dtype, sizes.known(lengths))
 
 
 def empty(lengths: Sequence[Size], dtype: DType) -> Tensor:
     """A tensor of no certain elements."""
     dynamic = [v for v in lengths if not isinstance(v, int)]
-    return Tensor(tensors.empty(known(lengths), dynamic, dtype), dtype, known(lengths))
+    return Tensor(tensors.empty(sizes.known(lengths), dynamic, dtype), dtype, sizes.known(lengths))
 
 
 def reshaped(x: Tensor, lengths: Sequence[Size]) -> Tensor:
-    return shape.reshaped(x, known(lengths), lengths)
+    return shape.reshaped(x, sizes.known(lengths), lengths)
 
 
 def padded(x: Tensor, pads: Sequence[tuple[Size, Size]], filler: Number) -> Tensor:
@@ -123,8 +112,8 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
         identity = ir.AffineMap.get_identity(len(lengths))
         outs = [empty(lengths, dtype).value for dtype in dtypes]
         made = b.loops([v.value for v in views], [identity] * (len(views) + len(outs)), outs, ["parallel"] * len(lengths), whole)
-        return [Tensor(v, dtype, known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
-    starts = [tensors.made(known(lengths), lengths, dtype, lambda _, i=i: start()[i]) for i, dtype in enumerate(dtypes)]
+        return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+    starts = [tensors.made(sizes.known(lengths), lengths, dtype, lambda _, i=i: start()[i]) for i, dtype in enumerate(dtypes)]
     rank, spatial = len(lengths) + window.spatial, window.spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
     of, at_place = axes[lead : lead + spatial], axes[lead + spatial :]
@@ -140,4 +129,4 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
     iterators = ["parallel"] * (lead + spatial) + ["reduction"] * spatial
     extent = empty(window.kernel, x.dtype)  # says how far the loops over the window go
     made = b.loops([x.value, extent.value], maps, [t.value for t in starts], iterators, one)
-    return [Tensor(v, dtype, known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+    return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]

@@ -121,7 +121,7 @@ def _size(g: Backward, value: ir.Value, dim: int) -> Number:
     """A size, as a number where it is known."""
     shape = g.tensor(value).shape
     if shape is not None and isinstance(shape[dim], int):
-        return int(shape[dim])  # type: ignore[arg-type]  # checked
+        return int(shape[dim])  # type: ignore[arg-type]  # an int, by the test above
     made = g.size_of(value, dim)
     known = g.known(made)
     return known.value if isinstance(known, Int) and isinstance(known.value, int) else made

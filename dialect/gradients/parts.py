@@ -48,20 +48,26 @@ def diagonal_scatter(g: Backward) -> Gradients:
 # --- lists of parts ----------------------------------------------------------------------------------------------------
 
 Bounds = Callable[[int], tuple[Operand, Operand]]  # of the part of that number: where it starts, and where it ends
+Put = Callable[[ir.Value, ir.Value, int], ir.Value]  # the whole, with the part of that number in its place
 
 
 def _parts(g: Backward, dim: int | float | ir.Value, bounds: Bounds) -> Gradients:
+    return _joined(g, "aten.cat", dim, lambda whole, part, i: g.call("aten.slice_scatter", whole, part, dim, *bounds(i), 1))
+
+
+def _joined(g: Backward, join: str, dim: int | float | ir.Value, put: Put) -> Gradients:
+    """The parts' gradients side by side; where some part has none, each in its place among zeros."""
     found = g.grads[0]
     if isinstance(found, ir.Value):
-        return g.call("aten.cat", found, dim)
+        return g.call(join, found, dim)
     assert found is not None
     given = [x for x in found if x is not None]
     if len(given) == _count(g):
-        return g.call("aten.cat", given, dim)
+        return g.call(join, given, dim)
     whole = g.zeros(0)
     for i, gradient in enumerate(found):
         if gradient is not None:
-            whole = g.call("aten.slice_scatter", whole, gradient, dim, *bounds(i), 1)
+            whole = put(whole, gradient, i)
     return whole
 
 
@@ -112,18 +118,8 @@ def tensor_split(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.unbind.int(self, dim)", captures=("dim",))
 def unbind(g: Backward) -> Gradients:
-    found, dim = g.grads[0], g.number(1)
-    if isinstance(found, ir.Value):
-        return g.call("aten.stack", found, dim)
-    assert found is not None
-    given = [x for x in found if x is not None]
-    if len(given) == _count(g):
-        return g.call("aten.stack", given, dim)
-    whole = g.zeros(0)
-    for i, gradient in enumerate(found):
-        if gradient is not None:
-            whole = g.call("aten.select_scatter", whole, gradient, dim, i)
-    return whole
+    dim = g.number(1)
+    return _joined(g, "aten.stack", dim, lambda whole, part, i: g.call("aten.select_scatter", whole, part, dim, i))
 
 
 def _even(g: Backward, size: int | float | ir.Value) -> Bounds:

@@ -45,6 +45,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.requires_grad import RequiresGrad
 from tierup.dialect.reverse import Reverse
+from tierup.dialect.rewriting import replace_inside
 
 
 @register
@@ -141,7 +142,7 @@ class _Group:
         for seed, argument in zip(seeds, arguments, strict=False):
             seed.results[0].replace_all_uses_with(argument)
             seed.erase()
-        _replace_inside(old, dict(zip([*inputs, *outputs], arguments[len(seeds) :], strict=True)))
+        replace_inside(old, dict(zip([*inputs, *outputs], arguments[len(seeds) :], strict=True)))
         marker.erase()
         ops.yield_(yielded, loc=self.last.location, ip=ir.InsertionPoint(self.last))
         self.last.erase()
@@ -153,15 +154,3 @@ class _Group:
         }
         for name, indices in numbers.items():
             self.group.attributes[name] = ir.DenseI64ArrayAttr.get(indices)
-
-
-def _replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> None:
-    """Let the ops in a block, and in regions of theirs, read other values."""
-    for view in block.operations:
-        op = view.operation
-        for i, value in enumerate(op.operands):
-            if value in values:
-                op.operands[i] = values[value]
-        for region in op.regions:
-            for inner in region.blocks:
-                _replace_inside(inner, values)
