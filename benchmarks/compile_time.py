@@ -56,7 +56,7 @@ def measure(graph: str, ops: int) -> Row:
     from tierup.lowering import compile as lowering
     from tierup.lowering import llvm
     from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
-    from tierup.runtime import compile_version as compiler
+    from tierup.runtime.compiling import version as compiler
 
     text, sizes = GRAPHS[graph](ops)
     specs = (ArgumentSpec(ArgumentKind.ARRAY, "f32", sizes),) * 2

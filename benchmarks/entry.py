@@ -14,10 +14,10 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 
-from tierup.dialect.dims import symbol
+from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
-from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.runtime.dispatch import DispatchTable, make_table
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 
 
 def kernels() -> Any:

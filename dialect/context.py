@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from tierup.dialect import effects, ops
+from tierup.dialect import ops
+from tierup.dialect.analysis import effects
 from tierup.dialect.mlir import ir, register_torch_dialect
 
 _local = threading.local()

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tierup.dialect import diagnostics, optable, torch_types
-from tierup.dialect.attributes import REQUIRES_GRAD
-from tierup.dialect.diagnostics import Diagnostic
-from tierup.dialect.infer import PROMOTION
+from tierup.dialect import optable
+from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import REQUIRES_GRAD
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.passes import PassFailure
-from tierup.dialect.values import Tensor
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.pipelines.passes import PassFailure
 
 # Ops of the graph that are no rows of the op table: constants, control flow, calls, casts between types of one value.
 STRUCTURE = frozenset({

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tierup.dialect import diagnostics, ops_regions, ops_speculation, ops_values
-from tierup.dialect.attributes import facts_of, is_profiled, profiled_attr
-from tierup.dialect.diagnostics import Diagnostic
+from tierup.dialect.definitions import regions as ops_regions
+from tierup.dialect.definitions import speculation as ops_speculation
+from tierup.dialect.definitions import values as ops_values
+from tierup.dialect.definitions.definition import DEFINITIONS, Broken, OpDefinition
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.attributes import facts_of, is_profiled, profiled_attr
 from tierup.dialect.mlir import ir
-from tierup.dialect.op_definition import DEFINITIONS, Broken, OpDefinition
-from tierup.dialect.profiled import Fact
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.diagnostics import Diagnostic
 from tierup.dialect.spelling import closest
 
 __all__ = [

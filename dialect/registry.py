@@ -19,9 +19,9 @@ import importlib
 import importlib.util
 from functools import cache
 
-from tierup.dialect.option_limits import AtLeast, OneOf
-from tierup.dialect.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
-from tierup.dialect.pipeline import Hook, Pipeline, parse
+from tierup.dialect.pipelines.option_limits import AtLeast, OneOf
+from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
+from tierup.dialect.pipelines.pipeline import Hook, Pipeline, parse
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
@@ -30,7 +30,7 @@ __all__ = [
     "find", "functions", "named_pipelines", "parse", "passes", "pipeline", "register",
 ]  # fmt: skip
 
-PIPELINE_MODULES = ("tierup.dialect.pipelines", "tierup.lowering.pipelines")  # each has PIPELINES, a tuple of NamedPipeline
+PIPELINE_MODULES = ("tierup.dialect.pipelines.default", "tierup.lowering.pipelines")  # each has PIPELINES, a tuple of NamedPipeline
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.runtime.hidden import Constant, HiddenInput
-from tierup.runtime.trees import Leaf, OutputTree
+from tierup.runtime.arguments.hidden import Constant, HiddenInput
+from tierup.runtime.arguments.trees import Leaf, OutputTree
 
 
 @dataclass(frozen=True)

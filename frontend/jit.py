@@ -15,11 +15,11 @@ from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.gradient_spec import GradientSpec, function_of
+from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.function import Built, Function
-from tierup.runtime.hidden import Access
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import Program
-from tierup.runtime.trees import CallShape
 
 _NOT_GIVEN = object()
 

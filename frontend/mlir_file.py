@@ -5,13 +5,13 @@ from __future__ import annotations
 import linecache
 from pathlib import Path
 
-from tierup.dialect import torch_types
-from tierup.dialect.ir_text import InvalidIR, parse_file, parse_module
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.ir_text import InvalidIR, parse_file, parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import closest
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import GraphResult
-from tierup.runtime.trees import Leaf, Output, OutputNode, OutputTree
+from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree
 
 _ENTRIES = ("main", "forward")
 _KINDS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}

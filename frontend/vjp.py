@@ -1,6 +1,6 @@
 """`tierup.vjp`: the value of a function, and its vector-Jacobian product as a function of cotangents.
 
-Forward and backward are two programs (runtime/gradient_pair.py), each with versions of its own; here trees become flat leaves and back.
+Forward and backward are two programs (runtime/gradients/pair.py), each with versions of its own; here trees become flat leaves and back.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tierup.frontend.jit import jit
-from tierup.runtime import gradient_pair
+from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, flatten, unflatten
 from tierup.runtime.function import Function
-from tierup.runtime.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, flatten, unflatten
+from tierup.runtime.gradients import pair as gradient_pair
 
 _MADE = "__tierup_vjp__"  # of a Python function: the tierup function that was made of it
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect.infer import PROMOTION
+from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.call import Call, Lowering

@@ -8,22 +8,26 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 
-from tierup.dialect import diagnostics, optable, registry, symbols
+from tierup.dialect import optable, registry
 from tierup.dialect.context import thread_context
-from tierup.dialect.dims import Dim
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
-from tierup.dialect.reproducer import Reproducer
-from tierup.dialect.rewriting import is_used
 from tierup.dialect.transforms.expand_to_torch import expand
-from tierup.lowering import bailouts, faults, literals, live_values, llvm, origins, request_json, signature
 from tierup.lowering import builders as b
+from tierup.lowering import faults, literals, llvm, origins, signature
 from tierup.lowering.abi import Artifact, ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
+from tierup.lowering.exits import bailouts, live_values
 from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS, TENSORS, TORCH
+from tierup.lowering.service import request_json
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.insert_bounds_checks import is_checked
 from tierup.lowering.transforms.verify_lowered import NotLowered
@@ -90,7 +94,7 @@ def compile(request: Request, stages: Collection[str] = (), keep: Keep | None = 
     """Compile a request. `stages`: whose texts to keep in `Artifact.stages`, of torch, linalg, buffers, loops, llvm, optimized, asm.
 
     `keep(stage, text)` is called with each of these texts as soon as it stands, and when the compile fails with a reproducer
-    (`dialect/reproducer.py`) under the name "reproducer".
+    (`dialect/pipelines/reproducer.py`) under the name "reproducer".
 
     Raises Unsupported when the program, or an op of it, has no native code; CompileError when the compiler fails; BadRequest,
     a ValueError, for a request that contradicts itself.

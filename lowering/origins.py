@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tierup.dialect import diagnostics
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.records import dataclass
 
 _NAMED = re.compile(r'"(?P<op>torch\.[\w.]+|func\.[\w.]+|tierup\.[\w.]+)"\(')

@@ -6,17 +6,19 @@ argument or a view of one; and leaves in the function only the results that the 
 
 from __future__ import annotations
 
-from tierup.dialect import dims, dtypes, optable, torch_types
-from tierup.dialect.exits import where_control_stayed
-from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect import dtypes, optable
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.inference.refine import splice
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Tensor, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import splice
-from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
+from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.errors import Unsupported
+from tierup.lowering.objects.own_memory import ensure_own
 from tierup.lowering.origins import Origin, origin
-from tierup.lowering.own_memory import ensure_own
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tierup.dialect import dims
-from tierup.dialect.dims import Dim
-from tierup.dialect.exits import where_control_stayed
-from tierup.dialect.infer import Inference
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.values import Bool, Int, List, NoneValue, Shape, Tensor
+from tierup.dialect.speculation.exits import where_control_stayed
 
 
 class Unknown(Exception):

@@ -20,8 +20,8 @@ from dataclasses import field
 from enum import Enum
 from types import FrameType
 
-from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
+from tierup.dialect.speculation.reasons import Reason
 
 
 class EventKind(Enum):

@@ -12,25 +12,25 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tierup.dialect.reasons import Reason
-from tierup.runtime import counters
-from tierup.runtime.background import queue
-from tierup.runtime.counters import Counters
-from tierup.runtime.direct import DirectTable
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.compiling.background import queue
+from tierup.runtime.dispatching.direct import DirectTable
+from tierup.runtime.dispatching.releasing import waiting
+from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.history import History
+from tierup.runtime.explaining import counters
+from tierup.runtime.explaining.counters import Counters
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import Once
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
-from tierup.runtime.releasing import waiting
-from tierup.runtime.stats import Stats
-from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
-    from tierup.runtime.gradient_pair import Gradients
-    from tierup.runtime.resuming import Resuming
+    from tierup.runtime.bailing.resuming import Resuming
+    from tierup.runtime.gradients.pair import Gradients
     from tierup.runtime.specializing import SpecializingExecutor
 
 Kind: TypeAlias = "ProfilingExecutor | SpecializingExecutor"
@@ -94,7 +94,7 @@ class Executor:
             return any(released)
         with self._lock:
             self.program.release()
-            compiler = sys.modules.get("tierup.runtime.compile_version")
+            compiler = sys.modules.get("tierup.runtime.compiling.version")
             forget_values = getattr(compiler, "forget_values", None)  # not imported, or at this moment: it keeps nothing
             if forget_values is not None:
                 forget_values()
@@ -150,7 +150,7 @@ class Executor:
     def gradients(self) -> Gradients:
         """The programs of this one's gradients; none before they are asked for."""
         if self._gradients is None:
-            from tierup.runtime.gradient_pair import Gradients  # here: most programs have none
+            from tierup.runtime.gradients.pair import Gradients  # here: most programs have none
 
             with self._lock:
                 if self._gradients is None:
@@ -176,7 +176,7 @@ class Executor:
 
     def _rest(self, program: Program) -> Executor:
         """What goes on where a bet in mid-program is lost."""
-        from tierup.runtime.resuming import Deeper  # here: only where there are such bets
+        from tierup.runtime.bailing.resuming import Deeper  # here: only where there are such bets
 
         return Executor(program, Deeper(self._overrides), is_part=True, once=self.history.once)
 
@@ -283,7 +283,8 @@ class Executor:
             raise RuntimeError(f"{self.program.name} has no compiled version yet; explain() says why")
         if isinstance(newest, Split):
             return newest.text(stage)
-        from tierup.runtime import compile_regions, compile_version  # here: loads MLIR and LLVM
+        from tierup.runtime.compiling import regions as compile_regions  # here: loads MLIR and LLVM
+        from tierup.runtime.compiling import version as compile_version
 
         if stage in ("profiled", "guarded", "values") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")

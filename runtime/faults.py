@@ -9,7 +9,7 @@ A **site** is where a bet can be lost: `PROGRAM:argument0` is the entry guard on
 whose entry guards are the region's check), or what goes on where a bet was lost ("f, from model.py:12").
 
 While a block is in force anywhere, all functions are called through Python, and calls that a fault may meet check their guards in
-Python (`runtime/dispatch.py`). When none is, what is left is a look at `active` on paths that are slow anyway.
+Python (`runtime/dispatching/dispatch.py`). When none is, what is left is a look at `active` on paths that are slow anyway.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tierup.runtime import options as options_module
 from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
 
 if TYPE_CHECKING:
-    from tierup.runtime.version_table import Version
+    from tierup.runtime.dispatching.version_table import Version
 
 __all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
 

@@ -19,28 +19,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
-from tierup.runtime.binding import Binding
-from tierup.runtime.changing import ChangingNumbers, Numbers, told_apart
-from tierup.runtime.counters import Counters, total_of
-from tierup.runtime.direct import Convention, DirectTable, convention
+from tierup.runtime.arguments.binding import Binding
+from tierup.runtime.arguments.changing import ChangingNumbers, Numbers, told_apart
+from tierup.runtime.arguments.hidden import Constant, HiddenInput
+from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
+from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
+from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
-from tierup.runtime.explain import explain
-from tierup.runtime.hidden import Constant, HiddenInput
+from tierup.runtime.explaining.counters import Counters, total_of
+from tierup.runtime.explaining.explain import explain
+from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import Once
-from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Split
 from tierup.runtime.shortcuts import Finish, Match, finisher, matcher
-from tierup.runtime.stats import Stats
-from tierup.runtime.trees import CallShape, Output, OutputTree, unflatten
-from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
-    from tierup.runtime.debug_state import DebugState
+    from tierup.runtime.explaining.debug_state import DebugState
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ class Function:
     def debug_state(self) -> DebugState:
         """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
         what was bet. Print it, or read it. Cheap: texts are made when they are asked for."""
-        from tierup.runtime.debug_state import debug_state  # here: few programs look
+        from tierup.runtime.explaining.debug_state import debug_state  # here: few programs look
 
         return debug_state(self.__name__, self._executors, self._overrides.current(), self.counters(), lambda: self.graph)
 

@@ -11,35 +11,37 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
-from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import faults, guards, placement
-from tierup.runtime.background import queue
-from tierup.runtime.backoff import Backoff
-from tierup.runtime.compile_job import CompileJob
-from tierup.runtime.compiling import from_disk, make_version
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime import faults
+from tierup.runtime.arguments import placement
+from tierup.runtime.arguments.signature import Signature, Unsupported, classes_of, signature_of
+from tierup.runtime.bailing.splitting import Splitting
+from tierup.runtime.compiling.background import queue
+from tierup.runtime.compiling.backoff import Backoff
+from tierup.runtime.compiling.bet import from_disk, make_version
+from tierup.runtime.compiling.job import CompileJob
+from tierup.runtime.dispatching import guards
+from tierup.runtime.dispatching.settled import FOR_GOOD, SettledMisses
+from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
-from tierup.runtime.history import Happening, History
+from tierup.runtime.explaining.history import Happening, History
+from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import warn
 from tierup.runtime.options import Options, Overrides
-from tierup.runtime.plans import NotCompiled
 from tierup.runtime.program import Program
-from tierup.runtime.settled import FOR_GOOD, SettledMisses
-from tierup.runtime.signature import Signature, Unsupported, classes_of, signature_of
 from tierup.runtime.simple import SimplePlan
-from tierup.runtime.splitting import Splitting
-from tierup.runtime.stats import Stats
 from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
-from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager as Lock
 
-    from tierup.runtime.bailing import Bailing
-    from tierup.runtime.bailout_splits import BailoutSplits
-    from tierup.runtime.direct import DirectTable
+    from tierup.runtime.bailing.bailing import Bailing
+    from tierup.runtime.bailing.bailout_splits import BailoutSplits
+    from tierup.runtime.dispatching.direct import DirectTable
     from tierup.runtime.executor import Executor
     from tierup.runtime.regions import Split
 
@@ -82,8 +84,8 @@ class ProfilingExecutor:
         self.bailing: Bailing | None = None
         self.splitting: Splitting | BailoutSplits = Splitting(self)
         if make_rest is not None:
-            from tierup.runtime.bailing import Bailing  # here: most programs are called without
-            from tierup.runtime.bailout_splits import BailoutSplits
+            from tierup.runtime.bailing.bailing import Bailing  # here: most programs are called without
+            from tierup.runtime.bailing.bailout_splits import BailoutSplits
 
             self.bailing = Bailing(self, make_rest)
             self.splitting = BailoutSplits(self, self.bailing)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from tierup.dialect.reasons import Reason
-from tierup.runtime import last_plan
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.last_plan import ExecutedPlan
+from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.last_plan import ExecutedPlan
-from tierup.runtime.plans import NotCompiled
 
 
 class Program:

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tierup.dialect.reasons import Reason
-from tierup.runtime import last_plan
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.arguments.signature import ArgumentClass
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.last_plan import ExecutedPlan
+from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.last_plan import ExecutedPlan
-from tierup.runtime.plans import NotCompiled
-from tierup.runtime.signature import ArgumentClass
-from tierup.runtime.stats import Stats
 
 if TYPE_CHECKING:
-    from tierup.runtime.compile_regions import Facts, Instrumented, RegionCode, SplitCode
+    from tierup.runtime.bailing.resuming import Resuming
+    from tierup.runtime.compiling.regions import Facts, Instrumented, RegionCode, SplitCode
     from tierup.runtime.executor import Executor
-    from tierup.runtime.resuming import Resuming
 
 Classes = tuple[ArgumentClass, ...]
 MAX_CUTS = 4  # a region whose code is refused after all names the op that was at fault, and the program is cut again without it
@@ -185,7 +185,7 @@ class Regions:
         """Record calls with arguments of these classes from now on. `culprit`: an op for which the program is not native as a whole, and
         the user's line.
         Raises NotCompiled when the program cannot be told as values."""
-        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         instrumented = compiler.instrument(graph, entry)
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
@@ -233,7 +233,7 @@ class Regions:
 
     def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """A run that records. Whatever it raises, no argument has been written."""
-        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         given = recording.instrumented.recorder.call(*flat, record=compiler.recorder_of(recording.facts))
         results = recording.publish.results(flat, given)
@@ -245,7 +245,7 @@ class Regions:
         self, recording: Recording, entry: str, make_region: Callable[[RegionCode, int], Executor], call: int, classes: Classes, guards: str
     ) -> Split:
         """The split that the recordings suggest, made in call number `call`. Raises NotCompiled when no region is worth it."""
-        from tierup.runtime import compile_regions as compiler  # here: loads MLIR
+        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         start = time.perf_counter()
         text = compiler.with_facts(recording.instrumented.text, entry, recording.facts)

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.hidden import Access, Constant, HiddenInput
-from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 
-from tierup.runtime.history import History
-from tierup.runtime.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 
 
@@ -34,7 +34,7 @@ class SimplePlan:
         return self._made
 
     def _make(self) -> Program:
-        from tierup.runtime import compile_insensitive as compiler  # here: loads MLIR
+        from tierup.runtime.compiling import insensitive as compiler  # here: loads MLIR
 
         program = self._program
         try:

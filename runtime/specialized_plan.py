@@ -13,31 +13,33 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
-from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import last_plan, later, placement
-from tierup.runtime.argument_spec import CallSpec
-from tierup.runtime.background import queue
-from tierup.runtime.compile_job import CompileJob
-from tierup.runtime.compiling import from_disk, make_version
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.arguments import placement
+from tierup.runtime.arguments.argument_spec import CallSpec
+from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
+from tierup.runtime.bailing.splitting import SPLITTABLE
+from tierup.runtime.compiling import later
+from tierup.runtime.compiling.background import queue
+from tierup.runtime.compiling.bet import from_disk, make_version
+from tierup.runtime.compiling.job import CompileJob
+from tierup.runtime.compiling.later import Later
+from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
-from tierup.runtime.history import History
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.later import Later
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import MAX_CUTS, Publication, Site, Split, culprits
-from tierup.runtime.signature import Signature, Unsupported, signature_of, static_specs
-from tierup.runtime.splitting import SPLITTABLE
-from tierup.runtime.stats import Stats
 from tierup.runtime.strategy import Bet, with_values
-from tierup.runtime.version_table import Version, VersionTable
 
 if TYPE_CHECKING:
-    from tierup.runtime.bailing import Bailing
+    from tierup.runtime.bailing.bailing import Bailing
     from tierup.runtime.executor import Executor
 
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
@@ -292,7 +294,8 @@ class SpecializedPlan:
         refusal = self._refusal
         if refusal is None or not self._may_cut:
             return None
-        from tierup.runtime import compile_regions, compile_specialized  # here: loads MLIR
+        from tierup.runtime.compiling import regions as compile_regions  # here: loads MLIR
+        from tierup.runtime.compiling import specialized as compile_specialized
 
         program, start = self.program, time.perf_counter()
         self._excluded = self._excluded or culprits(program.graph, [(refusal.op, refusal.line)])

@@ -12,21 +12,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.reasons import Reason
-from tierup.lowering.entry_records import VersionRecord
-from tierup.runtime import later
-from tierup.runtime.argument_spec import CallSpec, spec_of
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
+from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.compiling import later
+from tierup.runtime.compiling.later import Later
+from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.history import History
-from tierup.runtime.later import Later
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options, Overrides
-from tierup.runtime.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 from tierup.runtime.regions import Publication, Split
-from tierup.runtime.signature import Unsupported, signature_of
 from tierup.runtime.specialized_plan import SpecializedPlan, ValuesProgram
-from tierup.runtime.stats import Stats
-from tierup.runtime.version_table import Version
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager as Lock
@@ -123,7 +123,7 @@ class SpecializingExecutor:
     def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan:
         """The plan for calls of a spec."""
         spec, _ = key
-        from tierup.runtime import compile_specialized as compiler  # here: loads MLIR
+        from tierup.runtime.compiling import specialized as compiler  # here: loads MLIR
 
         program = self.program
         try:

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect.reasons import Reason
 from tierup.dialect.records import dataclass
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs, static_specs
 from tierup.runtime.options import Options
-from tierup.runtime.signature import ArgumentClass, Signature, describe_specs, static_specs
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
 _NOVEL_SHAPES_BEFORE_DYNAMIC = 2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-from tierup.runtime import placement
+from tierup.runtime.arguments import placement
 
 HERE = Path(__file__).parent
 

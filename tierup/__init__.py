@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tierup.dialect.custom import custom_pass as custom_pass
-    from tierup.dialect.custom import register_pass as register_pass
-    from tierup.dialect.custom import unregister_pass as unregister_pass
-    from tierup.dialect.passes import Pass as Pass
-    from tierup.dialect.passes import PassFailure as PassFailure
+    from tierup.dialect.pipelines.custom import custom_pass as custom_pass
+    from tierup.dialect.pipelines.custom import register_pass as register_pass
+    from tierup.dialect.pipelines.custom import unregister_pass as unregister_pass
+    from tierup.dialect.pipelines.passes import Pass as Pass
+    from tierup.dialect.pipelines.passes import PassFailure as PassFailure
     from tierup.frontend import ops as ops
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from tierup.frontend.vjp import vjp as vjp
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
-    from tierup.runtime.background import wait_for_compiles as wait_for_compiles
-    from tierup.runtime.counters import counters as counters
+    from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
-    from tierup.runtime.last_plan import ExecutedPlan as ExecutedPlan
-    from tierup.runtime.last_plan import last_executed_plan as last_executed_plan
+    from tierup.runtime.explaining.counters import counters as counters
+    from tierup.runtime.explaining.last_plan import ExecutedPlan as ExecutedPlan
+    from tierup.runtime.explaining.last_plan import last_executed_plan as last_executed_plan
     from tierup.runtime.options import assert_optimized as assert_optimized
     from tierup.runtime.options import options as options
 
@@ -41,32 +41,32 @@ __version__ = "0.1.0"
 
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
-    "ExecutedPlan": "tierup.runtime.last_plan:ExecutedPlan",
+    "ExecutedPlan": "tierup.runtime.explaining.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
-    "Pass": "tierup.dialect.passes:Pass",
-    "PassFailure": "tierup.dialect.passes:PassFailure",
+    "Pass": "tierup.dialect.pipelines.passes:Pass",
+    "PassFailure": "tierup.dialect.pipelines.passes:PassFailure",
     "RecompileLimitWarning": "tierup.runtime.errors:RecompileLimitWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
-    "counters": "tierup.runtime.counters:counters",
-    "custom_pass": "tierup.dialect.custom:custom_pass",
+    "counters": "tierup.runtime.explaining.counters:counters",
+    "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
     "events": "tierup.runtime.events",
     "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",
-    "last_executed_plan": "tierup.runtime.last_plan:last_executed_plan",
+    "last_executed_plan": "tierup.runtime.explaining.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
-    "register_pass": "tierup.dialect.custom:register_pass",
+    "register_pass": "tierup.dialect.pipelines.custom:register_pass",
     "stop_gradient": "tierup.frontend.stopping:stop_gradient",
     "testing": "tierup.runtime.faults",
-    "unregister_pass": "tierup.dialect.custom:unregister_pass",
+    "unregister_pass": "tierup.dialect.pipelines.custom:unregister_pass",
     "value_and_grad": "tierup.frontend.gradients:value_and_grad",
     "vjp": "tierup.frontend.vjp:vjp",
-    "wait_for_compiles": "tierup.runtime.background:wait_for_compiles",
+    "wait_for_compiles": "tierup.runtime.compiling.background:wait_for_compiles",
 }
 
 __all__ = [

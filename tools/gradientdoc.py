@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tierup.dialect import gradients, optable
-from tierup.dialect.differentiability import Gradient, gradient_of
+from tierup.dialect.autodiff.differentiability import Gradient, gradient_of
 from tierup.dialect.gradients import without
 from tierup.dialect.gradients.core import Rule
 from tierup.dialect.gradients.flat import flat

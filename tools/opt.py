@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tierup.dialect import diagnostics, ops, pipeline, registry, reproducer
+from tierup.dialect import ops, registry
 from tierup.dialect.context import new_context
-from tierup.dialect.diagnostics import Diagnostic, Place
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
+from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
 from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
 from tierup.tools import opt_help
 from tierup.tools.opt_chunks import Chunk, split

@@ -6,8 +6,8 @@ import linecache
 from dataclasses import dataclass
 from pathlib import Path
 
-from tierup.dialect.diagnostics import Diagnostic
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.diagnostics import Diagnostic
 
 MARKER = "// -----"
 

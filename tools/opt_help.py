@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 
-from tierup.dialect import mlir_passes, registry
-from tierup.dialect.passes import Pass, options_of
+from tierup.dialect import registry
+from tierup.dialect.pipelines import mlir_passes
+from tierup.dialect.pipelines.passes import Pass, options_of
 from tierup.tools.opt_options import OPTIONS, Settings, UsageError
 
 _INTRO = """\

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tierup.dialect import mlir_passes, registry
-from tierup.dialect.pipeline import is_mlir_pass
+from tierup.dialect import registry
+from tierup.dialect.pipelines import mlir_passes
+from tierup.dialect.pipelines.pipeline import is_mlir_pass
 from tierup.dialect.spelling import closest
 
 

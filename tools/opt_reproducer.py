@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tierup.dialect import diagnostics, registry
-from tierup.dialect.diagnostics import Diagnostic, Place
+from tierup.dialect import registry
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Hook, PassFailure
-from tierup.dialect.reproducer import Reproducer
-from tierup.lowering import request_json
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
+from tierup.lowering.service import request_json
 
 
 class Runnable(Protocol):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tierup.dialect import reproducer
+from tierup.dialect.pipelines import reproducer
+from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.registry import Pipeline, PipelineError
-from tierup.dialect.reproducer import Reproducer
 from tierup.tools import reduce_pipeline
 from tierup.tools.opt_options import UsageError, load_passes
 from tierup.tools.opt_reproducer import Runnable, runnable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tierup.dialect.pipeline import Nest, Step
+from tierup.dialect.pipelines.pipeline import Nest, Step
 from tierup.dialect.registry import Pipeline
 from tierup.tools.reduce_judge import Said, run
 

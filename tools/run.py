@@ -18,9 +18,9 @@ from tierup.frontend.jit import from_graph
 from tierup.frontend.mlir_file import load, load_text
 from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.events import Event, subscribe
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.function import STAGES, Function
 from tierup.runtime.options import table
-from tierup.runtime.stats import Stats
 from tierup.tools.run_arguments import FORMS, BadArgument, read_arguments
 
 _NEVER_RUN = ("source", "graph")  # stages that are there before any call

@@ -9,8 +9,8 @@ import math
 
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
 from tierup.dialect.gradients.emitter import Operand
+from tierup.dialect.ir.rewriting import str_of, under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import str_of, under_casts
 
 RULES = Rules()
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import torch_types
+from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.gradients.core import Backward, Gradient
 from tierup.dialect.gradients.emitter import Operand
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.reverse import Reverse
 
 
 class Recorded:

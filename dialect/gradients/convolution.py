@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Union
 
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+from tierup.dialect.ir.rewriting import str_of, under_casts
+from tierup.dialect.ir.values import Int
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting import str_of, under_casts
-from tierup.dialect.values import Int
 
 RULES = Rules()
 

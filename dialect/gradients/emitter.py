@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Union
 
-from tierup.dialect import optable, torch_types
-from tierup.dialect.dims import symbols
-from tierup.dialect.infer import PROMOTION, Inference
+from tierup.dialect import optable
+from tierup.dialect.analysis.raising import REFUSALS
+from tierup.dialect.inference.dims import symbols
+from tierup.dialect.inference.infer import PROMOTION, Inference
+from tierup.dialect.inference.refined_types import constant
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion
-from tierup.dialect.raising import REFUSALS
-from tierup.dialect.refined_types import constant
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
 
 Operand = Union[ir.Value, bool, int, float, str, None, Sequence["Operand"]]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tierup.dialect import torch_types
 from tierup.dialect.gradients.composed import Recorded, through
 from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rules
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.losses import LOSSES
 from tierup.dialect.losses.classes import likelihood, of_classes, of_probabilities
 from tierup.dialect.losses.core import INT, TENSOR, Loss, Ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.values import Tensor
 
 RULES = Rules()
 

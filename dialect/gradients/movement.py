@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tierup.dialect.autodiff.list_gradients import TYPE, built, item
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
 from tierup.dialect.gradients.emitter import Operand
-from tierup.dialect.list_gradients import TYPE, built, item
+from tierup.dialect.ir.values import List, Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.values import List, Tensor
 
 RULES = Rules()
 

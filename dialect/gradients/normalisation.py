@@ -17,8 +17,8 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rules
 from tierup.dialect.gradients.emitter import Operand
+from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import items_of, under_casts
 
 RULES = Rules()
 

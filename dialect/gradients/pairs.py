@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from tierup.dialect.gradients.arithmetic import div
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+from tierup.dialect.ir.rewriting import str_of, under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import str_of, under_casts
 
 RULES = Rules()
 

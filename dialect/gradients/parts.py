@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
 from tierup.dialect.gradients.emitter import Operand
+from tierup.dialect.ir.values import List
 from tierup.dialect.mlir import ir
-from tierup.dialect.values import List
 
 RULES = Rules()
 

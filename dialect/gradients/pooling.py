@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rules
+from tierup.dialect.ir.rewriting import float_of, is_none, items_of, under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import float_of, is_none, items_of, under_casts
 
 RULES = Rules()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tierup.dialect.gradients.core import Backward
+from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import under_casts
 
 
 def dims_of(g: Backward, i: int) -> list[int] | None:

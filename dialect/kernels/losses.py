@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.losses import LOSSES
 from tierup.dialect.losses.core import TENSOR, Ops
 from tierup.dialect.optable.core import ShapeError
-from tierup.dialect.values import Tensor
 
 
 class _Arrays(Ops[Any]):

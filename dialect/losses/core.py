@@ -17,9 +17,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.records import dataclass
-from tierup.dialect.values import Tensor
 
 T = TypeVar("T")
 TENSOR, INT, FLOAT, SIZES = "!torch.vtensor", "!torch.int", "!torch.float", "!torch.list<int>"

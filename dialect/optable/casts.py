@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.values import NoneValue, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import (
     EXACT,
@@ -18,7 +19,6 @@ from tierup.dialect.optable.core import (
     like,
     without_gradient,
 )
-from tierup.dialect.values import NoneValue, Tensor, Value
 
 _OUT_OF_RANGE = "a float that an integer dtype cannot hold converts to an unspecified integer, as in torch and NumPy"
 

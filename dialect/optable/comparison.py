@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Op, ShapeError, without_gradient
 from tierup.dialect.optable.elementwise import pointwise
-from tierup.dialect.values import Value
 
 
 def _row(name: str, function: str, numpy: str | None = None, **fields: object) -> Op:

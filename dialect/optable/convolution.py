@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.operands import flag, given, integer, integers, is_none, or_unknown, shape, sizes, text
 from tierup.dialect.optable.products import one_dtype
-from tierup.dialect.values import Shape, Tensor, Value
 
 Read = Callable[[Sequence[Value], Shape], windows.Convolution]  # of an op's operands and its weight's shape
 

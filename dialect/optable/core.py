@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from tierup.dialect.dims import Dim, Expr, symbol
-from tierup.dialect.values import Int, Shape, Tensor, Value
+from tierup.dialect.inference.dims import Dim, Expr, symbol
+from tierup.dialect.ir.values import Int, Shape, Tensor, Value
 
 
 class Kind(Enum):

@@ -15,10 +15,10 @@ import numpy as np
 
 from tierup.dialect import dtypes, kernels
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
 from tierup.dialect.kernels.apply import typing_of
 from tierup.dialect.kernels.promotion import SCALARS, Gives, Strength, Typing, result_type
 from tierup.dialect.optable.core import EXACT, Infer, Kind, Op, Promotion, ShapeError, Tolerance
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
 
 Candidate = tuple[DType, Strength]
 Check = Callable[[Sequence[Value], "DType | None"], None]  # (operands, result dtype): raises where the kernel would

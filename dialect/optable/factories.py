@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierup.dialect import dims, dtypes
-from tierup.dialect.dims import Dim
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Shape, Tensor, Value
 from tierup.dialect.kernels.casts import check_number
 from tierup.dialect.kernels.factories import arange_length
 from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, SCALARS
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Shape, Tensor, Value
 
 NONE = NoneValue()
 _number = read.or_unknown(read.number)

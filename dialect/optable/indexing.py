@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.dims import Dim, symbols
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import Dim, symbols
+from tierup.dialect.ir.values import List, NoneValue, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import (
     EXACT,
@@ -22,7 +23,6 @@ from tierup.dialect.optable.core import (
 )
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.padding import check_element
-from tierup.dialect.values import List, NoneValue, Shape, Tensor, Value
 
 _INTEGERS = (dtypes.i32, dtypes.i64)
 

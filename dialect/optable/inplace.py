@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tierup.dialect import optable
-from tierup.dialect.dims import at_least
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import at_least
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable import comparison, indexing, movement, pointwise, products
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.padding import check_element
-from tierup.dialect.values import Shape, Tensor, Value
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
 _TWINS = """

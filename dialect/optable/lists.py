@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.values import Bool, Float, Int, List, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, ShapeError
 from tierup.dialect.optable.scalars import folded
-from tierup.dialect.values import Bool, Float, Int, List, Opaque, Str, Tensor, Tuple, Value
 
 _plain = read.or_unknown(read.integer)
 

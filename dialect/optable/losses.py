@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 from tierup.dialect.losses import LOSSES
 from tierup.dialect.losses.core import TENSOR, Loss, Ops
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, Tolerance
 from tierup.dialect.optable.operands import Unknown, integer, is_none, number
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 
 
 def lifted(operand: Any) -> Value:

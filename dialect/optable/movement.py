@@ -8,14 +8,14 @@ from functools import cache, reduce
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.promotion import promote
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable import padding, views
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim, without_gradient
 from tierup.dialect.optable.operands import or_unknown
-from tierup.dialect.values import Shape, Tensor, Value
 
 
 def _same(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:

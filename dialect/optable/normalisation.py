@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.dims import mod
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import mod
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, ShapeError, Tolerance, normalise_dim
 from tierup.dialect.optable.operands import dtype_argument, dtype_of, flag, given, integer, is_none, or_unknown, shape, sizes, whole
-from tierup.dialect.values import Shape, Tensor, Value
 
 # --- softmax -----------------------------------------------------------------------------------------------------------
 

@@ -11,10 +11,9 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from tierup.dialect import dtypes
-from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
-from tierup.dialect.optable.core import Infer, InferRule
-from tierup.dialect.values import (
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.values import (
     Bool,
     Float,
     Int,
@@ -25,6 +24,7 @@ from tierup.dialect.values import (
     Tensor,
     Value,
 )
+from tierup.dialect.optable.core import Infer, InferRule
 
 P = ParamSpec("P")
 T = TypeVar("T")

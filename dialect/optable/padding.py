@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.dims import Dim
 from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.values import NoneValue, Shape, Tensor, Value
 from tierup.dialect.kernels.filling import element
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import diagonal_length
-from tierup.dialect.values import NoneValue, Shape, Tensor, Value
 
 
 def _padded(of: Shape, pad: Sequence[Dim]) -> Shape:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.dims import Dim, floordiv, mod
+from tierup.dialect.inference.dims import Dim, floordiv, mod
+from tierup.dialect.ir.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import ceildiv, chunks_of, diagonal_length, slice_length
-from tierup.dialect.values import List, Shape, Tensor, Value
 
 
 def _axis(op: str, of: Shape, dim: Value) -> int:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Tensor, Value
 from tierup.dialect.kernels.casts import check_number
 from tierup.dialect.kernels.pointwise import PRELU
 from tierup.dialect.kernels.promotion import check_scale
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.elementwise import broadcast, common_dtype, numpy_dtype, pointwise, rule, torch_dtype
-from tierup.dialect.values import Bool, Float, Int, NoneValue, Tensor, Value
 
 _ZERO = "ZeroDivisionError for integers and a zero divisor (NumPy's flavour: 0)"
 _number = read.or_unknown(read.number)

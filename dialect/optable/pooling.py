@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, ShapeError, Tolerance
 from tierup.dialect.optable.operands import (
@@ -23,7 +24,6 @@ from tierup.dialect.optable.operands import (
     shape,
     sizes,
 )  # fmt: skip
-from tierup.dialect.values import Shape, Tensor, Value
 
 
 def _floats(op: str, dtype: DType | None, *also: DType) -> DType | None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.promotion import promote
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, product, shape
-from tierup.dialect.values import Shape, Tensor, Value
 
 
 def one_dtype(op: str, *tensors: Value) -> DType | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import NoneValue, Shape, Tensor, Value
 from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable.core import (
     EXACT,
@@ -40,7 +41,6 @@ from tierup.dialect.optable.operands import (
     shape,
     sizes,
 )  # fmt: skip
-from tierup.dialect.values import NoneValue, Shape, Tensor, Value
 
 NONE = NoneValue()
 DTypeRule = Callable[[DType, DType | None], DType | None]  # (operand's, dtype argument's) -> result's

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import dims, kernels
-from tierup.dialect.dims import Dim
+from tierup.dialect import kernels
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Value
 
 _size = read.or_unknown(read.size)
 _plain = read.or_unknown(read.integer)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.dims import Dim, at_least, floordiv, maximum, minimum, mod
+from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum, mod
+from tierup.dialect.ir.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError
 from tierup.dialect.optable.operands import Unknown, product
-from tierup.dialect.values import Shape
 
 _NO_BOUND = 1 << 62  # torch writes x[1:] with an end of 2**63 - 1
 

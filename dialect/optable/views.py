@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tierup.dialect.ir.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable import parts
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import expanded, is_one, reshaped
-from tierup.dialect.values import List, Shape, Tensor, Value
 
 # --- the same elements in another shape --------------------------------------------------------------------------------
 

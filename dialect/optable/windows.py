@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from tierup.dialect.dims import Dim, at_least, floordiv, maximum, minimum
+from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum
+from tierup.dialect.ir.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError, format_shape
-from tierup.dialect.values import Shape
 
 Pairs = tuple[tuple[Dim, Dim], ...]  # per spatial dim: before and after
 

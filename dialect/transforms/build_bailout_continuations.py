@@ -42,10 +42,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Annotated
 
-from tierup.dialect.continuations import build
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
+from tierup.dialect.speculation.continuations import build
 from tierup.dialect.spelling import closest
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics, optable
+from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, register
 
 

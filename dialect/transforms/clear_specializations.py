@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import regions
 from tierup.dialect.contracts import function_names
+from tierup.dialect.inference.refine import cast, place_of_casts
+from tierup.dialect.ir import regions
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import cast, place_of_casts
 from tierup.dialect.registry import Pass, functions, register
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect.attributes import facts_of, profiled_attr
 from tierup.dialect.contracts import walk
+from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
 from tierup.dialect.registry import Pass, register
 
 

@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tierup.dialect.alias import AliasAnalysis, loops_around
+from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
+from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes import functions
-from tierup.dialect.points_to import BODIES
+from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import Pass, register
 
 

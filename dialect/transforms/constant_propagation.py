@@ -30,15 +30,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import folding
-from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.analysis.alias import AliasAnalysis
+from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
+from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
 from tierup.dialect.contracts import function_names
-from tierup.dialect.folding import NOTHING, Known, NotFolded
-from tierup.dialect.liveness import IF, LOOP, eliminate_dead_code
+from tierup.dialect.ir import folding
+from tierup.dialect.ir.folding import NOTHING, Known, NotFolded
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.passes import functions
-from tierup.dialect.points_to import CONSTRUCTS, Holds, row_of
+from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import AtLeast, Pass, register
 
 _OBJECTS = re.compile("<(list|tuple|v?tensor)")  # in a type: a container of tensors or containers

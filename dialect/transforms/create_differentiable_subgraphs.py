@@ -32,18 +32,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import optable, torch_types
-from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect import optable
+from tierup.dialect.analysis.alias import AliasAnalysis
+from tierup.dialect.analysis.requires_grad import RequiresGrad
+from tierup.dialect.autodiff.differentiable import Differentiability, create
 from tierup.dialect.contracts import function_names
-from tierup.dialect.differentiable import Differentiability, create
-from tierup.dialect.group_building import boundary, build, drop_unused
-from tierup.dialect.grouping import plan, weight
-from tierup.dialect.infer import Inference
+from tierup.dialect.fusion.building import boundary, build, drop_unused
+from tierup.dialect.fusion.grouping import plan, weight
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register
-from tierup.dialect.requires_grad import RequiresGrad
-from tierup.dialect.typed_rewriting import infer_or_remark
 
 
 @register

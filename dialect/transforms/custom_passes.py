@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tierup.dialect import custom, diagnostics
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import custom, diagnostics
 from tierup.dialect.registry import OneOf, Pass, PassFailure, register
 
 

@@ -16,7 +16,7 @@ Marks from what the function returns, from effects on the outside and from what 
 uses one of its results, or when it writes memory that a live value may be or hold. A branch or loop is live with anything in it. A
 guard stays, used or not: a constant may stand for what followed from it, and an op be gone that raises where the guard fails.
 
-An error is a result: what may raise stays (see dialect/raising.py), so give the arguments types first where there are any. The ancestor
+An error is a result: what may raise stays (see analysis/raising.py), so give the arguments types first where there are any. The ancestor
 drops all but explicit raises; `drop-errors` does so too. A dead loop goes even where it might not end. Calls stay but with `drop-errors`,
 where those of functions that do nothing go: `inline` first.
 
@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.analysis.liveness import live_in, sweep
 from tierup.dialect.contracts import function_names
-from tierup.dialect.liveness import live_in, sweep
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes import functions
+from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import Pass, register
 
 

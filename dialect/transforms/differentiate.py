@@ -23,7 +23,7 @@ becomes, where only %x requires a gradient,
     }) {real_outputs = 1 : i64, vjp_outputs = array<i64: 0, 1>, captured_inputs = array<i64: 1>, captured_outputs = array<i64: 1>,
         gradient_inputs = array<i64: 0>} : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor
 
-Forward then yields the results and behind them what is captured (dialect/capturing.py says what that is). Backward takes the gradients of
+Forward then yields the results and behind them what is captured (autodiff/capturing.py says what that is). Backward takes the gradients of
 the results, and of the temporaries through which a second derivative comes; then captured operands; then captured forward values. Each of
 these gradients may be undefined: an op's gradient is a `tierup.grad_of`, one for each of several results or items of a list, a sum of two
 a `tierup.autograd_add`. What requires a gradient is
@@ -35,17 +35,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tierup.dialect import ops, torch_types
-from tierup.dialect.capturing import Captures, drop_unused
+from tierup.dialect import ops
+from tierup.dialect.analysis.requires_grad import RequiresGrad
+from tierup.dialect.autodiff.capturing import Captures, drop_unused
+from tierup.dialect.autodiff.differentiable import groups
+from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.contracts import function_names
-from tierup.dialect.differentiable import groups
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import replace_inside
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.requires_grad import RequiresGrad
-from tierup.dialect.reverse import Reverse
-from tierup.dialect.rewriting import replace_inside
 
 
 @register

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import regions
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.inference.refine import cast
+from tierup.dialect.ir import regions
+from tierup.dialect.ir.outlining import outline
 from tierup.dialect.mlir import ir
-from tierup.dialect.outlining import outline
-from tierup.dialect.refine import cast
 from tierup.dialect.registry import Pass, functions, register
 
 REGIONS = "tierup.regions"

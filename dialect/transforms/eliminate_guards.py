@@ -29,20 +29,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import ops, optable, symbols, torch_types
-from tierup.dialect.attributes import facts_of
+from tierup.dialect import ops, optable
 from tierup.dialect.contracts import STRUCTURE, walk
-from tierup.dialect.dominance import Order
-from tierup.dialect.guard_facts import Proven, meet, proves
-from tierup.dialect.infer import infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import infer_function
+from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
+from tierup.dialect.inference.refine import callees
+from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
+from tierup.dialect.inference.refined_uses import replace_uses
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.dominance import Order
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact, Profiled, ProfiledScalar
-from tierup.dialect.refine import callees
-from tierup.dialect.refined_types import cast, refined_type, value_of_fact
-from tierup.dialect.refined_uses import replace_uses
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.resume_points import definer, root
-from tierup.dialect.values import Tensor
+from tierup.dialect.speculation.guard_facts import Proven, meet, proves
+from tierup.dialect.speculation.resume_points import definer, root
 
 _STANDS_FIRST = ("torch.bind_symbolic_shape", "torch.constant.", "torch.symbolic_int")
 _CAST = "torch.tensor_static_info_cast"

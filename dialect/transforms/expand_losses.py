@@ -15,16 +15,16 @@ and are not known to be, are compared, and so are values, as binary_cross_entrop
 
 from __future__ import annotations
 
+from tierup.dialect.autodiff.loss_expansion import build, is_loss
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.infer import Inference
-from tierup.dialect.loss_expansion import build, is_loss
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.rewriting import drop_unused
+from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_site import Keep, Site
+from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.records import dataclass
-from tierup.dialect.refined_types import cast
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting import drop_unused
-from tierup.dialect.typed_rewriting import infer_or_remark
 
 
 @register

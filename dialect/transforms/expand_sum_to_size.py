@@ -14,13 +14,13 @@ symbolic size is at least 2, and was repeated from 1 or not at all; where two sy
 
 from __future__ import annotations
 
-from tierup.dialect.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.ir.typed_rewriting import rewrite_typed
+from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_site import Keep, Site, tied
+from tierup.dialect.numpy_rewrites.site import Keep, Site, tied
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.typed_rewriting import rewrite_typed
-from tierup.dialect.values import Bool, Int, List, NoneValue, Tensor
 
 
 @register

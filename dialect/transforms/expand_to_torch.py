@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import regions, torch_types
-from tierup.dialect.dims import Dim, symbol
+from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.ir import regions, torch_types
+from tierup.dialect.ir.rewriting import Rule, create, number, rewrite
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import Rule, create, number, rewrite
-from tierup.dialect.values import Tensor
 
 
 @register

@@ -14,14 +14,15 @@ becomes, since np.int32 + np.float32 is np.float64,
 
 from __future__ import annotations
 
-from tierup.dialect import optable, symbols
+from tierup.dialect import optable
 from tierup.dialect.contracts import walk
-from tierup.dialect.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites import REWRITES
-from tierup.dialect.numpy_site import Keep, Site
+from tierup.dialect.numpy_rewrites.rewrites import REWRITES
+from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.records import dataclass
-from tierup.dialect.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.registry import Pass, PassFailure, register
 
 

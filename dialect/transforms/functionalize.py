@@ -35,11 +35,11 @@ from __future__ import annotations
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import defined_functions, function_names, walk
-from tierup.dialect.functional_memory import Entry, Ref, Storage, holds_tensors, value_type
-from tierup.dialect.functional_views import attributes_of, identity, perhaps_identity
-from tierup.dialect.functional_walk import LIST_WRITERS, Walker
+from tierup.dialect.functional.memory import Entry, Ref, Storage, holds_tensors, value_type
+from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity
+from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes import refuse_several_blocks
+from tierup.dialect.pipelines.passes import refuse_several_blocks
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 

@@ -30,7 +30,7 @@ op must stay between them.
 
 With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
 begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
-that the run computes (dialect/fusion_policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
+that the run computes (dialect/fusion/policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
 and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion rules joins when
 `tierup-explicit-promotion` can say it in torch ops, which it does later, in the group alone.
 """
@@ -44,21 +44,24 @@ from functools import partial
 from itertools import count
 from typing import Annotated
 
-from tierup.dialect import diagnostics, optable, regions, symbols
+from tierup.dialect import optable
+from tierup.dialect.analysis.nativeness import REFUSED
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.dims import Dim, Expr, symbol
-from tierup.dialect.dims import symbols as dim_symbols
-from tierup.dialect.fusion_policies import POLICIES, NativePolicy
-from tierup.dialect.group_building import build, drop_unused
-from tierup.dialect.group_merging import has_neighbours, merge
-from tierup.dialect.grouping import plan
-from tierup.dialect.infer import Inference, InferenceError, infer_function
+from tierup.dialect.fusion.building import build, drop_unused
+from tierup.dialect.fusion.grouping import plan
+from tierup.dialect.fusion.merging import has_neighbours, merge
+from tierup.dialect.fusion.policies import POLICIES, NativePolicy
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.dims import Dim, Expr, symbol
+from tierup.dialect.inference.dims import symbols as dim_symbols
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.ir import regions
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.nativeness import REFUSED
 from tierup.dialect.ops import DEFINITIONS, fusion_group
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
 from tierup.dialect.spelling import closest
-from tierup.dialect.values import Tensor
 
 _PLACE = re.compile(r":\d+:\d+$")  # file:line:column
 

@@ -24,15 +24,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import ops, torch_types
-from tierup.dialect.attributes import facts_of
+from tierup.dialect import ops
+from tierup.dialect.analysis.requires_grad import RequiresGrad, argument_states
+from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.differentiable import PROFILE, groups, undo
+from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.requires_grad import RequiresGrad, argument_states
-from tierup.dialect.rewriting import is_used
 
 CHECK = "tierup.check_requires_grad"
 

@@ -2,7 +2,7 @@
 
 Argument types, and the symbols bound to them with `torch.bind_symbolic_shape`, are what is given; the op table's rules say the
 rest. A type never loses what it said. A `torch.prim.If` whose condition turns out to be known is replaced by the arm that is
-taken. An arm in which an op raises for these types raises, and the branch is the other arm (`dialect/raising_arms.py`); where the op stands
+taken. An arm in which an op raises for these types raises, and the branch is the other arm (`raising_arms.py`); where the op stands
 in no arm the pass fails. Sizes that the program needs equal though no symbol says so are remarks at the function: a guard must hold them.
 
     func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
@@ -20,12 +20,13 @@ becomes
 
 from __future__ import annotations
 
-from tierup.dialect import diagnostics, symbols
-from tierup.dialect.infer import InferenceError
+from tierup.dialect.analysis.raising_arms import leave_out_arm
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.inference.refine import callees, specialise
 from tierup.dialect.mlir import ir
-from tierup.dialect.raising_arms import leave_out_arm
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.records import dataclass
-from tierup.dialect.refine import callees, specialise
 from tierup.dialect.registry import Pass, PassFailure, register
 
 

@@ -27,9 +27,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, functions, parse, register
 
 _FALLBACK = "tierup.fallback"

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
 from tierup.dialect.contracts import walk
-from tierup.dialect.differentiable import PROFILE, groups, undo
-from tierup.dialect.grouping import weight
+from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
 

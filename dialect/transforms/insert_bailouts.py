@@ -23,14 +23,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops, regions
-from tierup.dialect.attributes import facts_of
+from tierup.dialect import ops
 from tierup.dialect.contracts import walk
+from tierup.dialect.inference.refine import is_called, set_signature
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir import regions
+from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import is_called, set_signature
-from tierup.dialect.refined_types import cast
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.resume_points import live_values
+from tierup.dialect.speculation.resume_points import live_values
 
 
 @register

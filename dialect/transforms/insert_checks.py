@@ -31,14 +31,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics, regions, symbols, torch_types
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.infer import InferenceError, infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import InferenceError, infer_function
+from tierup.dialect.inference.refine import splice
+from tierup.dialect.ir import regions, torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import check
-from tierup.dialect.refine import splice
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.dialect.two_versions import branch, fact_of, is_checked, source, tie_arguments
+from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
 
 @register

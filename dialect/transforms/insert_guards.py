@@ -23,16 +23,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect import ops, torch_types
-from tierup.dialect.attributes import facts_of
+from tierup.dialect import ops
 from tierup.dialect.contracts import walk
-from tierup.dialect.infer import InferenceError
+from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.inference.profiled import TOP, Fact, ProfiledScalar
+from tierup.dialect.inference.refined_types import refined_type, value_of_fact
+from tierup.dialect.inference.refined_uses import replace_uses
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import TOP, Fact, ProfiledScalar
-from tierup.dialect.refined_types import refined_type, value_of_fact
-from tierup.dialect.refined_uses import replace_uses
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.dialect.values import Tensor
 
 
 @register

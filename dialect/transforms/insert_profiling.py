@@ -45,8 +45,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import ops, optable, torch_types
+from tierup.dialect import ops, optable
 from tierup.dialect.contracts import STRUCTURE, VALUES, walk
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.registry import Pass, PassFailure, register

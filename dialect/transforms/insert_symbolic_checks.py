@@ -35,19 +35,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from tierup.dialect import diagnostics, ops, regions, symbols, torch_types
-from tierup.dialect.attributes import facts_of, profiled_attr
+from tierup.dialect import ops
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.dims import symbol
-from tierup.dialect.infer import InferenceError, infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.dims import symbol
+from tierup.dialect.inference.infer import InferenceError, infer_function
+from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.inference.refine import specialise_region
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir import regions, torch_types
+from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
-from tierup.dialect.refine import specialise_region
-from tierup.dialect.refined_types import cast
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.resume_points import definer
-from tierup.dialect.two_versions import branch, fact_of, is_checked, source, tie_arguments
-from tierup.dialect.values import Tensor, Value
+from tierup.dialect.speculation.resume_points import definer
+from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
 
 @register

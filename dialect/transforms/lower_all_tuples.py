@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import torch_types
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import drop_unused, int_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.refined_types import cast
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.dialect.rewriting import drop_unused, int_of
 from tierup.dialect.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
 
 _TUPLE = "!torch.tuple<"

@@ -27,8 +27,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir.outlining import outline
 from tierup.dialect.mlir import ir
-from tierup.dialect.outlining import outline
 from tierup.dialect.registry import Pass, functions, register
 
 FALLBACK = "tierup.fallback"

@@ -21,14 +21,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tierup.dialect import optable, torch_types
-from tierup.dialect.lazy_aliases import LazyAliases
+from tierup.dialect import optable
+from tierup.dialect.analysis.raising import REFUSALS
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.lazy_aliases import LazyAliases
+from tierup.dialect.ir.rewriting import Rule, float_of, int_of, maker, number, promotion, rewrite, says_as_much, under_casts
+from tierup.dialect.ir.values import Float, Int, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Infer, Promotion
-from tierup.dialect.raising import REFUSALS
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import Rule, float_of, int_of, maker, number, promotion, rewrite, says_as_much, under_casts
-from tierup.dialect.values import Float, Int, Tensor, Value
 
 _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch.aten.conv2d", "torch.aten.conv3d"})
 

@@ -23,12 +23,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import torch_types
-from tierup.dialect.lazy_aliases import LazyAliases
-from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import normalise_dim
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import (
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.lazy_aliases import LazyAliases
+from tierup.dialect.ir.rewriting import (
     Rule,
     create,
     int_of,
@@ -41,6 +38,9 @@ from tierup.dialect.rewriting import (
     says_as_much,
     under_casts,
 )
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import normalise_dim
+from tierup.dialect.registry import Pass, register
 
 _NUMBER = "torch.prim.NumToTensor.Scalar"
 _SUM_TO_SIZE = "aten._grad_sum_to_size"

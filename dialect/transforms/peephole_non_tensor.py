@@ -28,11 +28,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.kernels.scalars import wrap
-from tierup.dialect.mlir import ir
-from tierup.dialect.refined_types import cast
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import (
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.rewriting import (
     Rule,
     blocks,
     bool_of,
@@ -47,6 +44,9 @@ from tierup.dialect.rewriting import (
     rewrite,
     under_casts,
 )
+from tierup.dialect.kernels.scalars import wrap
+from tierup.dialect.mlir import ir
+from tierup.dialect.registry import Pass, register
 
 
 @register

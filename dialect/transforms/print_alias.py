@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics
-from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.analysis.alias import AliasAnalysis
+from tierup.dialect.analysis.points_to import Location, inner_ops
 from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes import functions
-from tierup.dialect.points_to import Location, inner_ops
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import Pass, register
 
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import diagnostics
+from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.requires_grad import RequiresGrad
 
 _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may require a gradient"}
 

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import symbols
-from tierup.dialect.infer import InferenceError
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.inference.refine import callees, specialise
 from tierup.dialect.mlir import ir
-from tierup.dialect.refine import callees, specialise
 from tierup.dialect.registry import Pass, PassFailure, register
 
 

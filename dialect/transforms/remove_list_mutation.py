@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tierup.dialect import torch_types
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import blocks, create, drop_unused, int_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting import blocks, create, drop_unused, int_of
 
 _CONSTRUCT = "torch.prim.ListConstruct"
 _APPEND, _INSERT, _SET = "torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.attributes import facts_of
 from tierup.dialect.contracts import walk
-from tierup.dialect.dominance import Order
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.dominance import Order
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact
 from tierup.dialect.registry import Pass, register
 
 

@@ -38,15 +38,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import ops, profiled, torch_types
-from tierup.dialect.attributes import facts_of
-from tierup.dialect.autograd_zero import Defined, Simplify, depends_on_definedness
+from tierup.dialect import ops
+from tierup.dialect.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
 from tierup.dialect.contracts import walk
+from tierup.dialect.inference import profiled
+from tierup.dialect.inference.profiled import Fact, Profiled
+from tierup.dialect.inference.refined_types import constant
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.values import NoneValue
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact, Profiled
-from tierup.dialect.refined_types import constant
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.dialect.values import NoneValue
 
 _OUTSIDE = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape", "tierup.count_run", "func.return"})
 

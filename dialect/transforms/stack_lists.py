@@ -21,25 +21,25 @@ becomes
     } : ...
     %0 = torch.aten.select.int %r#1, %int0, %k : ...
 
-So gradients save what a loop carries (dialect/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
+So gradients save what a loop carries (autodiff/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
 in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it; else the list stays.
 Sizes that are symbols are asked of what the loop carries, or of an argument. The iterations of a loop that ends by its
-condition are counted first, by running a copy of it (dialect/counting_loops.py): twice in native code is less than once in tier 0.
+condition are counted first, by running a copy of it (dialect/autodiff/counting_loops.py): twice in native code is less than once in tier 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only_computes
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.counting_loops import count_first, is_counted, only_computes
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.infer import Inference
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.rewriting import drop_unused, items_of, maker
+from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting import drop_unused, items_of, maker
-from tierup.dialect.typed_rewriting import infer_or_remark
 
 _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
 

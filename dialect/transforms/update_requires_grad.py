@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import torch_types
-from tierup.dialect.differentiable import groups, update_records
+from tierup.dialect.analysis.requires_grad import State, set_argument_states
+from tierup.dialect.autodiff.differentiable import groups, update_records
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import OneOf, Pass, register
-from tierup.dialect.requires_grad import State, set_argument_states
 
 _STATES: dict[str, State] = {"true": True, "false": False, "unknown": None}
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import symbols, torch_types
 from tierup.dialect.contracts import Contract, defined_functions, follows, function_names, walk
-from tierup.dialect.infer import Inference, infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import Inference, infer_function
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.values import Tensor
 
 _CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
 _CONJUNCTION = "torch.aten.__and__.bool"

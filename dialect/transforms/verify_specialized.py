@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import optable, symbols, torch_types
+from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE, VALUES, Contract, defined_functions, follows, function_names, walk
-from tierup.dialect.infer import LIST_WRITERS, Inference, InferenceError, infer_function
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.values import Tensor
 
 _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipeline import parse as parse_pipeline
+from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python import gradient_calls, handlers
@@ -41,8 +41,8 @@ from tierup.frontend.python.values import (
     Value,
     describe,
 )  # fmt: skip
-from tierup.runtime.hidden import Access
-from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
+from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 
 REGISTERED = handlers.MODULES  # importing them is what registers their handlers
 

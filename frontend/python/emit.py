@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect import dtypes, literals, optable
+from tierup.dialect import dtypes, optable
+from tierup.dialect.ir import literals
 from tierup.dialect.mlir import ir
 
 PROMOTION = "tierup.promotion"

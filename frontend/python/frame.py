@@ -17,8 +17,8 @@ from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Definition, Source
 from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
 from tierup.frontend.stopping import NO_GRAD
-from tierup.runtime.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
-from tierup.runtime.trees import Leaf, flatten
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
+from tierup.runtime.arguments.trees import Leaf, flatten
 
 ALL_NAMES = ("*",)
 

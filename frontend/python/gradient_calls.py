@@ -19,13 +19,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tierup.dialect import optable, reverse, torch_types
+from tierup.dialect import optable
+from tierup.dialect.autodiff import reverse
+from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.contracts import function_names
-from tierup.dialect.diagnostics import Place
-from tierup.dialect.differentiation import gradient_of_function
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.passes import PassFailure
+from tierup.dialect.pipelines.diagnostics import Place
+from tierup.dialect.pipelines.passes import PassFailure
 from tierup.frontend.errors import NotDifferentiable
 from tierup.frontend.python.arrays import as_array, rank_ssa
 from tierup.frontend.python.emit import Emitter

@@ -25,7 +25,7 @@ from tierup.frontend.python.values import (
     is_numpy_scalar,
     number_kind,
 )  # fmt: skip
-from tierup.runtime.hidden import same_number
+from tierup.runtime.arguments.hidden import same_number
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.records import dataclass
-from tierup.runtime.hidden import Access
+from tierup.runtime.arguments.hidden import Access
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir

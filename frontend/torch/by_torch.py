@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir.values import Bool, Float, Int, List, Opaque, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op
-from tierup.dialect.values import Bool, Float, Int, List, Opaque, Tensor, Value
 
 
 def schema_of(node: Any) -> Any:

@@ -16,16 +16,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting import bool_of, is_none, under_casts
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch import by_torch, script_constants
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_module import Attributes
 from tierup.frontend.torch.script_types import spelled
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
-from tierup.runtime.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}

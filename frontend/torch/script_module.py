@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from tierup.dialect.kernels import torch_tensors
-from tierup.runtime.hidden import Access, HiddenInput
-from tierup.runtime.trees import Leaf
+from tierup.runtime.arguments.hidden import Access, HiddenInput
+from tierup.runtime.arguments.trees import Leaf
 
 
 def _holder() -> None:

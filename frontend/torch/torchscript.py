@@ -12,8 +12,8 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.script_graph import GraphBuilder
 from tierup.frontend.torch.script_module import Attributes
+from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
 from tierup.runtime.function import Built, Function
-from tierup.runtime.trees import CallShape, Leaf, Node, Tree
 
 FOREIGN = ("torch", "error")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes, torch_types
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tierup.dialect import dtypes, torch_types
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir import torch_types
 from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass

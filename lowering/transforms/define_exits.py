@@ -25,9 +25,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.after_exits import written_after
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.descriptors import allocated
+from tierup.lowering.exits.after_exits import written_after
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
 

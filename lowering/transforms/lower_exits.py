@@ -11,11 +11,11 @@ A size that is not static is 0 there.
 
 from __future__ import annotations
 
-from tierup.dialect import torch_types
-from tierup.dialect.exits import UNSET
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.speculation.exits import UNSET
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.pointwise.context import NotHandled, load_casts, tensor_type

@@ -16,10 +16,11 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import adaptive, by_table, convolution, pooling
+from tierup.lowering import by_table
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
 from tierup.lowering.tensors import Tensor
+from tierup.lowering.windows import adaptive, convolution, pooling
 
 
 @register

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.option_limits import AtLeast
+from tierup.dialect.pipelines.option_limits import AtLeast
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b

@@ -8,7 +8,7 @@ left to the next clean-up.
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.infer import PROMOTION
+from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import diagnostics, optable, symbols
+from tierup.dialect import optable
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.inplace import COPIES, INPLACE
-from tierup.dialect.profiled import Profiled
+from tierup.dialect.pipelines import diagnostics
 from tierup.runtime.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.inference.profiled import Fact, Profiled
 from tierup.dialect.kernels.axes import quiet
-from tierup.dialect.profiled import Fact, Profiled
 from tierup.runtime.errors import GuardFailed
 
 Gradient = np.ndarray | None  # None is an undefined gradient, which counts as zero

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tierup.dialect import literals, optable, torch_types
+from tierup.dialect import optable
+from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.mlir import ir
 from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing

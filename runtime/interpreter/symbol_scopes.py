@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tierup.dialect import dims, symbols
-from tierup.dialect.attributes import facts_of
 from tierup.dialect.contracts import walk
+from tierup.dialect.inference import dims, symbols
+from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
 
 _GUARDS = frozenset({"tierup.guard", "tierup.bailout"})
 _CHECKS = frozenset({"tierup.check", "tierup.check_shapes"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tierup.dialect import optable
-from tierup.dialect.attributes import facts_of
+from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.mlir import ir
 from tierup.runtime.interpreter import symbol_scopes
 from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group, listing

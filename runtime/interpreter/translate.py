@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import torch_types
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
 from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Piece

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 
 HERE = Path(__file__).parent
 SPOILS = ("size", "dtype", "layout", "read-only")

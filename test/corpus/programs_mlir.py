@@ -3,7 +3,7 @@
 import numpy as np
 from corpus import bools, f32, ints, program
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 
 SHARED = "../runtime/interpreter/programs/"
 VALUES = ("size", "layout", "read-only")  # programs for f32 alone: PyTorch refuses operands of two dtypes where NumPy promotes

@@ -20,15 +20,15 @@ from corpus import PROGRAMS, Program
 from hypothesis import settings
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.grouping import weight
-from tierup.dialect.ir_text import parse_module
-from tierup.dialect.reasons import Reason
+from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.options import Options
-from tierup.runtime.plans import NotCompiled
 from tierup.runtime.profiling import ProfilingExecutor
-from tierup.runtime.signature import Signature
 from tierup.runtime.strategy import Bet
-from tierup.runtime.version_table import Version
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (

@@ -17,7 +17,7 @@ from fault_sample import SEED
 from test_corpus import IS_EXHAUSTIVE, MODULES
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.jit import jit, load
 from tierup.lowering import faults as stages
 from tierup.runtime.events import Event, EventKind

@@ -16,9 +16,9 @@ from test_corpus import IS_EXHAUSTIVE, MODULES
 
 import tierup
 from tierup.frontend.jit import jit, load
+from tierup.runtime.bailing.resuming import Resuming
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import Function
-from tierup.runtime.resuming import Resuming
 
 assert MODULES  # importing them has added their rows to PROGRAMS
 

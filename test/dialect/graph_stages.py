@@ -14,15 +14,15 @@ import numpy as np
 from graph_oracle import ENTRY
 from random_graph_strategy import Program
 
-from tierup.dialect import profiled
-from tierup.dialect.attributes import profiled_attr
+from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.inference import profiled
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact
 from tierup.dialect.registry import PassFailure, functions, parse
-from tierup.dialect.requires_grad import set_argument_states
-from tierup.dialect.values import Tensor
 from tierup.runtime.interpreter.translate import translate
 
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from random_graphs import Body, Func, Memory, Node, Val
 
 from tierup.dialect import optable
+from tierup.dialect.analysis.raising import REFUSALS
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
-from tierup.dialect.raising import REFUSALS
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 
 T = TypeVar("T")
 MAX_DEPTH = 3

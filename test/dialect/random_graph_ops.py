@@ -11,8 +11,8 @@ from random_graph_builder import Bits, Builder, forgotten
 from random_graphs import Memory, Node, Val, sizes_of
 
 from tierup.dialect import dtypes, optable
+from tierup.dialect.ir.values import Int, List, Tensor, Tuple
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.values import Int, List, Tensor, Tuple
 
 DTYPES = (dtypes.f32, dtypes.f64, dtypes.i64, dtypes.bool_)
 _NUMBERS = (0, 1, -1, 2, 0.0, -0.0, 1.0, 0.5, -2.5, math.inf, math.nan)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tierup.dialect.alias import AliasAnalysis
+from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 
 

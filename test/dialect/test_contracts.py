@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tierup.dialect import contracts, infer, optable
+from tierup.dialect import contracts, optable
+from tierup.dialect.inference import infer
 from tierup.dialect.ops import DEFINITIONS
 from tierup.runtime.interpreter import structural, tierup_ops
 

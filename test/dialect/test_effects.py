@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tierup.dialect import effects, optable
+from tierup.dialect import optable
+from tierup.dialect.analysis import effects
 from tierup.dialect.context import new_context
 from tierup.dialect.mlir import ir, passmanager, register_torch_dialect
 

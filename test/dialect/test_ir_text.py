@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import diagnostics
 from tierup.dialect.context import new_context, thread_context
-from tierup.dialect.ir_text import InvalidIR, parse_file, parse_module, verify_module
+from tierup.dialect.ir.ir_text import InvalidIR, parse_file, parse_module, verify_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 
 
 def test_malformed_text_is_refused_with_its_place() -> None:

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tierup.dialect import dims, dtypes
-from tierup.dialect.infer import infer_function
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect import dtypes
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.infer import infer_function
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.values import Int, Tensor
 from tierup.dialect.registry import functions
-from tierup.dialect.values import Int, Tensor
 
 SLICE = "!torch.vtensor, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor"
 PROGRAM = f"""

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import tierup
-from tierup.dialect import ancestors, registry
+from tierup.dialect import registry
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import ancestors
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "test" / "dialect" / "traces"

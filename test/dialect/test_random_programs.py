@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from random_graph_strategy import Program, programs
 
 import tierup.dialect.transforms as transforms
-from tierup.dialect import pipelines
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import default as pipelines
 from tierup.dialect.registry import PassFailure, find, parse
 
 

@@ -9,7 +9,7 @@ import pytest
 
 READ_A_PROGRAM = """
 import sys
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 module = parse_module('''
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor

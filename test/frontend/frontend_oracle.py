@@ -12,8 +12,8 @@ import numpy as np
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.build import build
+from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree, output_leaves, unflatten
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.trees import CallShape, Leaf, Node, Tree, output_leaves, unflatten
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

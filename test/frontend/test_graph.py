@@ -7,7 +7,7 @@ from frontend_oracle import check, graph
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.build import build, shape_from_annotations
-from tierup.runtime.trees import Output, OutputNode
+from tierup.runtime.arguments.trees import Output, OutputNode
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

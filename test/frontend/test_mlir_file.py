@@ -4,7 +4,7 @@ import pytest
 
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.mlir_file import load, load_text
-from tierup.runtime.trees import Leaf, Output, OutputNode
+from tierup.runtime.arguments.trees import Leaf, Output, OutputNode
 
 ONE = """func.func @f(%x: !torch.vtensor<[2,?],f32> {tierup.name = "x"}, %n: !torch.int) -> !torch.vtensor<[2,?],f32> {
   %0 = torch.aten.mul.Scalar %x, %n : !torch.vtensor<[2,?],f32>, !torch.int -> !torch.vtensor<[2,?],f32>

@@ -158,7 +158,7 @@ def lambda_free(x):
 
 
 def test_what_the_runtime_reads_is_free_of_mlir():
-    code = "import sys, tierup.frontend, tierup.frontend.ops, tierup.runtime.trees, tierup.runtime.hidden; print('torch_mlir' in sys.modules)"
+    code = "import sys, tierup.frontend, tierup.frontend.ops, tierup.runtime.arguments.trees, tierup.runtime.arguments.hidden; print('torch_mlir' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
 
 

@@ -13,7 +13,7 @@ from gradient_oracle import assert_close, differences
 
 import tierup
 from tierup.dialect.contracts import function_names
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.gradient_calls import own_memory
 

@@ -11,14 +11,14 @@ from guard_harness import BAILOUTS, Guarded, text_of
 from kernel_harness import spec_of
 from spine_harness import assert_same
 
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import parse
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
 from tierup.lowering.compile import compile
-from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.lowering.load import load
-from tierup.runtime.compile_version import specialise
-from tierup.runtime.dispatch import make_table
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.lowering.objects.load import load
+from tierup.runtime.compiling.version import specialise
+from tierup.runtime.dispatching.dispatch import make_table
 from tierup.runtime.interpreter.translate import translate
 
 

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes, torch_types
+from tierup.dialect import dtypes
 from tierup.dialect.context import thread_context
-from tierup.dialect.dims import Dim, substitute
-from tierup.dialect.infer import infer_function
+from tierup.dialect.inference.dims import Dim, substitute
+from tierup.dialect.inference.infer import infer_function
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Bool, Float, Int, Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.values import Bool, Float, Int, Tensor
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request, ResultKind
 from tierup.lowering.compile import compile
-from tierup.lowering.load import load
+from tierup.lowering.objects.load import load
 from tierup.lowering.signature import argument_type, argument_values
 
 _libc = ctypes.CDLL(None)

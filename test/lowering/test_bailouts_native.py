@@ -15,11 +15,11 @@ from kernel_harness import spec_of
 from spine_harness import assert_same
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
 from tierup.lowering.compile import compile
 from tierup.lowering.errors import Unsupported
-from tierup.runtime.dispatch import make_table
+from tierup.runtime.dispatching.dispatch import make_table
 
 
 def f32(*shape: int) -> np.ndarray:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from kernel_harness import call, spec_of, typed
 
-from tierup.lowering import cache
 from tierup.lowering.abi import Request
+from tierup.lowering.objects import cache
 
 X = np.arange(6, dtype=np.float32)
 BODY = """

@@ -7,8 +7,8 @@ import re
 import pytest
 from llvmlite import binding as llvm
 
-from tierup.lowering import elf
 from tierup.lowering import llvm as ours
+from tierup.lowering.objects import elf
 
 TEXT = """
 define i32 @first(i32 %x) {

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from bailout_driver import Native
 
-from tierup.runtime.dispatch import make_table
+from tierup.runtime.dispatching.dispatch import make_table
 
 
 def f32(*shape: int) -> np.ndarray:

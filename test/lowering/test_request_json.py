@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from tierup.lowering import request_json
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
+from tierup.lowering.service import request_json
 
 ARGUMENTS = (
     ArgumentSpec(ArgumentKind.ARRAY, "f32", (3, "s0"), Layout.STRIDED),

@@ -11,7 +11,7 @@ import pytest
 
 import tierup
 from tierup.lowering.errors import CompilerCrashed, RemoteError, WorkerUnavailable
-from tierup.lowering.service import Service
+from tierup.lowering.service.service import Service
 
 FUNCTIONS = "worker_functions"
 
@@ -233,7 +233,7 @@ def test_a_child_of_fork_starts_its_own_worker_and_leaves_its_parents_alone(make
 def test_a_worker_ends_with_its_parent_though_a_child_of_fork_lives_on():
     code = """
 import os, sys, threading, time
-from tierup.lowering.service import Service
+from tierup.lowering.service.service import Service
 service = Service()
 threading.Thread(target=service.call, args=("time", "sleep", 1), daemon=True).start()
 while not service._busy or not next(iter(service._busy)).calls:
@@ -256,7 +256,7 @@ os.kill(os.getpid(), 9)
 def test_an_interpreter_that_exits_while_a_worker_works_ends_at_once_without_a_word(ending):
     code = f"""
 import threading, time
-from tierup.lowering.service import Service
+from tierup.lowering.service.service import Service
 from tierup.lowering.errors import CompilerCrashed
 service = Service()
 service.call("os", "getpid")
@@ -277,5 +277,5 @@ print(*service.pids, flush=True)
 
 
 def test_importing_the_service_starts_nothing_and_loads_no_compiler():
-    code = "import sys, tierup.lowering.service; print([m for m in sys.modules if 'mlir' in m or 'llvm' in m or 'multiprocessing' in m])"
+    code = "import sys, tierup.lowering.service.service; print([m for m in sys.modules if 'mlir' in m or 'llvm' in m or 'multiprocessing' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

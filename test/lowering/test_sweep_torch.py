@@ -17,7 +17,7 @@ from sweep_checks import shown  # noqa: E402
 from torch_oracle import close, from_torch, run, run_torch  # noqa: E402
 
 from tierup.dialect import dtypes  # noqa: E402
-from tierup.dialect.infer import InferenceError  # noqa: E402
+from tierup.dialect.inference.infer import InferenceError  # noqa: E402
 from tierup.lowering.errors import Unsupported  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]

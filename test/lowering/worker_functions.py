@@ -1,4 +1,4 @@
-"""What the tests of `lowering/service.py` ask a worker to do; it imports this module by name."""
+"""What the tests of `lowering/service/service.py` ask a worker to do; it imports this module by name."""
 
 import os
 import signal

@@ -86,8 +86,8 @@ def prepare() -> None:
 
     import tierup.dialect
 
-    for info in pkgutil.iter_modules(tierup.dialect.__path__, "tierup.dialect."):
-        if info.name != "tierup.dialect.transforms":
+    for info in pkgutil.walk_packages(tierup.dialect.__path__, "tierup.dialect."):
+        if not info.name.startswith("tierup.dialect.transforms"):
             importlib.import_module(info.name)
     for name in ("tierup.tools.opt", "tierup.runtime.interpreter.translate", "mutant_child"):
         importlib.import_module(name)

@@ -6,7 +6,7 @@ import sys
 import time
 
 from tierup.lowering import llvm
-from tierup.runtime.compile_version import produce
+from tierup.runtime.compiling.version import produce
 
 
 def aborting(graph, entry, arguments, options, dumped=None):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierup.runtime.argument_spec import ABSENT, UNDEFINED, CallSpec, ScalarSpec, TensorSpec, TreeSpec, spec_of
+from tierup.runtime.arguments.argument_spec import ABSENT, UNDEFINED, CallSpec, ScalarSpec, TensorSpec, TreeSpec, spec_of
 
 X = np.ones((2, 3), np.float32)
 

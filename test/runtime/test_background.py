@@ -15,10 +15,11 @@ import pytest
 
 import tierup
 from tierup.dialect import registry
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime import background, later, placement
-from tierup.runtime.background import Queue, queue
+from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import background, later
+from tierup.runtime.compiling.background import Queue, queue
 from tierup.runtime.events import EventKind
 from tierup.runtime.profiling import ProfilingExecutor
 
@@ -543,7 +544,7 @@ def test_a_child_of_fork_compiles_what_its_parent_had_asked_for_and_the_parent_g
 EXIT = """
 import sys, threading, time
 import numpy as np, tierup
-from tierup.runtime import placement
+from tierup.runtime.arguments import placement
 sys.path.insert(0, {helpers!r})
 placement.COMPILER = ("compile_functions", "slow")
 
@@ -637,7 +638,7 @@ f(x), f(x)
 assert f.wait(60)
 f(x)
 assert f.stats().hits == 1
-print([m for m in sys.modules if m in ("tierup.lowering.compile", "tierup.runtime.compile_version")])
+print([m for m in sys.modules if m in ("tierup.lowering.compile", "tierup.runtime.compiling.version")])
 """
     )
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=dict(os.environ))

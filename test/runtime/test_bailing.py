@@ -12,10 +12,10 @@ import pytest
 
 import tierup
 from tierup.dialect.kernels import numpy_movement
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import Event, EventKind, log_listener
 from tierup.runtime.function import Function
-from tierup.runtime.version_table import Version
 
 
 def bailing(function: Callable[..., Any], **options: Any) -> Function:

@@ -13,7 +13,7 @@ from hypothesis import settings
 from random_graph_strategy import Program, decode
 
 import tierup
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.runtime import faults

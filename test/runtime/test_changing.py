@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 
 STEP = 0
 RATE = 0.5

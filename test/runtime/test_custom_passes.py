@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import custom, passes
 from tierup.dialect.contracts import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import custom, passes
 from tierup.runtime.events import EventKind
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.ir_text import parse_module
-from tierup.runtime.debug_state import Text
-from tierup.runtime.plans import NotCompiled
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.runtime.explaining.debug_state import Text
+from tierup.runtime.explaining.plans import NotCompiled
 
 
 def scale(x):
@@ -222,7 +222,7 @@ def test_a_text_is_made_once_and_only_when_it_is_asked_for():
 
 def test_a_text_that_a_pass_refuses_says_why():
     def refuse():
-        from tierup.dialect.reasons import Reason
+        from tierup.dialect.speculation.reasons import Reason
 
         raise NotCompiled(Reason.PROGRAM_RAISES, "sizes do not fit")
 
@@ -234,7 +234,7 @@ def test_taking_it_makes_no_text(monkeypatch):
     for _ in range(3):
         f(X)
     f.debug_state()  # what it imports is there now
-    monkeypatch.setattr("tierup.dialect.ir_text.parse_module", None)
+    monkeypatch.setattr("tierup.dialect.ir.ir_text.parse_module", None)
     assert f.debug_state().programs[0].executors[0].versions
 
 

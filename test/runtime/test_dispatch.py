@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.lowering import abi, entry_probe
+from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
-from tierup.lowering.entry_records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
-from tierup.runtime.dispatch import PythonTable, function_type, make_table, native_unavailable
+from tierup.lowering.entry import probe as entry_probe
+from tierup.lowering.entry.records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
+from tierup.runtime.dispatching.dispatch import PythonTable, function_type, make_table, native_unavailable
 
 
 def slow(*args: Any, **kwargs: Any) -> str:
@@ -33,7 +34,7 @@ def test_the_native_entry_can_be_prepared_in_the_background() -> None:
         "dispatch.prepare_native()\n"  # and the interpreter may end meanwhile
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    subprocess.run([sys.executable, "-c", "from tierup.runtime import dispatch; dispatch.prepare_native()"], check=True)
+    subprocess.run([sys.executable, "-c", "from tierup.runtime.dispatching import dispatch; dispatch.prepare_native()"], check=True)
 
 
 def test_the_python_entry_can_be_asked_for() -> None:
@@ -56,7 +57,7 @@ def test_a_failed_probe_gives_the_python_entry_and_says_why(monkeypatch: pytest.
 def test_python_tables_need_neither_mlir_nor_llvm() -> None:
     code = (
         "import sys\n"
-        "from tierup.runtime.dispatch import make_table\n"
+        "from tierup.runtime.dispatching.dispatch import make_table\n"
         "assert make_table(1, lambda *a: 5, entry='python').callable()(1) == 5\n"
         "assert not [m for m in sys.modules if m.startswith(('torch_mlir', 'llvmlite'))]\n"
     )
@@ -66,7 +67,7 @@ def test_python_tables_need_neither_mlir_nor_llvm() -> None:
 def test_the_native_entry_needs_no_mlir() -> None:
     code = (
         "import sys\n"
-        "from tierup.runtime.dispatch import make_table\n"
+        "from tierup.runtime.dispatching.dispatch import make_table\n"
         "assert make_table(1, lambda *a: 5).callable()(1) == 5\n"
         "assert not [m for m in sys.modules if m.startswith('torch_mlir')]\n"
     )
@@ -134,6 +135,6 @@ def test_unknown_work_is_counted_in_elements() -> None:
 
 def test_the_table_is_the_twin() -> None:
     public = {n for n in dir(PythonTable) if not n.startswith("_")}
-    from tierup.lowering.entry import NativeTable
+    from tierup.lowering.entry.table import NativeTable
 
     assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel", "release"}  # what only memory of native versions needs

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import faults as stages
 from tierup.runtime import faults as injector
 from tierup.runtime.events import EventKind

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.events import EventKind
 
 SCALE = 2.0

@@ -15,14 +15,14 @@ import pytest
 
 import tierup
 from tierup.dialect import gradients
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.mlir_file import load
-from tierup.runtime import compile_gradients
+from tierup.runtime.compiling import gradients as compile_gradients
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
 from tierup.runtime.function import Function
-from tierup.runtime.gradient_pair import forward
+from tierup.runtime.gradients.pair import forward
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides
 from tierup.runtime.program import Program

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tierup.dialect.dims import symbol
-from tierup.dialect.reasons import Reason
+from tierup.dialect.inference.dims import symbol
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
-from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.runtime.guards import Mismatch, _overlaps_itself, bind, explain, extent, first_mismatch
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.runtime.dispatching.guards import Mismatch, _overlaps_itself, bind, explain, extent, first_mismatch
 
 
 def array(*sizes: int | str, dtype: str = "f32", layout: Layout = Layout.CONTIGUOUS) -> ArgumentSpec:

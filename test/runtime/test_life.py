@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
-from tierup.runtime import compile_version
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.compiling import version as compile_version
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import table
 
@@ -470,7 +470,7 @@ def test_a_new_version_starts_the_delay_anew():
 
 
 def _due(f):
-    from tierup.runtime.releasing import waiting
+    from tierup.runtime.dispatching.releasing import waiting
 
     return waiting._due[f._executors[0]]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering import load
+from tierup.lowering.objects import load
 
 ENTRIES = pytest.mark.parametrize("entry", ["native", "python"])
 

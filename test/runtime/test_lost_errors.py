@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 
 
 def load(tmp_path: Path, text: str) -> Callable[..., object]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime import plans
+from tierup.runtime.explaining import plans
 
 PROGRAM = """
 import sys
@@ -72,7 +72,7 @@ def test_passes_of_the_users_own_are_run_whatever_is_on_disk(tmp_path: Path) -> 
 def test_a_compiler_that_another_thread_is_importing_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
     f = tierup.jit(lambda x: x * 2, entry="python")
     f(np.ones(3)), f(np.ones(3))
-    for name in ("tierup.dialect.custom", "tierup.runtime.compile_version"):
+    for name in ("tierup.dialect.pipelines.custom", "tierup.runtime.compiling.version"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))  # what such a module looks like
     assert not plans.has_custom_passes()
     assert f.release()

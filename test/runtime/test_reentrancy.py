@@ -11,7 +11,8 @@ import pytest
 
 import tierup
 from tierup.lowering import faults as stages
-from tierup.runtime import compile_version, faults
+from tierup.runtime import faults
+from tierup.runtime.compiling import version as compile_version
 from tierup.runtime.events import EventKind
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
-from tierup.runtime import guards
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.dispatching import guards
+from tierup.runtime.dispatching.settled import looks_of
 from tierup.runtime.events import EventKind
-from tierup.runtime.settled import looks_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::tierup.RecompileLimitWarning")
 ONE = {"fusion_strategy": [("static", 1)], "level": 0}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.events import EventKind
 from tierup.runtime.specialized_plan import MOST_VERSIONS
 

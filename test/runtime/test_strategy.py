@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.arguments.signature import signature_of
 from tierup.runtime.options import Options
-from tierup.runtime.signature import signature_of
 from tierup.runtime.strategy import Bet, SpeculationLog
 
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tierup
-from tierup.dialect.reasons import Reason
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
-from tierup.lowering.entry_records import Form, VersionRecord
-from tierup.runtime import guards
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.runtime.dispatching import guards
+from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.events import EventKind
 from tierup.runtime.strategy import Bet
-from tierup.runtime.version_table import Version, VersionTable
 
 STATIC = {"num_profiled_runs": 0, "fusion_strategy": [("static", 99)], "bailout_depth": 99, "level": 0}
 
@@ -171,7 +171,7 @@ def test_the_python_entry_looks_at_few_of_many_versions(monkeypatch):
         asked.append(record)
         return fit(record, flat)
 
-    monkeypatch.setattr("tierup.runtime.dispatch.fit", counting)
+    monkeypatch.setattr("tierup.runtime.dispatching.dispatch.fit", counting)
     f(ones(2))
     assert len(asked) == 9, "eight in a row, then the one that the hash gives"
 

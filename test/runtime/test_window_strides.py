@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.lowering import builders
-from tierup.runtime import compile_version
+from tierup.runtime.compiling import version as compile_version
 
 T, L, B, I = "!torch.vtensor", "!torch.list<int>", "!torch.bool", "!torch.none"  # noqa: E741
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import tierup
-from tierup.lowering import load
-from tierup.runtime import placement
+from tierup.lowering.objects import load
+from tierup.runtime.arguments import placement
 
 MAX_VERSIONS = 4  # of a graph; arrays of another rank have a graph of their own
 RANKS = (1, 2, 3, 4)

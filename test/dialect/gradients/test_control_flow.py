@@ -9,8 +9,8 @@ import pytest
 from gradient_harness import array, differences, runner
 
 import tierup
-from tierup.dialect.differentiation import gradient_of_function
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.autodiff.differentiation import gradient_of_function
+from tierup.dialect.ir.ir_text import parse_module
 
 T = "!torch.vtensor"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import gradients, optable
-from tierup.dialect.differentiability import Gradient, gradient_of
+from tierup.dialect.autodiff.differentiability import Gradient, gradient_of
 from tierup.dialect.gradients import without
 from tierup.dialect.gradients.core import Rules
 

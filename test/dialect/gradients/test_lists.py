@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from gradient_harness import array, runner
 
-from tierup.dialect.differentiation import gradient_of_function
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.autodiff.differentiation import gradient_of_function
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import PassFailure
 
 T, L = "!torch.vtensor", "!torch.list<vtensor>"

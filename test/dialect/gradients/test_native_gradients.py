@@ -11,8 +11,8 @@ import pytest
 from gradient_harness import array, differences, runner
 
 import tierup
-from tierup.dialect.differentiation import gradient_of_function
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.autodiff.differentiation import gradient_of_function
+from tierup.dialect.ir.ir_text import parse_module
 
 ROWS = (5, 5, 5, 7, 7, 7, 6, 9, 11)  # static versions first, then one with symbolic sizes
 

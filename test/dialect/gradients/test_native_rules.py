@@ -15,7 +15,7 @@ from gradient_harness import Case, array, differentiated, program, runner
 import tierup
 from tierup.dialect import optable
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 

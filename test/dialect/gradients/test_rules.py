@@ -12,9 +12,9 @@ from gradient_cases import CASES
 from gradient_harness import Case, array, captures_read, case, check, check_dtypes, differentiated, program, runner
 
 from tierup.dialect import gradients, optable
+from tierup.dialect.autodiff.differentiability import gradient_of
 from tierup.dialect.contracts import walk
-from tierup.dialect.differentiability import gradient_of
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 

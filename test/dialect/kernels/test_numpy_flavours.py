@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.dims import Expr, evaluate, symbol
+from tierup.dialect.inference.dims import Expr, evaluate, symbol
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Tensor
 from tierup.dialect.optable.core import Infer, Promotion
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Tensor
 
 SHAPES = ((), (0,), (1,), (5,), (2, 3), (3, 1), (0, 3), (2, 3, 4))
 Case = tuple[str, tuple, Callable[[], Any]]

@@ -14,8 +14,8 @@ import pytest
 from pointwise_samples import values
 
 from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Str, Tensor
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.values import Bool, Float, Int, NoneValue, Str, Tensor
 
 NUMBERS = (True, 2, -3, 300, 0, 2.5, 0.1)
 WRITTEN: dict[str, Callable[..., Any]] = {

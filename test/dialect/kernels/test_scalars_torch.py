@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from torch_oracle import EXPECTED, SHAPES, abstract, array, kernel, run, to_torch  # noqa: E402
 
 from tierup.dialect import dtypes, optable  # noqa: E402
+from tierup.dialect.ir.values import Bool, Float, Int, List, Number, Str  # noqa: E402
 from tierup.dialect.optable.core import Infer  # noqa: E402
-from tierup.dialect.values import Bool, Float, Int, List, Number, Str  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 INTS = [0, 1, -1, 2, -7, 13, 2**40, 2**63 - 1, -(2**63)]

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.dims import Expr, evaluate, symbol
+from tierup.dialect.inference.dims import Expr, evaluate, symbol
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor
 from tierup.dialect.optable.core import Aliasing, Infer
-from tierup.dialect.values import Bool, Float, Int, List, NoneValue, Str, Tensor
 
 TORCH_DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,

@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.dims import evaluate, symbol
+from tierup.dialect.inference.dims import evaluate, symbol
+from tierup.dialect.ir.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
 
 S, T = symbol("s0"), symbol("s1")
 

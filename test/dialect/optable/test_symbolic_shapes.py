@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.dims import at_least, evaluate, symbol
+from tierup.dialect.inference.dims import at_least, evaluate, symbol
+from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 from tierup.dialect.optable import convolution, indexing, inplace, movement, normalisation, pooling, products, reductions, views
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 
 S0, S1 = symbol("s0"), symbol("s1")
 NONE = NoneValue()

@@ -12,8 +12,8 @@ from trace_harness import HERE, Stage, Trace, argument_name, normal
 
 import tierup
 from tierup.dialect import dtypes
+from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Profiled
 
 SECOND = ("pre-autodiff-2.x", "no-grad", "tierup-outline-fallbacks", "final")
 FIRST = ("pre-autodiff-1.7", "final")

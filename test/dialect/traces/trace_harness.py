@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact
 from tierup.dialect.registry import parse, pipeline
-from tierup.runtime.compile_regions import recorder_of, with_facts
+from tierup.runtime.compiling.regions import recorder_of, with_facts
 from tierup.runtime.interpreter.translate import translate
 
 HERE = Path(__file__).parent

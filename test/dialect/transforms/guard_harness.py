@@ -9,12 +9,12 @@ from typing import Any
 from frontend_oracle import graph
 from spine_harness import assert_same
 
-from tierup.dialect import profiled
-from tierup.dialect.attributes import profiled_attr
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.inference import profiled
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.profiled import Fact
 from tierup.dialect.registry import functions, parse
 from tierup.runtime.errors import GuardFailed
 from tierup.runtime.interpreter.translate import translate

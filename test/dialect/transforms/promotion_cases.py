@@ -13,10 +13,10 @@ from single_op import Operands, difference, flat
 from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk
-from tierup.dialect.infer import PROMOTION, value_of_python
+from tierup.dialect.inference.infer import PROMOTION, value_of_python
+from tierup.dialect.ir.values import NoneValue, Opaque, Str, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.values import NoneValue, Opaque, Str, Value
 from tierup.runtime.interpreter.translate import translate
 
 Case = tuple[Any, ...]  # the operands of one op

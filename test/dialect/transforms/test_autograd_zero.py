@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from rewrite_harness import assert_kept, outcome
 
-from tierup.dialect import profiled
-from tierup.dialect.attributes import profiled_attr
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.inference import profiled
+from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import parse
 from tierup.runtime.interpreter.translate import translate

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from frontend_oracle import assert_same, graph
 
-from tierup.dialect.infer import InferenceError, infer_function, value_of_python
-from tierup.dialect.ir_text import parse_module
+from tierup.dialect.inference.infer import InferenceError, infer_function, value_of_python
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import PassFailure, functions, parse
-from tierup.dialect.values import Tensor
 from tierup.runtime.interpreter.translate import translate
 
 VALUES = parse("builtin.module(inline,tierup-functionalize,tierup-verify-graph)")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from entry_kernels import INT, array, scalar, version
 
-from tierup.dialect.dims import symbol
+from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
-from tierup.lowering.entry_records import Form, Inputs, VersionRecord
-from tierup.runtime.dispatch import DispatchTable, make_table
-from tierup.runtime.guards import explain
+from tierup.lowering.entry.records import Form, Inputs, VersionRecord
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.dispatching.guards import explain
 
 S = symbol("s0")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-from tierup.dialect.dims import Dim, symbol
+from tierup.dialect.inference.dims import Dim, symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
-from tierup.lowering.entry_records import Form, VersionRecord
+from tierup.lowering.entry.records import Form, VersionRecord
 
 # %A = { data, dims, strides }, %R = { data, dims }
 TEXT = """

@@ -13,10 +13,10 @@ import pytest
 from entry_bench import Bench, f32, increment, scalars_bench
 from entry_kernels import INT, array, buffer, muladd, scalar, version
 
-from tierup.lowering.entry_records import (
+from tierup.lowering.entry.records import (
     SlowCause,
 )
-from tierup.runtime.dispatch import make_table
+from tierup.runtime.dispatching.dispatch import make_table
 
 # hits and what goes to slow
 

@@ -14,9 +14,9 @@ import pytest
 from entry_bench import Slow
 from entry_kernels import INT, array, scalar, version
 
-from tierup.lowering import entry_reaper
-from tierup.lowering.entry_records import RELEASE_WORK
-from tierup.runtime.dispatch import make_table
+from tierup.lowering.entry import reaper as entry_reaper
+from tierup.lowering.entry.records import RELEASE_WORK
+from tierup.runtime.dispatching.dispatch import make_table
 
 
 class Code:

@@ -12,10 +12,10 @@ import pytest
 from entry_bench import Bench, Slow, alias, f32, increment, view
 from entry_kernels import INT, array, buffer, kernel, muladd, scalar, version
 
-from tierup.dialect.dims import symbol
+from tierup.dialect.inference.dims import symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ResultKind, ResultSpec
-from tierup.lowering.entry_records import (
+from tierup.lowering.entry.records import (
     RELEASE_WORK,
     AttributeSource,
     CellSource,
@@ -27,7 +27,7 @@ from tierup.lowering.entry_records import (
     SlowCause,
     VersionRecord,
 )
-from tierup.runtime.dispatch import make_table
+from tierup.runtime.dispatching.dispatch import make_table
 
 # hidden inputs
 

@@ -7,13 +7,14 @@ import sys
 
 import pytest
 
-from tierup.lowering import cache, entry_jit
+from tierup.lowering.entry import jit as entry_jit
+from tierup.lowering.objects import cache
 
 FRESH = (
     "import sys\n"
     "from tierup.lowering import entry_probe\n"
     "assert entry_probe.unavailable() is None\n"
-    "print('built' if 'tierup.lowering.entry_dispatch' in sys.modules else 'found')\n"
+    "print('built' if 'tierup.lowering.entry.dispatch' in sys.modules else 'found')\n"
 )
 
 

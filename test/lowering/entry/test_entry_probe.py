@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from tierup.lowering import entry_jit, entry_layout, entry_probe
+from tierup.lowering.entry import jit as entry_jit
+from tierup.lowering.entry import layout as entry_layout
+from tierup.lowering.entry import probe as entry_probe
 
 
 @pytest.fixture(autouse=True)

@@ -16,11 +16,11 @@ from entry_kernels import INT, array, buffer, muladd, scalar, version
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierup.dialect.dims import symbol
+from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
-from tierup.lowering.entry import NativeTable
-from tierup.lowering.entry_records import RELEASE_WORK, AttributeSource, Form, Inputs, Positional, VersionRecord
-from tierup.runtime.guards import explain
+from tierup.lowering.entry.records import RELEASE_WORK, AttributeSource, Form, Inputs, Positional, VersionRecord
+from tierup.lowering.entry.table import NativeTable
+from tierup.runtime.dispatching.guards import explain
 
 
 def test_two_threads_call_while_versions_are_swapped() -> None:
@@ -223,9 +223,9 @@ import builtins, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from entry_kernels import array, scalar, version
-from tierup.dialect.dims import symbol
+from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
-from tierup.runtime.dispatch import make_table
+from tierup.runtime.dispatching.dispatch import make_table
 table = make_table(2, lambda *a: "slow")
 table.add(version("positive", [array("s0"), scalar("int")], ResultSpec(ResultKind.ALLOCATED, "f32", (symbol("s0"),))))
 call, x = table.callable(), np.ones(1000, np.float32)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from entry_kernels import INT, array, muladd, scalar, version
 
-from tierup.lowering.entry import NativeTable, make_function_type
-from tierup.lowering.entry_records import AttributeSource, Inputs, Positional, TableCallable
+from tierup.lowering.entry.records import AttributeSource, Inputs, Positional, TableCallable
+from tierup.lowering.entry.table import NativeTable, make_function_type
 
 
 class Plain:

@@ -1,0 +1,149 @@
+"""Which ops may raise: what must not be dropped though nobody uses its results, since an error is a result too.
+
+    %0 = torch.aten.add.Tensor %x, %y, %one     raises for shapes that do not broadcast: may raise, unless both types are known
+    %1 = torch.aten.tanh %x                     takes every array: never
+    %2 = torch.aten.select.int %x, %0, %i       may, unless the size and the index are known numbers that fit
+
+An op is cleared by its row's rule: run on what inference knows of the operands it must find all of the result, tie no sizes and refuse
+nothing; or, for an op of one tensor, it must take arrays of every dtype and of ranks 0 to 3. Whatever is not cleared may raise. (Running
+out of memory is not looked at.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.inplace import INPLACE, check_copy
+
+REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
+
+# Ops that are no rows and never raise; those of the tierup dialect that do not compute among them.
+_SAFE = CHECKS | {
+    "func.return", "tierup.autograd_zero", "tierup.bailout", "tierup.check_shapes", "tierup.count_run", "tierup.guard",
+    "tierup.if_then_else", "tierup.profile", "tierup.yield", "tierup.all_nonzero", "tierup.all_zero", "tierup.any_nonzero",
+    "torch.aten.append.t", "torch.aten.insert.t", "torch.bind_symbolic_shape", "torch.copy.to_tensor", "torch.copy.to_vtensor",
+    "torch.derefine", "torch.prim.If.yield", "torch.prim.Loop.condition", "torch.prim.Uninitialized", "torch.prim.unchecked_cast",
+    "torch.symbolic_int", "torch.tensor.literal", "torch.vtensor.literal",
+}  # fmt: skip
+_WITH_REGIONS = BODIES | {"torch.prim.If", "torch.prim.Loop", "tierup.grad_of", "func.func"}
+# Rows on numbers and lists that raise for some of them: no number for the text, 0 to a negative power, step 0, another length.
+_PARTIAL = frozenset({"aten.pow.int_float", "aten.Float.str", "aten.slice.t", "prim.ListUnpack", "prim.TupleIndex", "prim.max.self_int",
+                      "prim.min.self_int", "aten.__range_length"})  # fmt: skip
+_STRIDED = frozenset({"aten.view", "aten._reshape_alias"})  # these raise where the operand's strides allow no view, whatever its sizes
+# Kinds whose rules are as sure of symbolic sizes as of numbers.
+_SYMBOLIC = frozenset({Kind.POINTWISE, Kind.PRODUCT, Kind.NORMALISATION})
+
+
+class Raising:
+    """The answers for one function, from the types of its arguments. `functions`: callees by name."""
+
+    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None) -> None:
+        try:
+            self._inference = infer_function(func, symbols.argument_values(func), functions or {})
+        except InferenceError:
+            self._inference = Inference()  # it raises for all such arguments: nothing is known of any op
+
+    def may_raise(self, op: ir.Operation) -> bool:
+        """Whether the op, or one in its regions, may raise on operands of these types."""
+        name = op.name
+        if name in _SAFE or name.startswith("torch.constant."):
+            return False
+        if name in _WITH_REGIONS:
+            blocks = [block for region in op.regions for block in region.blocks]
+            return any(self.may_raise(view.operation) for block in blocks for view in block.operations)
+        if name == "torch.tensor_static_info_cast":
+            return not _forgets(op)
+        row = row_of(op)
+        return row is None or self._row_may_raise(op, row)
+
+    def _value(self, value: ir.Value) -> Value:
+        return self._inference.values.get(value) or torch_types.value_of(value.type)
+
+    def _row_may_raise(self, op: ir.Operation, row: Op) -> bool:
+        if row.results == 0 or row.name in _STRIDED:
+            return True
+        operands = [self._value(v) for v in op.operands]
+        promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        tensors = sum(_tensors_in(v) for v in operands)
+        if row.kind is Kind.SCALAR and not tensors:
+            partial = row.raises or row.name in _PARTIAL or promotion is Promotion.NUMPY
+            return partial and not self._cleared(op, row, operands, promotion)
+        if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
+            return False
+        if not row.raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
+            if takes_every_array(row.name, tuple(None if isinstance(v, Tensor) else v for v in operands), promotion):
+                return False
+        if row.raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
+            return True  # it depends on what is in a tensor
+        return not self._cleared(op, row, operands, promotion)
+
+    def _cleared(self, op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:
+        """Whether the rule, knowing all of the operands, finds all of the results and asks for nothing."""
+        if not all(_known(v, symbolic=row.kind in _SYMBOLIC) for v in operands):
+            return False
+        ctx = Infer()
+        ctx.promotion = promotion
+        try:
+            found = row.infer(ctx, operands)
+            if INPLACE in op.attributes:
+                check_copy(ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+        except REFUSALS:
+            return False
+        results = found if isinstance(found, tuple) else (found,)
+        if ctx.ties or len(results) != len(op.results):
+            return False
+        reads_tensors = any(isinstance(v, Tensor) for v in operands)  # which number it is then only the run can tell
+        return all(_known(r, symbolic=True) or (reads_tensors and isinstance(r, (Int, Float, Bool))) for r in results)
+
+
+def _known(value: Value, *, symbolic: bool = False) -> bool:
+    """Whether all that a rule may ask is known of a value."""
+    if isinstance(value, Tensor):
+        return value.dtype is not None and value.shape is not None and (symbolic or all(isinstance(d, int) for d in value.shape))
+    if isinstance(value, (List, Tuple)):
+        return value.items is not None and all(_known(v, symbolic=symbolic) for v in value.items)
+    if isinstance(value, Int):
+        return isinstance(value.value, int) or (symbolic and value.value is not None)
+    if isinstance(value, (Bool, Float, Str)):
+        return value.value is not None
+    return isinstance(value, NoneValue)
+
+
+def _tensors_in(value: Value) -> int:
+    """How many tensors a rule may look at; 2 for a list of which that is not known."""
+    if isinstance(value, Tensor):
+        return 1
+    if isinstance(value, (List, Tuple)) and value.items is not None:
+        return sum(map(_tensors_in, value.items))
+    return 2 if isinstance(value, List) and isinstance(value.element, Tensor) else 0
+
+
+def _forgets(op: ir.Operation) -> bool:
+    """Whether a cast's result type states no more than the operand's: nothing is checked then."""
+    (known_sizes, known_dtype), (sizes, dtype) = (torch_types.parse_tensor(str(v.type)) for v in (op.operands[0], op.results[0]))
+    return (sizes is None or sizes == known_sizes) and (dtype is None or dtype == known_dtype)
+
+
+@lru_cache(maxsize=4096)
+def takes_every_array(name: str, operands: tuple[Value | None, ...], promotion: Promotion) -> bool:
+    """Whether an op of one tensor (None in `operands`) runs on arrays of every dtype and rank: its rule is asked."""
+    row = optable.lookup(name)
+    assert row is not None
+    for dtype in dtypes.ALL:
+        for shape in ((), (1,), (3,), (0,), (2, 3), (2, 1, 3)):
+            ctx = Infer()
+            ctx.promotion = promotion
+            try:
+                row.infer(ctx, [Tensor(dtype, shape) if v is None else v for v in operands])
+            except REFUSALS:
+                return False
+    return True

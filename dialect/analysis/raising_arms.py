@@ -1,0 +1,54 @@
+"""A branch of which one arm raises for these types: the arm raises, and what it would have given is never had.
+
+    %0 = torch.prim.If %c -> (!torch.vtensor) {               torch.prim.If %c -> () {
+      %1 = torch.aten.add.Tensor %x3, %y4, %one : ...           torch.prim.RaiseException %message, %kind
+      torch.prim.If.yield %1                                    torch.prim.If.yield
+    } else {                                            =>    } else {
+      %2 = torch.aten.tanh %x3 : ...                            torch.prim.If.yield
+      torch.prim.If.yield %2                                  }
+    }                                                         %2 = torch.aten.tanh %x3 : ...
+
+So the other arm's types are the branch's, and a program is compiled though an arm that may never run could not. What the arm does before it
+raises stays in it.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.mlir import ir
+
+_KINDS = {"ShapeError": "ValueError"}
+
+
+def leave_out_arm(error: InferenceError) -> bool:
+    """Rewrite the branch that the op of an error stands in; False where it stands in none, so that the program raises, or its loop does."""
+    branch, arm = error.op.parent, error.op.block.region
+    if branch is None or branch.name != "torch.prim.If" or error.__cause__ is None:  # without one it is a type in the IR that is wrong
+        return False
+    branch = branch.operation
+    raising = next(i for i, region in enumerate(branch.regions) if region == arm)
+    ip, place = ir.InsertionPoint(branch), branch.location
+    arm_ops = [view.operation for view in error.op.block.operations]
+    before = arm_ops[: next(i for i, op in enumerate(arm_ops) if op == error.op)]
+    guard = ir.Operation.create("torch.prim.If", [], [branch.operands[0]], regions=2, loc=place, ip=ip)
+    kind = type(error.__cause__).__name__
+    for i, region in enumerate(guard.regions):
+        at = ir.InsertionPoint(region.blocks.append())
+        if i == raising:
+            for op in before:
+                at.insert(op.detach_from_parent())
+            words = [_string(text, error.op.location, at) for text in (str(error), _KINDS.get(kind, kind))]
+            ir.Operation.create("torch.prim.RaiseException", [], words, loc=error.op.location, ip=at)
+        ir.Operation.create("torch.prim.If.yield", [], [], loc=place, ip=at)
+    *body, terminator = [view.operation for view in branch.regions[1 - raising].blocks[0].operations]
+    for op in body:
+        op.move_before(branch)
+    for result, value in zip(branch.results, list(terminator.operands), strict=True):
+        result.replace_all_uses_with(value)
+    branch.erase()
+    return True
+
+
+def _string(text: str, place: ir.Location, at: ir.InsertionPoint) -> ir.Value:
+    made = {"value": ir.StringAttr.get(text, place.context)}
+    return ir.Operation.create("torch.constant.str", [ir.Type.parse("!torch.str", place.context)], [], made, loc=place, ip=at).results[0]

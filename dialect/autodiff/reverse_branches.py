@@ -1,0 +1,114 @@
+"""Gradients through torch.prim.If: a second one on the same condition, whose arms compute the arm's values again and go back through them.
+
+    %r = torch.prim.If %c -> (...) {                %d = torch.prim.If %c -> (...) {
+      %0 = torch.aten.tanh %x                         %0 = torch.aten.tanh %x
+      torch.prim.If.yield %0                          ... the gradient of %x from that of %r
+    } else {                               and        torch.prim.If.yield %g
+      torch.prim.If.yield %x                        } else {
+    }                                                 torch.prim.If.yield %seed
+                                                    }
+
+What the arms pass back to values from outside are its results; where only one arm does, the other gives what was there before, or zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tierup.dialect.autodiff.list_gradients import ListGradient, is_list
+from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
+from tierup.dialect.contracts import walk
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import maker
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+
+def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
+    """The handler of torch.prim.If."""
+    e = reverse.emitter
+    draft = e.create("torch.prim.If", [], [op.operands[0]], regions=2)
+    blocks = [region.blocks.append() for region in draft.regions]
+    passed: list[dict[ir.Value, ir.Value | ListGradient]] = []
+    for region, block in zip(op.regions, blocks, strict=True):
+        with e.inside(block):
+            passed.append(_arm(reverse, op, region.blocks[0], found))
+    e.location = op.location
+    values = list(dict.fromkeys(v for arm in passed for v in arm))
+    before = {v: reverse.take(v) for v in values}
+    for block, arm in zip(blocks, passed, strict=True):
+        with e.inside(block):
+            e.create("torch.prim.If.yield", [], [_total(reverse, v, before[v], arm.get(v)) for v in values])
+        sweep(block, reverse)
+    made = settle(draft, [op.operands[0]], [reverse.type_of(v) for v in values])
+    for value, result in zip(values, made.results, strict=True):
+        e.inference.values[result] = e.known(value)
+        reverse.give(value, result)
+        if isinstance(before[value], ListGradient):
+            reverse.give(value, before[value])
+
+
+def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, found: Sequence[Found]) -> dict[ir.Value, ir.Value | ListGradient]:
+    """Compute an arm again and go back through it; the gradients that it passes to values from outside."""
+    inner = reverse.nested()
+    *body, last = [view.operation for view in arm.operations]
+    clones, twins = replay(reverse, body, {})
+    for value, gradient in zip(last.operands, found, strict=True):
+        inner.give(twins.get(value, value), gradient)
+    inner.run(clones)
+    return passed_on(op, inner)
+
+
+def passed_on(op: ir.Operation, reverse: Reverse) -> dict[ir.Value, ir.Value | ListGradient]:
+    """The gradients that a region passes on, those of a list that is written down outside to its items."""
+    written = [v for v in reverse.grads if not torch_types.is_tensor(v.type) and maker(v) is not None]
+    while written:
+        value = written.pop()
+        made = maker(value)
+        if made is not None and made.name in PACKS:
+            reverse.op(made)
+            written += [v for v in made.operands if v in reverse.grads and not torch_types.is_tensor(v.type)]
+    for value in reverse.grads:
+        if not torch_types.is_tensor(value.type) and not is_list(value):
+            raise PassFailure(op, f"has no gradient: a {value.type} from outside is used in it; unpack it before")
+    return reverse.grads
+
+
+def _total(reverse: Reverse, value: ir.Value, before: Found, passed: ir.Value | ListGradient | None) -> ir.Value:
+    """Of a list what was there before is added later: a list of zeros is made for what is passed anyway."""
+    if before is None or isinstance(before, ListGradient):
+        return reverse.whole(value, passed)
+    return before if passed is None else reverse.added(before, passed)
+
+
+def replay(
+    reverse: Reverse, body: Sequence[ir.Operation], twins: Mapping[ir.Value, ir.Value]
+) -> tuple[list[ir.Operation], dict[ir.Value, ir.Value]]:
+    """Copies of ops where the emitter is, with `twins` in place of some values; the copies, and what stands for each value now."""
+    e, now = reverse.emitter, dict(twins)
+    known, active = e.inference.values, reverse.active
+    made = []
+    for op in body:
+        twin = op.clone(e.ip).operation
+        for inner in (twin, *walk(twin)):
+            for i, operand in enumerate(inner.operands):
+                if operand in now:
+                    inner.operands[i] = now[operand]
+        now.update(zip(op.results, twin.results, strict=True))
+        for old, new in zip(_values(op), _values(twin), strict=True):
+            if old in known:
+                known[new] = known[old]
+            active[new] = active.get(old, False)
+        made.append(twin)
+    return made, now
+
+
+def _values(op: ir.Operation) -> list[ir.Value]:
+    """All values that an op defines, those inside it included, in order."""
+    found = list(op.results)
+    for region in op.regions:
+        for block in region.blocks:
+            found += block.arguments
+            for view in block.operations:
+                found += _values(view.operation)
+    return found

@@ -1,0 +1,71 @@
+"""Gradients through lists: to those who gave the items, and through lists that are joined, cut, copied and repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tierup.dialect.autodiff import list_gradients as lists
+from tierup.dialect.autodiff.list_gradients import ListGradient
+from tierup.dialect.ir.rewriting import int_of, is_none
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+if TYPE_CHECKING:
+    from tierup.dialect.autodiff.reverse import Reverse
+
+
+def packed(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
+    """To each item what is its own. Where the place of a part is for the run to say, each item gets it or zeros."""
+    e, items = reverse.emitter, list(op.operands)
+    if gradient.spans:
+        gradient = ListGradient(lists.whole(e, op.results[0], gradient))
+    for k, value in enumerate(items):
+        if gradient.whole is not None and reverse.active.get(value, False):
+            reverse.give(value, lists.item(e, gradient.whole, k))
+    for index, part in gradient.parts:
+        if isinstance(index, int):
+            reverse.give(items[index], part)  # type: ignore[arg-type]
+            continue
+        place = e.call("aten.remainder.int", index, len(items), type_="!torch.int")
+        for k, value in enumerate(items):
+            if reverse.active.get(value, False):
+                if not isinstance(part, ir.Value):
+                    raise PassFailure(op, "has no gradient: which of these lists is taken is not known; write the index as a number")
+                is_mine = e.call("aten.eq.int", place, k, type_="!torch.bool")
+                reverse.give(value, e.choose(is_mine, lambda part=part: part, lambda value=value: e.zeros_like(value)))  # type: ignore[misc]
+
+
+def joined(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
+    """Lists made of the items of others."""
+    e, source = reverse.emitter, op.operands[0]
+    name = op.name.removeprefix("torch.aten.")
+    if name == "list.t":
+        reverse.give(source, gradient)
+    elif name == "add.t":
+        _parted(reverse, op, lists.whole(e, op.results[0], gradient))
+    elif name == "mul.left_t":
+        count, times = lists.length(e, source), int_of(op.operands[1])
+        if count is None or times is None:
+            raise PassFailure(op, "has no gradient: how often it repeats how many items is not known; write the list down")
+        items = lists.whole(e, op.results[0], gradient)
+        reverse.give(source, ListGradient(None, tuple((k % count, lists.item(e, items, k)) for k in range(count * max(times, 0)))))
+    else:
+        _, start, end, step = op.operands
+        if int_of(step) != 1:
+            raise PassFailure(op, "has no gradient: it leaves items out between those that it takes; take them one by one")
+        bounds = [None if is_none(v) else v if int_of(v) is None else int_of(v) for v in (start, end)]
+        reverse.give(source, ListGradient(spans=((bounds[0], bounds[1], lists.whole(e, op.results[0], gradient)),)))
+
+
+def _parted(reverse: Reverse, op: ir.Operation, items: ir.Value) -> None:
+    """The gradients of two lists that were joined."""
+    e = reverse.emitter
+    left, right = op.operands
+    ahead, behind = lists.length(e, left), lists.length(e, right)
+    if behind is not None:
+        reverse.give(left, lists.cut(e, items, None, -behind) if behind else items)
+        reverse.give(right, ListGradient(None, tuple((k, lists.item(e, items, k - behind)) for k in range(behind))))
+    else:
+        at: ir.Value | int = e.call("aten.len.t", left, type_="!torch.int") if ahead is None else ahead
+        reverse.give(left, lists.cut(e, items, None, at))
+        reverse.give(right, lists.cut(e, items, at, None))

@@ -1,0 +1,179 @@
+"""Gradients through torch.prim.Loop: the iterations backwards, each computed again from what it began with.
+
+    %r = torch.prim.Loop %n, %true, init(%x) {             %r:2 = torch.prim.Loop %n, %true, init(%x, %empty) {
+    ^bb0(%i, %a):                                          ^bb0(%i, %a, %saved):
+      %0 = torch.aten.sin %a                                 %0 = torch.aten.sin %a
+                                                             %one = torch.prim.ListConstruct %a
+                                                             %more = torch.aten.add.t %saved, %one
+      torch.prim.Loop.condition %true, iter(%0)              torch.prim.Loop.condition %true, iter(%0, %more)
+    }                                           becomes    }
+                                                           %g = torch.prim.Loop %n, %true, init(%seed) {
+                                                           ^bb0(%j, %ga):
+                                                             %k = %n - 1 - %j
+                                                             %a = torch.aten.__getitem__.t %r#1, %k
+                                                             ... the gradient of %a from that of sin %a
+                                                             torch.prim.Loop.condition %true, iter(%gb)
+                                                           }
+
+Saved is what a loop carries, as it is when an iteration begins, and of that only what the gradient needs. It is a list, since sizes may
+change from one iteration to the next; a list made anew each time, since nothing in a program in value form is written. The backward loop
+carries the gradients of the carried tensors, and for each tensor from outside the sum of what all iterations pass back to it. A loop
+that ends by its condition also counts its iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.autodiff import list_gradients as lists
+from tierup.dialect.autodiff.list_gradients import is_list
+from tierup.dialect.autodiff.reverse import Found, Reverse, is_nothing, settle, sweep
+from tierup.dialect.autodiff.reverse_branches import passed_on, replay
+from tierup.dialect.autodiff.reverse_records import Gradients, read_backwards, records
+from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import bool_of, is_used
+from tierup.dialect.ir.values import Int, List
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+
+def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
+    """The handler of torch.prim.Loop."""
+    e = reverse.emitter
+    body = op.regions[0].blocks[0]
+    number, *entering = body.arguments
+    *inside, last = [view.operation for view in body.operations]
+    leaving = list(last.operands)[1:]
+    kept = [r for k, r in records(op).items() if reverse.active.get(entering[k], False)]
+    grown = {r.k for r in kept}
+    carried = [k for k, v in enumerate(entering) if reverse.active.get(v, False) and k not in grown]
+    for k in carried:
+        if not torch_types.is_tensor(entering[k].type) and not is_list(entering[k]):
+            raise PassFailure(op, f"has no gradient: it carries a {entering[k].type} of tensors; carry the tensors themselves")
+
+    draft = e.create("torch.prim.Loop", [], [], regions=1)
+    recorded = Gradients(reverse, op, found, [r for r in kept if not is_nothing(found[r.k])], draft)
+    types = [reverse.type_of(entering[k]) for k in carried]
+    block = draft.regions[0].blocks.append(number.type, *types, arg_locs=[op.location] * (len(carried) + 1))
+    begun = list(block.arguments)[1:]
+    with e.inside(block):
+        stand_ins = {v: e.create("torch.prim.Uninitialized", [v.type], []).results[0] for v in (number, *entering)}
+        for value, stand_in in stand_ins.items():
+            reverse.active[stand_in] = reverse.active.get(value, False)
+            if value in e.inference.values:
+                e.inference.values[stand_in] = e.inference.values[value]
+        for k, argument in zip(carried, begun, strict=True):
+            e.inference.values[argument] = e.known(leaving[k])
+        clones, now = replay(reverse, inside, stand_ins)
+        inner = reverse.nested()
+        for k, argument in zip(carried, begun, strict=True):
+            inner.give(now.get(leaving[k], leaving[k]), argument)
+        for record in recorded.kept:
+            inner.give(now.get(record.items, record.items), recorded.items(record, stand_ins[number]))
+        inner.run(clones)
+        e.location = op.location
+        back = [inner.take(stand_ins[entering[k]]) for k in carried]
+        passed = dict(passed_on(op, inner))
+        backwards = {v: g for v, found_ in passed.items() if (g := read_backwards(op, v, found_, stand_ins[number])) is not None}
+        done = [reverse.whole(stand_ins[entering[k]], g) for g, k in zip(back, carried, strict=True)]
+        for value, gradient in passed.items():
+            total = block.add_argument(reverse.type_of(value), op.location)
+            e.inference.values[total] = e.known(value) if value not in backwards else List(None)
+            done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
+        e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
+    sweep(block, reverse, kept=set(stand_ins.values()))
+
+    needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
+    counted = bool_of(op.operands[1]) is True and bool_of(last.operands[0]) is True
+    before = [*(found[k] for k in carried), *(None if v in backwards else reverse.take(v) for v in passed)]
+    forward = _saving(reverse, op, needed, counted)
+    saved = list(forward.results)[len(entering) :]
+    count = forward.operands[0] if counted else saved.pop()
+    _fill(reverse, block, count, stand_ins[number], {stand_ins[entering[k]]: v for k, v in zip(needed, saved, strict=True)})
+    for stand_in in stand_ins.values():
+        _drop(reverse, stand_in)
+    with e.before(draft):
+        of = [*(forward.results[k] for k in carried), *passed]
+        inits = [lists.packed(e, [], lists.type_of(v)) if v in backwards else reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
+        made = settle(draft, [count, e.value(True), *inits], [reverse.type_of(v) for v in of])
+    targets = [*(forward.operands[2 + k] for k in carried), *passed]
+    for target, result in zip(targets, made.results, strict=True):
+        e.inference.values[result] = e.known(target)
+        reverse.give(target, result)
+    recorded.give_starts(list(forward.operands)[2:])
+
+
+def _longer(e: Emitter, items: ir.Value, value: ir.Value) -> ir.Value:
+    return lists.joined(e, items, lists.packed(e, [value], lists.type_of(items)))
+
+
+def _fill(reverse: Reverse, block: ir.Block, count: ir.Value, number: ir.Value, saved: dict[ir.Value, ir.Value]) -> None:
+    """Put what an iteration of the forward loop began with at the beginning of the backward one."""
+    e = reverse.emitter
+    if not saved and not is_used(number):
+        return
+    with e.before(block.operations[0].operation):
+        final = e.call("aten.sub.int", count, 1, type_="!torch.int")
+        index = e.call("aten.sub.int", final, block.arguments[0], type_="!torch.int")
+        e.inference.values[index] = Int()
+        number.replace_all_uses_with(index)
+        for stand_in, items in saved.items():
+            item = e.create("torch.aten.__getitem__.t", [ir.Type.parse(_element(stand_in.type), e.context)], [items, index]).results[0]
+            e.inference.values[item] = e.known(stand_in)
+            reverse.active[item] = reverse.active.get(stand_in, False)
+            stand_in.replace_all_uses_with(cast(item, stand_in.type, e.ip))
+
+
+def _drop(reverse: Reverse, stand_in: ir.Value) -> None:
+    reverse.emitter.inference.values.pop(stand_in, None)
+    reverse.active.pop(stand_in, None)
+    stand_in.owner.operation.erase()
+
+
+def _element(type_: ir.Type) -> str:
+    """The type of a saved value in its list, which says nothing of sizes: they may differ in each iteration."""
+    return "!torch.vtensor" if torch_types.is_tensor(type_) else str(type_)
+
+
+def _saving(reverse: Reverse, op: ir.Operation, needed: Sequence[int], counted: bool) -> ir.Operation:
+    """The loop with further results: a list of what it carried at each iteration's beginning for each of `needed`, and how many there
+    were unless `counted`."""
+    if not needed and counted:
+        return op
+    e = reverse.emitter
+    old = op.regions[0].blocks[0]
+    last = list(old.operations)[-1].operation
+    elements = [_element(op.operands[2 + k].type) for k in needed]
+    lists = [ir.Type.parse(f"!torch.list<{t.removeprefix('!torch.')}>", e.context) for t in elements]
+    with e.before(op):
+        starts = [e.create("torch.prim.ListConstruct", [t], []).results[0] for t in lists]
+        starts += [] if counted else [e.value(0)]
+        types = [*(r.type for r in op.results), *(v.type for v in starts)]
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        if "tierup.site" in attributes:  # whoever numbers ops (split_gradient.py) can tell what the further results are
+            attributes["tierup.saved"] = ir.DenseI64ArrayAttr.get([*needed, *([] if counted else [-1])], e.context)
+        made = e.create("torch.prim.Loop", types, [*op.operands, *starts], attributes, regions=1)
+    arguments = [*(a.type for a in old.arguments), *(v.type for v in starts)]
+    block = made.regions[0].blocks.append(*arguments, arg_locs=[op.location] * len(arguments))
+    for view in list(old.operations):
+        block.append(view.operation)
+    number, *entering = old.arguments
+    with e.before(last):
+        more = []
+        for k, items in zip(needed, list(block.arguments)[len(old.arguments) :], strict=False):
+            value = cast(entering[k], ir.Type.parse(_element(entering[k].type), e.context), e.ip)
+            one = e.create("torch.prim.ListConstruct", [items.type], [value]).results[0]
+            more.append(e.create("torch.aten.add.t", [items.type], [items, one]).results[0])
+        if not counted:
+            more.append(e.call("aten.add.int", number, 1, type_="!torch.int"))
+        e.create("torch.prim.Loop.condition", [], [*last.operands, *more])
+    last.erase()
+    for before, after in zip((*old.arguments, *op.results), (*list(block.arguments)[: len(old.arguments)], *made.results), strict=False):
+        before.replace_all_uses_with(after)
+        if before in e.inference.values:
+            e.inference.values[after] = e.inference.values.pop(before)
+        reverse.active[after] = reverse.active.pop(before, False)
+    op.erase()
+    return made

@@ -1,0 +1,1 @@
+"""The ops of the tierup dialect: fields, meaning and checks of each."""

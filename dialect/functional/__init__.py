@@ -1,0 +1,1 @@
+"""Programs without writes: views and in-place ops as values."""

@@ -1,0 +1,181 @@
+"""Views and their inverses: what a tensor is after a write through a view of it.
+
+Each inverse makes, from the viewed tensor `whole`, the view's operands and the view's new contents `part`, the new `whole`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tierup.dialect.functional.memory import Step, value_type
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
+# of these NumPy gives its argument itself where they change nothing
+_PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
+PROMOTION = "tierup.promotion"
+
+
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def apply(step: Step, whole: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
+    """The view of `whole`."""
+    op = step.op
+    types = [value_type(r.type) for r in op.results]
+    made = ir.Operation.create(op.name, types, [whole, *step.operands], attributes_of(op), loc=op.location, ip=ip)
+    return made.results[step.part]
+
+
+def identity(chain: Sequence[Step]) -> bool:
+    """Whether a chain shows the very tensor that it starts from."""
+    return all(step.name in IDENTITIES for step in chain)
+
+
+def perhaps_identity(chain: Sequence[Step]) -> bool:
+    """Whether a chain may show the very tensor that it starts from, which sizes and layouts decide."""
+    return all(step.name in _PERHAPS_IDENTITIES for step in chain)
+
+
+@dataclass(frozen=True)
+class _Write:
+    """A write through one step, on behalf of the user's op `by`."""
+
+    step: Step
+    whole: ir.Value
+    part: ir.Value
+    by: ir.Operation
+    ip: ir.InsertionPoint
+
+    def make(self, name: str, operands: Sequence[ir.Value], type_: ir.Type | None = None) -> ir.Value:
+        return ir.Operation.create(
+            f"torch.{name}", [type_ or self.whole.type], operands, loc=self.by.location, ip=self.ip
+        ).results[0]
+
+    def int(self, value: int) -> ir.Value:
+        i64 = ir.IntegerType.get_signless(64, self.by.context)
+        attributes = {"value": ir.IntegerAttr.get(i64, value)}
+        types = [ir.Type.parse("!torch.int", self.by.context)]
+        return ir.Operation.create("torch.constant.int", types, [], attributes, loc=self.by.location, ip=self.ip).results[0]
+
+    def refuse(self, why: str) -> PassFailure:
+        viewed = self.step.name.removeprefix("torch.")
+        return PassFailure(self.by, f"writes through {viewed}: {why}", (self.step.op, "the view is made here"))
+
+
+def put(chain: Sequence[Step], whole: ir.Value, part: ir.Value, by: ir.Operation, ip: ir.InsertionPoint) -> ir.Value:
+    """The new `whole` once the last step's view of it has the contents `part`. Raises PassFailure where no op says that."""
+    step = chain[-1]
+    write = _Write(step, whole, part, by, ip)
+    inverse = _INVERSES.get(step.name.removeprefix("torch."))
+    if inverse is None:
+        raise write.refuse("no op gives the whole back from this view")
+    return inverse(write)
+
+
+def put_item(chain: Sequence[Step], whole: ir.Value, part: ir.Value, by: ir.Operation, ip: ir.InsertionPoint) -> ir.Value:
+    """The new `whole` once one of the tensors that unbind gives has the contents `part`; `chain` ends in unbind and the taking of one."""
+    taking = chain[-2]
+    write = _Write(taking, whole, part, by, ip)
+    if taking.name != "torch.aten.unbind.int" or chain[-1].name != "torch.prim.ListUnpack":
+        raise write.refuse("no op gives the whole back from one of its parts")
+    return write.make("aten.select_scatter", [whole, part, taking.operands[0], write.int(chain[-1].part)])
+
+
+def constant_int(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "torch.constant.int":
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+def _again(w: _Write) -> ir.Value:
+    """Views that undo themselves."""
+    return w.make(w.step.name.removeprefix("torch."), [w.part, *w.step.operands])
+
+
+def _same(w: _Write) -> ir.Value:
+    return w.part
+
+
+def _cast_back(w: _Write) -> ir.Value:
+    return w.part if w.part.type == w.whole.type else w.make("tensor_static_info_cast", [w.part])
+
+
+def _select(w: _Write) -> ir.Value:
+    return w.make("aten.select_scatter", [w.whole, w.part, *w.step.operands])
+
+
+def _slice(w: _Write) -> ir.Value:
+    step = constant_int(w.step.operands[3])
+    if PROMOTION in w.step.op.attributes and (step is None or step < 1):  # NumPy's slices may go backwards; torch's raise
+        raise w.refuse("a step that is not a positive constant")
+    return w.make("aten.slice_scatter", [w.whole, w.part, *w.step.operands])
+
+
+def _narrow(w: _Write) -> ir.Value:
+    dim, start, length = w.step.operands
+    first, count = constant_int(start), constant_int(length)
+    if first is None or count is None or first < 0:
+        raise w.refuse("bounds that are not constants from the front")
+    return w.make("aten.slice_scatter", [w.whole, w.part, dim, start, w.int(first + count), w.int(1)])
+
+
+def _diagonal(w: _Write) -> ir.Value:
+    if PROMOTION in w.step.op.attributes:
+        raise w.refuse("NumPy's diagonals are read-only")
+    return w.make("aten.diagonal_scatter", [w.whole, w.part, *w.step.operands])
+
+
+def _permute(w: _Write) -> ir.Value:
+    made = w.step.operands[0].owner
+    dims = None
+    if not isinstance(made, ir.Block) and made.operation.name == "torch.prim.ListConstruct":
+        dims = [constant_int(v) for v in made.operation.operands]
+    if dims is None or any(d is None for d in dims):
+        raise w.refuse("axes that are not constants")
+    order = [d % len(dims) for d in dims if d is not None]
+    inverse = [w.int(order.index(i)) if i in order else None for i in range(len(order))]
+    if any(v is None for v in inverse):
+        raise w.refuse("an axis stands twice")
+    list_type = ir.Type.parse("!torch.list<int>", w.by.context)
+    return w.make("aten.permute", [w.part, w.make("prim.ListConstruct", [v for v in inverse if v is not None], list_type)])
+
+
+def _movedim(w: _Write) -> ir.Value:
+    source, destination = w.step.operands
+    return w.make("aten.movedim.int", [w.part, destination, source])
+
+
+def _unsqueeze(w: _Write) -> ir.Value:
+    return w.make("aten.squeeze.dim", [w.part, w.step.operands[0]])
+
+
+def _reshaped(w: _Write) -> ir.Value:
+    """Views of the same elements in the same order: back to the whole's sizes."""
+    return w.make("aten.reshape_as", [w.part, w.whole])
+
+
+_INVERSES: dict[str, Callable[[_Write], ir.Value]] = {
+    "tensor_static_info_cast": _cast_back,
+    "aten.alias": _same,
+    "aten.detach": _same,
+    "prims.view_of": _same,
+    "aten.transpose.int": _again,
+    "aten.t": _again,
+    "aten.numpy_T": _again,
+    "aten.permute": _permute,
+    "aten.movedim.int": _movedim,
+    "aten.select.int": _select,
+    "aten.slice.Tensor": _slice,
+    "aten.narrow": _narrow,
+    "aten.diagonal": _diagonal,
+    "aten.unsqueeze": _unsqueeze,
+    **{
+        f"aten.{name}": _reshaped
+        for name in ("squeeze", "squeeze.dim", "view", "_reshape_alias", "unflatten.int", "atleast_1d", "atleast_2d")
+    },
+}

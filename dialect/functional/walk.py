@@ -1,0 +1,258 @@
+"""One walk over a function whose writes become values: each op of the old graph is made again on values in the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tierup.dialect import optable
+from tierup.dialect.functional import regions as functional_regions
+from tierup.dialect.functional import views as functional_views
+from tierup.dialect.functional import writes as functional_writes
+from tierup.dialect.functional.memory import Entry, Items, Liveness, Memory, Ref, Step, Storage, holds_tensors, value_type
+from tierup.dialect.functional.views import attributes_of
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.pipelines.passes import PassFailure
+
+TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})
+LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
+_ITEMS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
+_UNPACK = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
+_INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
+_COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
+
+
+class Walker:
+    """`block` makes the ops of an old block at `ip`. Old values are looked up with `entry`, made into new ones with `value`."""
+
+    def __init__(self, func: ir.Operation, writers: frozenset[str], lists_change: bool) -> None:
+        self.memory = Memory.empty()
+        self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by `inside`
+        self._env: dict[ir.Value, Entry] = {}
+        self._liveness = Liveness(func)
+        self._writers = writers
+        self._lists_change = lists_change
+        self.carried: dict[Storage, ir.Operation] = {}  # what a loop carries on from round to round, and the loop
+
+    @contextmanager
+    def inside(self, block: ir.Block) -> Iterator[None]:
+        saved, self.ip = self.ip, ir.InsertionPoint(block)
+        try:
+            yield
+        finally:
+            self.ip = saved
+
+    # --- old values and new ones -----------------------------------------------------------------------------------------
+
+    def entry(self, old: ir.Value) -> Entry:
+        return self._env[old]
+
+    def bind(self, old: ir.Value, entry: Entry) -> None:
+        self._env[old] = entry
+        self.memory.show(old, entry)
+
+    def bind_new(
+        self, old: ir.Value, value: ir.Value, sources: frozenset[Storage] = frozenset(), argument: int | None = None
+    ) -> Storage | None:
+        """Bind an old value to a new one. One that holds tensors is new memory, which may be that of `sources`."""
+        if not holds_tensors(old.type):
+            self.bind(old, value)
+            return None
+        storage = self.memory.make(value, sources, argument)
+        self.bind(old, Ref(storage))
+        return storage
+
+    def bind_results(
+        self, olds: Sequence[ir.Value], news: Sequence[ir.Value], sources: Sequence[frozenset[Storage]], outer: Memory | None = None
+    ) -> None:
+        """Bind several; those with a source in common may share memory. Sources that `outer` does not know are gone."""
+        made: list[tuple[Storage, frozenset[Storage]]] = []
+        for old, new, of in zip(olds, news, sources, strict=True):
+            kept = of if outer is None else frozenset(s for s in of if s in outer.current)
+            storage = self.bind_new(old, new, kept)
+            if storage is not None:
+                self.memory.entangle(storage, [other for other, its in made if its & of])
+                made.append((storage, of))
+
+    def value(self, old: ir.Value) -> ir.Value:
+        return self.read(self._env[old])
+
+    def read(self, entry: Entry) -> ir.Value:
+        """The entry's value now: for a tensor its chain of views, from the current value of its storage."""
+        if isinstance(entry, Items):
+            items = [self.read(e) for e in entry.entries]
+            return ir.Operation.create(entry.name, [entry.type], items, loc=ir.Location.unknown(entry.type.context), ip=self.ip).results[0]
+        if not isinstance(entry, Ref):
+            return entry
+        value = self.memory.current[entry.storage]
+        views = self.memory.views.setdefault(entry.storage, {})
+        for i, step in enumerate(entry.chain, start=1):
+            known = views.get(entry.chain[:i])
+            value = functional_views.apply(step, value, self.ip) if known is None else known
+            views[entry.chain[:i]] = value
+        return value
+
+    def coerced(self, entry: Entry, type_: ir.Type, op: ir.Operation) -> ir.Value:
+        return self.cast(self.read(entry), type_, op)
+
+    def cast(self, value: ir.Value, type_: ir.Type, op: ir.Operation) -> ir.Value:
+        """A tensor under another type that it also has."""
+        if value.type == type_:
+            return value
+        return ir.Operation.create("torch.tensor_static_info_cast", [type_], [value], loc=op.location, ip=self.ip).results[0]
+
+    # --- ops ---------------------------------------------------------------------------------------------------------------
+
+    def block(self, old: ir.Block) -> list[ir.Value]:
+        """Make a block's ops; the operands of its terminator, which is not made."""
+        for view in old.operations:
+            op = view.operation
+            if op.name in TERMINATORS:
+                return list(op.operands)
+            self._visit(op)
+        raise AssertionError("MLIR verified that every block has a terminator")
+
+    def _visit(self, op: ir.Operation) -> None:
+        name = op.name
+        row = optable.lookup(name)
+        if name == "torch.prim.If":
+            functional_regions.branch(self, op)
+        elif name == "torch.prim.Loop":
+            functional_regions.loop(self, op)
+        elif len(op.regions):
+            raise PassFailure(op, "has a body, which cannot be turned into values")
+        elif name == "torch.tensor.literal":
+            self._make(op, name="torch.vtensor.literal")
+        elif name in _COPIES:
+            self.bind_new(op.results[0], self.value(op.operands[0]))
+        elif name == "torch.overwrite.tensor.contents":
+            target = op.operands[1]
+            self._write(op, target, functional_writes.copied(self.value(target), self.value(op.operands[0]), op, self.ip))
+        elif name in functional_views.IDENTITIES:
+            self._identity(op)
+        elif not any(holds_tensors(v.type) for v in (*op.operands, *op.results)):
+            self._make(op)
+        elif row is None or row.kind is Kind.SCALAR:
+            self._structure(op, row)
+        elif row.writes:
+            operands = [self.value(v) for v in op.operands]
+            self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip))
+            self.bind(op.results[0], self._env[op.operands[0]])
+        elif row.aliasing is Aliasing.VIEW and self._exact(op):
+            self._view(op)
+        elif row.aliasing is Aliasing.FRESH:
+            self._make(op)
+        else:
+            self._make(op, self.memory.may_be(self._env[op.operands[0]]))
+
+    def _make(self, op: ir.Operation, sources: frozenset[Storage] = frozenset(), name: str | None = None) -> None:
+        """The same op on values. What it gives may be memory of `sources`."""
+        operands = [self.value(v) for v in op.operands]
+        types = [value_type(r.type) for r in op.results]
+        made = ir.Operation.create(name or op.name, types, operands, attributes_of(op), loc=op.location, ip=self.ip)
+        self.bind_results(list(op.results), list(made.results), [sources] * len(types))
+
+    def _structure(self, op: ir.Operation, row: Op | None) -> None:
+        """Lists, calls, and ops of which only the operands are known."""
+        name = op.name
+        whole = self._env[op.operands[0]] if len(op.operands) else None
+        if name in _ITEMS and not self._lists_change:
+            self.bind(op.results[0], Items(tuple(self._env[v] for v in op.operands), name, value_type(op.results[0].type)))
+        elif name in _UNPACK and isinstance(whole, Items) and len(whole.entries) == len(op.results):  # of another length it raises
+            for result, entry in zip(op.results, whole.entries, strict=True):
+                self.bind(result, entry)
+        elif name in _UNPACK and isinstance(whole, Ref) and len(whole.chain) > 0:
+            self._parts(op, whole)
+        elif name in _INDEX and isinstance(whole, Items) and (at := self._index(op, len(whole.entries))) is not None:
+            self.bind(op.results[0], whole.entries[at])
+        elif name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self._writers:
+            raise PassFailure(op, "calls a function that writes tensors: inline it first (MLIR's pass `inline`)")
+        elif row is None and name == "torch.operator" and any(_mutable(v.type) for v in op.operands):
+            raise PassFailure(op, f"may write its operands: no part of tierup knows {op.attributes['name']}")
+        else:
+            sources = frozenset[Storage]().union(*(self.memory.may_be(self._env[v]) for v in op.operands))
+            if name in LIST_WRITERS and isinstance(whole, Ref):
+                self.memory.entangle(whole.storage, sources)
+            self._make(op, sources)
+
+    def _identity(self, op: ir.Operation) -> None:
+        """The same tensor under another type."""
+        if not holds_tensors(op.results[0].type):
+            self._make(op)
+        elif isinstance(self._env[op.operands[0]], Ref):
+            self._view(op)
+        else:
+            self._make(op, self.memory.may_be(self._env[op.operands[0]]))
+
+    # --- views ---------------------------------------------------------------------------------------------------------------
+
+    def _exact(self, op: ir.Operation) -> bool:
+        """Whether a view can be computed again whenever it is read: of a tensor, with operands that nobody changes."""
+        rest = list(op.operands)[1:]
+        return isinstance(self._env[op.operands[0]], Ref) and not any(self._list_changes(v) for v in rest)
+
+    def _list_changes(self, value: ir.Value) -> bool:
+        return str(value.type).startswith("!torch.list") and any(use.owner.operation.name in LIST_WRITERS for use in value.uses)
+
+    def _view(self, op: ir.Operation) -> None:
+        whole = self._env[op.operands[0]]
+        assert isinstance(whole, Ref)
+        step = Step(op, op.name, tuple(self.value(v) for v in list(op.operands)[1:]), value_type(op.results[0].type))
+        entry = Ref(whole.storage, (*whole.chain, step))
+        self.bind(op.results[0], entry)
+        self.read(entry)  # now, so that what is wrong with it is found where the user wrote it
+
+    def _parts(self, op: ir.Operation, whole: Ref) -> None:
+        """The tensors of a list that a view gives. Unpacked now, so that a list of another length raises where the user wrote it."""
+        types = [value_type(r.type) for r in op.results]
+        made = ir.Operation.create(op.name, types, [self.read(whole)], attributes_of(op), loc=op.location, ip=self.ip)
+        views = self.memory.views.setdefault(whole.storage, {})
+        for i, (result, value) in enumerate(zip(op.results, made.results, strict=True)):
+            part = Ref(whole.storage, (*whole.chain, Step(op, op.name, (), value.type, i)))
+            views[part.chain] = value
+            self.bind(result, part)
+
+    def _index(self, op: ir.Operation, length: int) -> int | None:
+        new = self.value(op.operands[1])
+        index = functional_views.constant_int(new)
+        return index % length if index is not None and -length <= index < length else None
+
+    # --- writes --------------------------------------------------------------------------------------------------------------
+
+    def _write(self, op: ir.Operation, target: ir.Value, value: ir.Value) -> None:
+        """`target` has the contents `value` from here on."""
+        ref = self._env[target]
+        if not isinstance(ref, Ref):
+            raise PassFailure(op, "writes something that is not a tensor")
+        self._check_shared(op, ref.storage)
+        chain = ref.chain
+        while chain:
+            if chain[-1].name in _UNPACK:
+                whole = self.read(Ref(ref.storage, chain[:-2]))
+                value = functional_views.put_item(chain, whole, value, op, self.ip)
+                chain = chain[:-2]
+            else:
+                whole = self.read(Ref(ref.storage, chain[:-1]))
+                value = functional_views.put(chain, whole, value, op, self.ip)
+                chain = chain[:-1]
+        self.memory.write(ref.storage, value)
+
+    def _check_shared(self, op: ir.Operation, storage: Storage) -> None:
+        """Nothing that may or may not share the written memory is read later: no value would be right for it."""
+        for other in self.memory.entangled.get(storage, ()):
+            if other.argument is not None or any(self._liveness.used_after(v, op) for v in self.memory.shown.get(other, ())):
+                what = "the result of an op that may or may not have copied" if other.argument is None else f"argument {other.argument}"
+                loop = self.carried.get(storage)
+                if loop is None:
+                    raise PassFailure(op, f"writes memory that may be shared with {what}: whether it is, only the run can tell")
+                other_name = "a tensor that is read later" if other.argument is None else what
+                said = f"writes a tensor that a loop carries, which is {other_name} in some rounds and another in others"
+                remedy = "this loop does not hand on the tensor it got: use the op that does not write, or start with an aten.clone"
+                raise PassFailure(op, said, (loop, remedy))
+
+
+def _mutable(type_: ir.Type) -> bool:
+    return value_type(type_) != type_
+
+

@@ -1,0 +1,1 @@
+"""Which ops go together, and building the groups."""

@@ -1,0 +1,1 @@
+"""Types and sizes: what follows from the facts that a profile saw."""

@@ -1,0 +1,480 @@
+"""Type inference over a function: every value's dtype and sizes from its arguments', by the rows of the op table.
+
+Sizes may be symbols. Branches join; a loop is iterated until the carried types stand still, sizes that change from one
+iteration to the next becoming `u<n>`: known at run time only. Nothing is written into the IR here: see
+transforms/infer_types.py for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols
+from tierup.dialect.inference.profiled import Fact, ProfiledScalar
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
+from tierup.dialect.optable.inplace import INPLACE, check_copy
+
+PROMOTION = "tierup.promotion"
+_MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
+
+
+class InferenceError(Exception):
+    """An op that raises for every value of these types. `op` is where; the message is what tier 0 would raise with."""
+
+    def __init__(self, op: ir.Operation, message: str) -> None:
+        super().__init__(message)
+        self.op = op
+
+
+@dataclass
+class Inference:
+    """The result: what is known of each SSA value, and the sizes that must be equal for it to hold."""
+
+    values: dict[ir.Value, Value] = field(default_factory=dict)
+    ties: list[Tie] = field(default_factory=list)
+    cast_from: dict[ir.Value, Value] = field(default_factory=dict)  # of a cast's result: what was known of its operand there
+    results: tuple[Value, ...] = ()
+    # in sizes that are tied and of which one may be 1: in a run that keeps no tie, 1 is broadcast, and who is said to have the one size may
+    # have the other
+    doubtful: frozenset[Symbol] = frozenset()
+    refused: list[InferenceError] = field(default_factory=list)  # when tolerant: the ops that raise, one by one, and what they say
+
+    def __getitem__(self, value: ir.Value) -> Value:
+        return self.values[value]
+
+
+def infer_function(
+    func: ir.Operation,
+    arguments: Sequence[Value],
+    functions: Mapping[str, ir.Operation] | None = None,
+    *,
+    rules: Infer | None = None,
+    tolerant: bool = False,
+) -> Inference:
+    """Infer all values of `func` when it is called with `arguments`. `functions`: callees by name. `rules`: what the op table's rules
+    report to, if not a plain Infer.
+
+    Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
+    reads them is never reached.
+    """
+    walker = _Walker(functions or {}, rules or Infer(items=_items), tolerant)
+    walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
+    walker.out.results = walker.function(func, arguments)
+    walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
+    sides = [(tie.left, tie.right) for tie in (*walker.ctx.ties, *walker.out.ties)]
+    walker.out.doubtful = frozenset(s for a, b in sides if not (at_least(a, 2) and at_least(b, 2)) for d in (a, b) for s in symbols(d))
+    return walker.out
+
+
+def _resolved(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> list[Tie]:
+    """A tie of a size that only the run knows, but that is always one of several: each of these must be equal. Where that can never
+    be (two are different numbers) the tie stays as it is."""
+    sides = [_leaves(side, joined_from, set()) for side in (tie.left, tie.right)]
+    if sides == [[tie.left], [tie.right]] or len({d for side in sides for d in side if isinstance(d, int)}) > 1:
+        return [tie]
+    return [Tie(a, b) for a in sides[0] for b in sides[1] if a != b]
+
+
+def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> list[Dim]:
+    if dim not in joined_from or isinstance(dim, int):
+        return [dim]
+    if dim in seen:
+        return []
+    seen.add(dim)
+    return sorted({leaf for of in joined_from[dim] for leaf in _leaves(of, joined_from, seen)}, key=str)
+
+
+class _Walker:
+    def __init__(self, functions: Mapping[str, ir.Operation], rules: Infer, tolerant: bool) -> None:
+        self.ctx = rules
+        self.tolerant = tolerant
+        self.out = Inference()
+        self.functions = functions
+        self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
+        self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
+        self.lists_change = False
+        self.calls = 0  # of functions that were walked
+        self.entered: list[ir.Operation] = []  # the functions that are being walked, callers before callees
+
+    def set(self, value: ir.Value, known: Value) -> None:
+        """Note what is known of `value`. Of a list that may be written later that is only what its type says."""
+        if self.lists_change and isinstance(known, List) and _may_be_written(value):
+            known = torch_types.value_of(value.type)
+        self.out.values[value] = known
+
+    def function(self, func: ir.Operation, arguments: Sequence[Value]) -> tuple[Value, ...]:
+        block = func.regions[0].blocks[0]
+        for argument, value in zip(block.arguments, arguments, strict=True):
+            self.set(argument, value)
+        self.entered.append(func)
+        scope, self.ctx.scope = self.ctx.scope, self.calls
+        self.calls += 1
+        results = self.block(block)
+        self.ctx.scope = scope
+        self.entered.pop()
+        if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
+            declared = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
+            return tuple(map(torch_types.value_of, declared))
+        return results
+
+    def block(self, block: ir.Block) -> tuple[Value, ...]:
+        """Run a block; the terminator's operands are its value."""
+        for view in block.operations:
+            op = view.operation
+            operands = [self.out.values[v] for v in op.operands]
+            handler = _STRUCTURE.get(op.name)
+            if handler is not None:
+                results = handler(self, op, operands)
+            elif op.name in _TERMINATORS:
+                return tuple(operands)
+            else:
+                results = self.row(op, operands)
+            for result, value in zip(op.results, results, strict=True):
+                self.set(result, value)
+        return ()
+
+    def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
+        if row is None:
+            return tuple(torch_types.value_of(r.type) for r in op.results)
+        self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
+        try:
+            results = row.infer(self.ctx, operands)
+            if INPLACE in op.attributes:
+                check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+        except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+            self.refuse(op, e)
+            return tuple(torch_types.value_of(r.type) for r in op.results)
+        if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
+            return (results,)  # type: ignore[return-value]  # one result: the value itself
+        found = tuple(results) if isinstance(results, tuple) else (results,)
+        if len(found) == len(op.results):
+            return found
+        # unpacked from a list of unknown length: each is what the list's elements are
+        element = operands[0].element if operands and isinstance(operands[0], List) else None
+        return tuple(torch_types.value_of(r.type) if element is None else element for r in op.results)
+
+    def refuse(self, op: ir.Operation, error: Exception) -> None:
+        """An op raises whatever the values of such operands. Raises InferenceError, unless tolerant."""
+        failure = InferenceError(op, str(error))
+        if not self.tolerant:
+            raise failure from error
+        if not any(known.op == op for known in self.out.refused):  # a loop's body is walked several times
+            self.out.refused.append(failure)
+
+    def join_at(self, site: ir.Value, a: Value, b: Value) -> Value:
+        """join, where sizes that differ become one run-time size per (value, dim), the same in every round."""
+        if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape is not None and b.shape is not None and a.rank == b.rank:
+            pairs = enumerate(zip(a.shape, b.shape, strict=True))
+            sizes = tuple(da if da == db else self._joined_size(site, i, da, db) for i, (da, db) in pairs)
+            return Tensor(a.dtype if a.dtype == b.dtype else None, sizes)
+        return join(a, b)
+
+    def with_facts(self, site: ir.Value, value: Value, fact: Fact) -> Value:
+        """What is known of a value that fits `fact`. Sizes that stay unknown become run-time sizes of `site`."""
+        if isinstance(fact, ProfiledScalar):
+            kind: Any = {"int": Int, "float": Float, "bool": Bool}.get(fact.kind or "")
+            known = isinstance(value, (Int, Float, Bool)) and value.value is not None
+            refined: Value = value if kind is None or known else kind(fact.value)
+            return refined
+        if not isinstance(value, Tensor):
+            return value
+        shape = value.shape
+        if fact.sizes is not None and (shape is None or len(shape) == len(fact.sizes)):
+            stated = [symbol(s) if isinstance(s, str) else s for s in fact.sizes]
+            old: Sequence[Dim | None] = shape or [None] * len(stated)
+            pairs = enumerate(zip(old, stated, strict=True))
+            shape = tuple(self._known_size(site, i, a, b) for i, (a, b) in pairs)
+        return Tensor(value.dtype or fact.dtype, shape)
+
+    def _known_size(self, site: ir.Value, i: int, old: Dim | None, stated: Dim | None) -> Dim:
+        if isinstance(old, int) or stated is None:
+            return self._site_size(site, i) if old is None else old
+        return stated
+
+    def _joined_size(self, site: ir.Value, dim: int, a: Dim, b: Dim) -> Dim:
+        made = self._site_size(site, dim)
+        self.joined_from.setdefault(made, set()).update({a, b} - {made})
+        return made
+
+    def _site_size(self, site: ir.Value, dim: int) -> Dim:
+        if (site, dim) not in self.loop_sizes:
+            self.loop_sizes[site, dim] = self.ctx.fresh()
+        return self.loop_sizes[site, dim]
+
+
+def _items(value: Hashable) -> Hashable:
+    """The tensors in a list that is written down, as long as nobody may write them; else something that is like nothing else."""
+    assert isinstance(value, ir.Value)
+    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    items = list(made.operands) if made is not None and made.name == "torch.prim.ListConstruct" else [value]
+    under = []
+    for item in items:
+        while not isinstance(item.owner, ir.Block) and item.owner.operation.name == "torch.derefine":
+            item = item.owner.operation.operands[0]
+        if "vtensor" not in str(item.type) and str(item.type) != "!torch.none":
+            return object()
+        under.append(None if str(item.type) == "!torch.none" else item)
+    return tuple(under)
+
+
+_CONJUNCTION = "torch.aten.__and__.bool"
+_BAILOUT = frozenset({"tierup.bailout"})
+LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
+
+
+def _contains(func: ir.Operation, names: frozenset[str]) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or op.operation.name in names
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    func.walk(visit)
+    return found
+
+
+def _may_be_written(value: ir.Value) -> bool:
+    """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table. From where a
+    bailout hands it to nobody comes back."""
+    users = (use.owner.operation.name for use in value.uses)
+    return any(optable.lookup(name) is None and name not in _BAILOUT for name in users)
+
+
+def join(a: Value, b: Value) -> Value:
+    """What holds of both values."""
+    if a == b:
+        return a
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(a.dtype if a.dtype == b.dtype else None, a.shape if a.shape == b.shape else None)
+    if isinstance(a, List) and isinstance(b, List):
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            return List(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        return List(None, _element(a, b))
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if type(a) is type(b):
+        return type(a)()  # type: ignore[call-arg]  # a scalar of unknown value
+    if isinstance(a, (Int, Float, Number)) and isinstance(b, (Int, Float, Number)):
+        return Number()
+    return Opaque()
+
+
+def _element(*lists: List) -> Value | None:
+    parts = [p for x in lists for p in (x.items if x.items is not None else (x.element,)) if p is not None]
+    if not parts:
+        return None
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = join(joined, part)
+    return joined
+
+
+# --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
+
+
+def _constant(kind: type, read):  # noqa: ANN001, ANN202 - a table of one-liners
+    return lambda walker, op, operands: (kind(read(op.attributes["value"])),)
+
+
+def _literal(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    return (torch_types.value_of(op.results[0].type),)
+
+
+def _identity(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    return tuple(operands[: len(op.results)])
+
+
+def _declared(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """Results that are exactly what their types say, no more."""
+    return tuple(torch_types.value_of(r.type) for r in op.results)
+
+
+def refine(value: Value, type_: ir.Type) -> Value:
+    """`value`, with what a (guarded) type adds to it."""
+    if not isinstance(value, Tensor) or not torch_types.is_tensor(type_):
+        return value
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    shape = value.shape
+    if shape is None and sizes is not None and all(d is not None for d in sizes):
+        shape = tuple(d for d in sizes if d is not None)
+    elif shape is not None and sizes is not None and len(shape) == len(sizes):
+        pairs = zip(shape, sizes, strict=True)
+        shape = tuple(known if isinstance(known, int) or size is None else size for known, size in pairs)
+    return Tensor(value.dtype or dtype, shape)
+
+
+def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    values = [refine(v, r.type) for v, r in zip(operands, op.results, strict=False)]
+    walker.out.cast_from.update(zip(op.results, operands, strict=False))
+    return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
+
+
+def _guarded(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """guard, bailout, check: the operands with what their facts add; then what else the op gives."""
+    expected = op.attributes["expected"]
+    facts = [facts_of(a) for a in expected] if isinstance(expected, ir.ArrayAttr) else [facts_of(expected)]
+    results = list(op.results)
+    values = [walker.with_facts(r, v, f) for r, v, f in zip(results, operands, facts, strict=False)]
+    return (*values, *(torch_types.value_of(r.type) for r in results[len(values) :]))
+
+
+def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    condition = operands[0]
+    if isinstance(condition, Bool) and condition.value is not None:
+        return walker.block(op.regions[0 if condition.value else 1].blocks[0])  # the other arm may not even run on such operands
+    values = walker.out.values
+    assumed = _assumed(op.operands[0])
+    before = {value: values[value] for value, _ in assumed}
+    for value, fact in assumed:
+        values[value] = walker.with_facts(value, _without_sizes(values[value]), fact)  # its symbols tie values to one another
+    then = walker.block(op.regions[0].blocks[0])
+    values.update(before)
+    arms = [then, walker.block(op.regions[1].blocks[0])]
+    unset = [[_is_unset(v) for v in list(region.blocks[0].operations)[-1].operation.operands] for region in op.regions]
+    rows = zip(op.results, *arms, *unset, strict=True)
+    return tuple(b if no_a else a if no_b else walker.join_at(site, a, b) for site, a, b, no_a, no_b in rows)
+
+
+def _is_unset(value: ir.Value) -> bool:
+    """Whether nobody looks at the value: it stands where the program was left, or raised."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "torch.prim.Uninitialized"
+
+
+def _without_sizes(value: Value) -> Value:
+    return Tensor(value.dtype) if isinstance(value, Tensor) else value
+
+
+def _assumed(condition: ir.Value) -> list[tuple[ir.Value, Fact]]:
+    """What a true condition says of values: those that a tierup.check_shapes in it found to fit."""
+    owner = condition.owner
+    if isinstance(owner, ir.Block):
+        return []
+    if owner.name == _CONJUNCTION:
+        return [pair for operand in owner.operands for pair in _assumed(operand)]
+    if owner.name != "tierup.check_shapes":
+        return []
+    return list(zip(owner.operands, map(facts_of, ir.ArrayAttr(owner.attributes["expected"])), strict=True))
+
+
+def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    body = op.regions[0].blocks[0]
+    trip, condition, carried = operands[0], operands[1], tuple(operands[2:])
+    runs_once = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value == 1
+    for _ in range(_MAX_LOOP_ROUNDS):
+        walker.out.values[body.arguments[0]] = Int(0) if runs_once else Int()
+        for argument, value in zip(list(body.arguments)[1:], carried, strict=True):
+            walker.set(argument, value)
+        ties = len(walker.ctx.ties)
+        after = walker.block(body)[1:]
+        joined = tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, carried, after, strict=True))
+        if joined == carried or runs_once:
+            break
+        del walker.ctx.ties[ties:]  # found with types that the next round replaces
+        carried = joined
+    else:
+        if not walker.tolerant:
+            raise InferenceError(op, f"the types that this loop carries did not settle in {_MAX_LOOP_ROUNDS} rounds")
+        joined = _declared(walker, op, operands)
+        walker.out.values.update(zip(list(body.arguments)[1:], joined, strict=True))
+        walker.block(body)
+    never_skipped = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value >= 1 and condition == Bool(True)
+    return after if runs_once and never_skipped else joined
+
+
+def _call(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    callee = walker.functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+    if callee is None or not len(callee.regions[0].blocks) or callee in walker.entered:  # nobody's, a declaration, or recursive
+        return _declared(walker, op, operands)
+    return walker.function(callee, operands)
+
+
+def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """fusion_group, fallback: a body isolated from above whose arguments are the operands."""
+    block = op.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, operands, strict=True):
+        walker.set(argument, refine(value, argument.type))
+    return walker.block(block)
+
+
+def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """The forward region; temporaries for the gradient follow its results. What backward takes nobody knows here."""
+    return _region(walker, op, operands)[: len(op.results)]
+
+
+def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """tierup.constant_chunk: as aten.chunk, whose list it unpacks."""
+    row = optable.lookup("aten.chunk")
+    assert row is not None
+    try:
+        found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
+    except (ShapeError, IndexError, TypeError) as e:
+        walker.refuse(op, e)
+        return _declared(walker, op, operands)
+    if isinstance(found, List) and found.items is not None and len(found.items) == len(op.results):
+        return found.items
+    return _declared(walker, op, operands)
+
+
+_TERMINATORS = {"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"}
+
+_STRUCTURE = {
+    "torch.constant.int": _constant(Int, lambda a: ir.IntegerAttr(a).value),
+    "torch.constant.float": _constant(Float, lambda a: ir.FloatAttr(a).value),
+    "torch.constant.bool": _constant(Bool, lambda a: ir.BoolAttr(a).value),
+    "torch.constant.str": _constant(Str, lambda a: ir.StringAttr(a).value),
+    "torch.constant.none": lambda walker, op, operands: (NoneValue(),),
+    "torch.constant.device": lambda walker, op, operands: (Opaque(),),
+    "torch.constant.number": _declared,
+    "torch.vtensor.literal": _literal,
+    "torch.tensor.literal": _literal,
+    "torch.symbolic_int": _declared,
+    "torch.bind_symbolic_shape": lambda walker, op, operands: (),
+    "torch.copy.to_tensor": _identity,
+    "torch.copy.to_vtensor": _identity,
+    "torch.derefine": _identity,
+    "torch.tensor_static_info_cast": _refining,
+    "torch.prim.unchecked_cast": _refining,
+    "torch.overwrite.tensor.contents": lambda walker, op, operands: (),
+    "torch.prim.If": _if,
+    "torch.prim.Loop": _loop,
+    "func.call": _call,
+    "tierup.profile": _identity,
+    "tierup.count_run": lambda walker, op, operands: (),
+    "tierup.guard": _guarded,
+    "tierup.bailout": _guarded,
+    "tierup.check": _guarded,
+    "tierup.check_requires_grad": _refining,
+    "tierup.constant_chunk": _chunk,
+    "tierup.differentiable": _differentiable,
+    "tierup.fusion_group": _region,
+    "tierup.fallback": _region,
+}
+
+
+def value_of_python(value: object) -> Value:
+    """The abstract value of a run-time argument: an array's dtype and static sizes, a scalar's kind and value."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return Tensor(dtypes.from_numpy(value.dtype), tuple(value.shape))
+    if isinstance(value, bool):
+        return Bool(value)
+    if isinstance(value, int):
+        return Int(value)
+    if isinstance(value, float):
+        return Float(value)
+    if value is None:
+        return NoneValue()
+    if isinstance(value, (list, tuple)):
+        return List(tuple(value_of_python(v) for v in value))
+    return Opaque()

@@ -1,0 +1,1 @@
+"""Reading and changing MLIR: types, values, regions, rewriting."""

@@ -1,0 +1,40 @@
+"""The attribute `#tierup.profiled<...>`: what runs have shown of a value, in the text form of `Profiled` and `ProfiledScalar`.
+
+    #tierup.profiled<f32[2,s0] strides=[?,1] device=cpu requires_grad=false defined>
+    #tierup.profiled<int=3>
+
+MLIR keeps the text as it is and checks only its brackets; the ops that carry it check the rest (see op_checks.py).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tierup.dialect.inference import profiled
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.mlir import ir
+
+REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or false (`requires_grad.py`)
+_OPEN, _CLOSE = "#tierup.profiled<", ">"
+
+
+def profiled_attr(facts: Fact, context: ir.Context | None = None) -> ir.Attribute:
+    """`#tierup.profiled<...>` for these facts, in `context` or the current one."""
+    return ir.Attribute.parse(f"{_OPEN}{facts}{_CLOSE}", context)
+
+
+def is_profiled(attribute: ir.Attribute) -> bool:
+    return str(attribute).startswith(_OPEN)
+
+
+def facts_of(attribute: ir.Attribute) -> Fact:
+    """The facts in a `#tierup.profiled`. Raises ValueError for another attribute and for a malformed text."""
+    text = str(attribute)
+    if not text.startswith(_OPEN):
+        raise ValueError(f"expected #tierup.profiled, got {text}")
+    return _parse(text[len(_OPEN) : -len(_CLOSE)].strip('"'))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Fact:
+    return profiled.parse(text)

@@ -1,0 +1,56 @@
+"""From MLIR text to a module that was verified whole: by MLIR, and by the tierup dialect's own verifier.
+
+Use these instead of `ir.Module.parse`, which knows nothing of the tierup ops and lets ops of unknown dialects pass.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tierup.dialect import ops
+from tierup.dialect.context import thread_context
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.diagnostics import Diagnostic
+
+
+class InvalidIR(ValueError):
+    """Text that is no program, or a module with broken ops. `diagnostics` says what and where; str() shows them all."""
+
+    def __init__(self, found: tuple[Diagnostic, ...]) -> None:
+        super().__init__("\n".join(map(str, found)))
+        self.diagnostics = found
+
+
+def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
+    """The module of a text, in `context` or this thread's. Raises InvalidIR."""
+    return _checked(lambda c: ir.Module.parse(text, c), context or thread_context())
+
+
+def parse_file(path: str | Path, context: ir.Context | None = None) -> ir.Module:
+    """The module in a file of MLIR text or bytecode; locations name the file. Raises InvalidIR, OSError."""
+    with Path(path).open("rb"):
+        pass  # a missing file is an OSError that says so, not a diagnostic without a place
+    return _checked(lambda c: ir.Module.parseFile(str(path), c), context or thread_context())
+
+
+def verify_module(module: ir.Module) -> None:
+    """Raises InvalidIR when any op is broken."""
+    try:
+        module.operation.verify()
+    except ir.MLIRError as e:
+        raise InvalidIR(diagnostics.from_error(e)) from e
+    found = ops.verify(module.operation)
+    if found:
+        raise InvalidIR(tuple(found))
+
+
+def _checked(parse, context: ir.Context) -> ir.Module:  # noqa: ANN001 - a function of the context
+    try:
+        module = parse(context)
+    except ir.MLIRError as e:
+        raise InvalidIR(diagnostics.from_error(e) or (Diagnostic("error", diagnostics.Place(), str(e).strip()),)) from e
+    found = ops.verify(module.operation)
+    if found:
+        raise InvalidIR(tuple(found))
+    return module

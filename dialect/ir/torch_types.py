@@ -1,0 +1,93 @@
+"""Between MLIR's torch types and the abstract values that inference computes with (values.py)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from tierup.dialect import dtypes
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.mlir import ir
+
+_TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)(?:<(?P<sizes>\*|\[[^\]]*\]|unk),(?P<dtype>[^,>]+).*>)?$")
+
+
+def is_tensor(type_: ir.Type) -> bool:
+    return str(type_).startswith(("!torch.vtensor", "!torch.tensor"))
+
+
+def is_value_tensor(type_: ir.Type) -> bool:
+    """Whether the type is `!torch.vtensor`: no op writes through a value of it."""
+    return str(type_).startswith("!torch.vtensor")
+
+
+def value_of(type_: ir.Type) -> Value:
+    """What a type alone says. A `?` size is None in no shape: the whole shape is then unknown to algebra, so the caller
+    that wants symbols for it uses `refined`."""
+    return _value_of(str(type_))
+
+
+@cache
+def _value_of(text: str) -> Value:
+    scalars: dict[str, Value] = {
+        "!torch.int": Int(), "!torch.float": Float(), "!torch.bool": Bool(), "!torch.number": Number(),
+        "!torch.str": Str(), "!torch.none": NoneValue(),
+    }  # fmt: skip
+    if text in scalars:
+        return scalars[text]
+    match = _TENSOR.match(text)
+    if match:
+        sizes, dtype = parse_tensor(text)
+        known = sizes is not None and all(d is not None for d in sizes)
+        return Tensor(dtype, tuple(d for d in sizes if d is not None) if known and sizes is not None else None)
+    if text.startswith("!torch.list<"):
+        return List(None, _value_of(_qualified(text[len("!torch.list<") : -1])))
+    if text.startswith("!torch.tuple<"):
+        return Tuple(tuple(_value_of(_qualified(t)) for t in _split(text[len("!torch.tuple<") : -1])))
+    return Opaque()
+
+
+def elements(text: str) -> list[str]:
+    """The types between the brackets of a list, tuple or optional type's text, each spelled in full."""
+    return [_qualified(t) for t in _split(text[text.index("<") + 1 : -1])]
+
+
+def _qualified(text: str) -> str:
+    return text if text.startswith("!") else f"!torch.{text}"
+
+
+def _split(text: str) -> list[str]:
+    """The comma-separated parts at bracket depth 0."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "<[(") - (c in ">])")
+        if c == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    tail = text[start:].strip()
+    return [*parts, tail] if tail else parts
+
+
+@cache
+def parse_tensor(text: str) -> tuple[tuple[int | None, ...] | None, dtypes.DType | None]:
+    """Sizes (None for `?`; None in all for unknown rank) and dtype of a tensor type's text."""
+    match = _TENSOR.match(text)
+    if not match:
+        raise ValueError(f"not a torch tensor type: {text}")
+    sizes_text, dtype_text = match["sizes"], match["dtype"]
+    dtype = dtypes.BY_MLIR.get(dtype_text) if dtype_text and dtype_text != "unk" else None
+    if sizes_text is None or not sizes_text.startswith("["):
+        return None, dtype
+    inner = sizes_text[1:-1].strip()
+    return tuple(None if s.strip() == "?" else int(s) for s in inner.split(",")) if inner else (), dtype
+
+
+def tensor_type(tensor: Tensor, *, value_semantics: bool = True, context: ir.Context | None = None) -> ir.Type:
+    """`!torch.vtensor<[?,4],f32>` for a tensor of dtype f32 and shape (s0, 4); as much as is known."""
+    kind = "vtensor" if value_semantics else "tensor"
+    if tensor.dtype is None and tensor.shape is None:
+        text = f"!torch.{kind}"
+    else:
+        sizes = "*" if tensor.shape is None else "[" + ",".join(str(d) if isinstance(d, int) else "?" for d in tensor.shape) + "]"
+        text = f"!torch.{kind}<{sizes},{tensor.dtype.mlir if tensor.dtype else 'unk'}>"
+    return ir.Type.parse(text, context)

@@ -1,0 +1,1 @@
+"""NumPy's ops in terms of the torch dialect."""

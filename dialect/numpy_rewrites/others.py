@@ -1,0 +1,317 @@
+"""Reductions, products, factories, views, movement and indexing under NumPy's rules as torch ops with explicit dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import Category
+from tierup.dialect.inference.dims import at_least
+from tierup.dialect.ir.values import Float, Int, List, NoneValue
+from tierup.dialect.mlir import ir
+from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is
+from tierup.dialect.numpy_rewrites.site import Keep, Site
+
+_HALF = (dtypes.f16, dtypes.bf16)
+
+
+def _refuse_half(site: Site) -> None:
+    if site.dtype_of(site.operands[0]) in _HALF:
+        raise Keep("NumPy accumulates float16 and bfloat16 in themselves")
+
+
+def accumulating(at: int) -> Rewrite:
+    """sum, prod, cumsum, ...: the dtype that NumPy accumulates in and gives, as operand `at`."""
+
+    def rewrite(site: Site) -> list[ir.Value]:
+        if not _adds_in_float(site):
+            _refuse_half(site)
+        return mean(at)(site)
+
+    return rewrite
+
+
+def _adds_in_float(site: Site) -> bool:
+    """Whether NumPy keeps a sum or product of float16 in float32, as torch does: along the last axes, in one inner loop
+    (loops_utils.h, HALF_pairwise_sum; loops.c, HALF_multiply). Along others it rounds at every step. Told by the order of the axes:
+    an array that is laid out in another order than theirs gets the more precise sum."""
+    if site.dtype_of(site.operands[0]) is not dtypes.f16 or site.dtype is not dtypes.f16 or "cum" in site.name:
+        return False
+    if site.name in ("aten.sum", "aten.prod"):
+        return True
+    dims, rank = site.values[1], len(site.shape_of(site.operands[0]))
+    numbers = dims.items if isinstance(dims, List) else (dims,)
+    if isinstance(dims, NoneValue) or not numbers or not rank:
+        return isinstance(dims, NoneValue) or numbers == ()
+    if not all(isinstance(d, Int) and isinstance(d.value, int) for d in numbers):
+        return False
+    axes = {d.value % rank for d in numbers if isinstance(d, Int) and isinstance(d.value, int)}
+    return axes == set(range(rank - len(axes), rank))
+
+
+def mean(at: int) -> Rewrite:
+    """As `accumulating`; NumPy computes means of float16 in float32, as torch does."""
+
+    def rewrite(site: Site) -> list[ir.Value]:
+        if site.dtype_of(site.operands[0]) is dtypes.bf16 or site.dtype is dtypes.bf16:
+            raise Keep("NumPy accumulates bfloat16 in itself")
+        operands = list(site.operands)
+        operands[at] = site.integer(site.dtype.code)
+        return site.again(operands)
+
+    return rewrite
+
+
+def spread(site: Site) -> list[ir.Value]:
+    """var and std: integers are float64, and no correction means 0."""
+    _refuse_half(site)
+    operands = [site.cast(site.operands[0], site.dtype), *site.operands[1:]]
+    if len(operands) > 2 and isinstance(site.values[2], NoneValue):
+        operands[2] = site.integer(0)
+    return site.again(operands)
+
+
+def norm(site: Site) -> list[ir.Value]:
+    """The 2-norm; along one axis the sum and the maximum of absolute values too. Of several axes those are matrix norms."""
+    _refuse_half(site)
+    order, axes = site.values[1:3]
+    one_axis = isinstance(axes, List) and axes.items is not None and len(axes.items) == 1
+    if not isinstance(order, (Int, Float)) or order.value not in ((1, 2, float("inf")) if one_axis else (2,)):
+        raise Keep("a norm of this order")
+    return site.again([site.cast(site.operands[0], site.dtype), *site.operands[1:]])
+
+
+def extreme(site: Site) -> list[ir.Value]:
+    """max, min, argmax, ...: booleans are ordered as bytes, which torch knows the places of."""
+    x = site.operands[0]
+    if site.dtype_of(x) is dtypes.bf16:
+        raise Keep("NumPy's bfloat16")
+    if site.dtype_of(x).category is Category.BOOL and site.name in ("aten.argmax", "aten.argmin"):
+        return site.again([site.cast(x, dtypes.u8), *site.operands[1:]])
+    return site.again()
+
+
+def logical(site: Site) -> list[ir.Value]:
+    """any and all: of booleans, since torch's give uint8 for uint8."""
+    x = site.operands[0]
+    if site.dtype_of(x) is dtypes.bf16:
+        raise Keep("NumPy's bfloat16")
+    return site.again([site.cast(x, dtypes.bool_), *site.operands[1:]])
+
+
+# --- products -----------------------------------------------------------------------------------------------------------
+
+
+def matmul(site: Site) -> list[ir.Value]:
+    """np.matmul for operands of any rank, whatever the op: the op itself where its ranks fit, else aten.matmul."""
+    a, b = (site.cast(v, site.dtype) for v in site.operands[:2])
+    if site.dtype in (*_HALF, dtypes.bool_):
+        raise Keep(f"NumPy's product of {site.dtype}")
+    ranks = {"aten.mm": (2, 2), "aten.bmm": (3, 3), "aten.mv": (2, 1)}.get(site.name)
+    shapes = site.shape_of(a), site.shape_of(b)
+    fits = ranks == tuple(map(len, shapes)) and (site.name != "aten.bmm" or shapes[0][0] == shapes[1][0])
+    return [site.one(site.name if fits else "aten.matmul", a, b)]
+
+
+def dot(site: Site) -> list[ir.Value]:
+    """np.dot: a product with a number, an inner product, a matrix product; for b of rank above 2 it is none of torch's."""
+    a, b = (site.cast(v, site.dtype) for v in site.operands[:2])
+    if site.dtype in (*_HALF, dtypes.bool_):
+        raise Keep(f"NumPy's product of {site.dtype}")
+    ranks = len(site.shape_of(a)), len(site.shape_of(b))
+    if 0 in ranks:
+        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), site.integer(0), site.integer(1))]  # BLAS adds to 0.0
+    if ranks == (1, 1):
+        return [site.one("aten.dot", a, b)]
+    if ranks[1] > 2:
+        raise Keep("np.dot with an operand of rank above 2")
+    return [site.one("aten.matmul", a, b)]
+
+
+def outer(site: Site) -> list[ir.Value]:
+    return site.again([site.cast(v, site.dtype) for v in site.operands])
+
+
+# --- factories ----------------------------------------------------------------------------------------------------------
+
+
+def factory(at: int, fill: int | None = None) -> Rewrite:
+    """The dtype as operand `at`; the value of operand `fill`, as NumPy converts it."""
+
+    def rewrite(site: Site) -> list[ir.Value]:
+        operands = list(site.operands)
+        operands[at] = site.integer(site.dtype.code)
+        if fill is not None:
+            if site.is_tensor(fill):
+                raise Keep("a tensor as fill value")
+            operands[fill] = site.number(fill, site.dtype)
+        return site.again(operands)
+
+    return rewrite
+
+
+def arange(numbers: int) -> Rewrite:
+    """Ranges of integers; NumPy and torch round others differently, but for those that count from 0 by 1."""
+
+    def rewrite(site: Site) -> list[ir.Value]:
+        values = site.values[:numbers]
+        from_zero = numbers == 1 or values[0] in (Int(0), Float(0.0))
+        by_one = numbers < 3 or values[2] in (Int(1), Float(1.0))
+        if site.dtype.is_float and not (from_zero and by_one and site.dtype in (dtypes.f32, dtypes.f64)):
+            raise Keep("a range of floats")
+        if not site.dtype.is_float and not all(isinstance(v, Int) for v in values):
+            raise Keep("a range of integers with floats for bounds")
+        operands = list(site.operands)
+        operands[numbers] = site.integer(site.dtype.code)
+        _end_in_reach(site, operands, numbers)
+        return site.again(operands)
+
+    return rewrite
+
+
+def _end_in_reach(site: Site, operands: list[ir.Value], numbers: int) -> None:
+    """A range whose end only the run knows may be the wrong way round: empty in NumPy, an error in torch. Its end is then its start."""
+    at = min(numbers - 1, 1)
+    start, end = site.values[0] if numbers > 1 else Int(0), site.values[at]
+    step = site.values[2] if numbers == 3 else Int(1)
+    known = all(isinstance(v, (Int, Float)) and isinstance(v.value, (int, float)) for v in (start, end, step))
+    counts = start in (Int(0), Float(0.0)) and isinstance(end, Int) and end.value is not None and at_least(end.value, 0)
+    if known or (counts and step in (Int(1), Float(1.0))):
+        return  # torch refuses it now, or never
+    if not (isinstance(start, Int) and isinstance(end, Int) and isinstance(step, Int) and isinstance(step.value, int) and step.value):
+        raise Keep("a range that may be the wrong way round")
+    integer = ir.Type.parse("!torch.int", site.op.context)
+    if operands[at].type != integer or (numbers > 1 and operands[0].type != integer):
+        raise Keep("a range of numbers of unknown kind")
+    first = operands[0] if numbers > 1 else site.integer(0)
+    (operands[at],) = site.build(f"prim.{'max' if step.value > 0 else 'min'}.int", [operands[at], first], [integer])
+
+
+# --- views, movement, indexing ------------------------------------------------------------------------------------------
+
+
+def slice_(site: Site) -> list[ir.Value]:
+    """A slice that goes forwards: torch has no other."""
+    step = site.values[4]
+    if not isinstance(step, Int) or not isinstance(step.value, int) or step.value < 1:
+        raise Keep("a slice whose step is not known to be positive")
+    return site.again()
+
+
+def joined(site: Site) -> list[ir.Value]:
+    """cat and stack: all parts in the dtype of the result."""
+    parts = [site.cast(v, site.dtype) for v in site.items(0)]
+    return site.again([site.list_of(parts, "vtensor"), *site.operands[1:]])
+
+
+def _indices(site: Site, index: ir.Value) -> ir.Value:
+    """An index in int64, since uint8 is a mask to torch; a mask as it is."""
+    return index if site.dtype_of(index) is dtypes.bool_ else site.cast(index, dtypes.i64)
+
+
+def _index_list(site: Site, at: int) -> ir.Value:
+    items = [v if isinstance(site.known(v), NoneValue) else _indices(site, v) for v in site.items(at)]
+    return _optional_list(site, items)
+
+
+def _optional_list(site: Site, items: list[ir.Value]) -> ir.Value:
+    return site.list_of(items, "optional<vtensor>" if any(isinstance(site.known(v), NoneValue) for v in items) else "vtensor")
+
+
+def index(site: Site) -> list[ir.Value]:
+    return [site.one(_by_list(site, "aten.index.Tensor", 1), site.operands[0], _index_list(site, 1))]
+
+
+def _by_list(site: Site, name: str, at: int) -> str:
+    """The overload for a list of tensors (`hacked_twin`), or that for one with None in it."""
+    if any(isinstance(site.known(v), NoneValue) for v in site.items(at)):
+        return name
+    return {"aten.index.Tensor": "aten.index.Tensor_hacked_twin", "aten.index_put": "aten.index_put.hacked_twin"}[name]
+
+
+def index_put(site: Site) -> list[ir.Value]:
+    """Assignment converts to the dtype of what is written."""
+    x, values = site.operands[0], site.operands[2]
+    name = _by_list(site, "aten.index_put", 1)
+    return [site.one(name, x, _index_list(site, 1), site.cast(values, site.dtype_of(x)), *site.operands[3:])]
+
+
+def take(dim: int | None) -> Rewrite:
+    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses."""
+
+    def rewrite(site: Site) -> list[ir.Value]:
+        axis = site.values[1] if dim is None else Int(dim)
+        picks = _indices(site, site.operands[2 if dim is None else 1])
+        if not isinstance(axis, Int) or not isinstance(axis.value, int) or site.dtype_of(picks) is dtypes.bool_:
+            raise Keep("np.take along an axis that is not known")
+        rank = len(site.shape_of(site.operands[0]))
+        items = [site.constant(NoneValue()) for _ in range(axis.value % max(rank, 1))] + [picks]
+        name = "aten.index.Tensor" if len(items) > 1 else "aten.index.Tensor_hacked_twin"
+        return [site.one(name, site.operands[0], _optional_list(site, items))]
+
+    return rewrite
+
+
+def gather(site: Site) -> list[ir.Value]:
+    """np.take_along_axis without broadcasting; negative indices count from the end."""
+    x, picks = site.operands[0], _indices(site, site.operands[2])
+    axis, shape, taken = site.values[1], site.shape_of(x), site.shape_of(picks)
+    if not isinstance(axis, Int) or not isinstance(axis.value, int) or len(shape) != len(taken) or not shape:
+        raise Keep("np.take_along_axis along an axis that is not known")
+    dim = axis.value % len(shape)
+    size = shape[dim]
+    if not isinstance(size, int) or any(a != b for i, (a, b) in enumerate(zip(shape, taken, strict=True)) if i != dim):
+        raise Keep("np.take_along_axis that broadcasts, or along a size that is not known")
+    negative = site.one("aten.lt.Scalar", picks, site.integer(0))
+    positive = site.one("aten.where.self", negative, site.one("aten.add.Scalar", picks, site.integer(size), site.integer(1)), picks)
+    return site.again([x, site.operands[1], positive, *site.operands[3:]])
+
+
+def _all(prefix: str, rewrite: Callable[[Site], list[ir.Value]], *names: str) -> dict[str, Rewrite]:
+    return {f"{prefix}.{name}": rewrite for name in names}
+
+
+REWRITES: dict[str, Rewrite] = {
+    "numpy_reductions.sum_all": accumulating(1),
+    "numpy_reductions.sum_dims": accumulating(3),
+    "numpy_reductions.prod_all": accumulating(1),
+    "numpy_reductions.prod_dim": accumulating(3),
+    "numpy_reductions.cumsum": accumulating(2),
+    "numpy_reductions.cumprod": accumulating(2),
+    "numpy_reductions.mean_all": mean(1),
+    "numpy_reductions.mean_dims": mean(3),
+    "numpy_reductions.var_correction": spread,
+    "numpy_reductions.std_correction": spread,
+    "numpy_reductions.linalg_vector_norm": norm,
+    "numpy_reductions.trace": as_is,
+    **_all("numpy_reductions", extreme, "amax", "amin", "max_all", "min_all", "max_dim", "min_dim", "aminmax", "argmax", "argmin"),
+    **_all("numpy_reductions", logical, "any_all", "any_dim", "any_dims", "all_all", "all_dim", "count_nonzero", "count_nonzero_dims"),
+    "numpy_products.matmul": matmul,
+    "numpy_products.dot": dot,
+    "numpy_products.outer": outer,
+    "numpy_factories.zeros": factory(1),
+    "numpy_factories.ones": factory(1),
+    "numpy_factories.full": factory(2, fill=1),
+    "numpy_factories.full_like": factory(2, fill=1),
+    "numpy_factories.new_full": factory(3, fill=2),
+    "numpy_factories.arange": arange(1),
+    "numpy_factories.arange_start": arange(2),
+    "numpy_factories.arange_step": arange(3),
+    "numpy_factories.eye": factory(1),
+    "numpy_factories.eye_m": factory(2),
+    "numpy_factories.scalar_tensor": factory(1, fill=0),
+    "numpy_factories.tensor": factory(1),
+    **_all(
+        "numpy_views", as_is, "reshape", "squeeze", "squeeze_dim", "unsqueeze", "transpose", "permute", "movedim", "broadcast_to", "select",
+        "diagonal",
+    ),
+    "numpy_views.slice_": slice_,
+    **_all("numpy_movement", joined, "cat", "stack", "hstack", "column_stack"),
+    **_all("numpy_movement", as_is, "tile", "repeat_interleave", "roll", "flip", "tril", "triu"),
+    "numpy_indexing.index_select": take(None),
+    "numpy_indexing.embedding": take(0),
+    "numpy_indexing.gather": gather,
+    "numpy_indexing.index": index,
+    "numpy_indexing.index_put": index_put,
+    **_all("numpy_scalars", as_is, "item_int", "item_float", "item_bool"),
+}  # fmt: skip

@@ -1,0 +1,56 @@
+"""The named pipelines of the dialect, each a readable list: the default here, those of the ancestors in files of their own.
+
+docs/pipelines.md says what the default does otherwise than they, and why.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.pipelines.legacy import LEGACY_PIPELINES
+from tierup.dialect.pipelines.profiling import PROFILING_PIPELINES
+from tierup.dialect.registry import NamedPipeline
+
+# No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell.
+PROFILE = NamedPipeline(
+    "profile",
+    "the graph as values, instrumented: what the first runs execute",
+    (
+        "inline{default-pipeline=}",
+        "tierup-expand-to-torch",
+        "tierup-functionalize",
+        "tierup-remove-list-mutation",
+        "tierup-insert-profiling",
+    ),
+)
+
+# Until the fallbacks are taken nothing may go that only the recorded types make dead or redundant: a fallback serves every
+# argument, with its branches, promotions and errors. So branches stay, numbers stay arguments, promotion becomes explicit last,
+# and in the groups alone, where types are known; cse and canonicalize are left to lowering.
+VERSIONED = NamedPipeline(
+    "versioned",
+    "from recorded profiles to regions that are checked, compiled, and have a fallback beside them",
+    (
+        "tierup-specialize-types{numbers=false}",
+        "tierup-infer-types{keep-branches=true}",
+        "tierup-fuse-groups",
+        "tierup-insert-checks",
+        "tierup-clear-specializations",
+        "tierup-outline-fallbacks",
+        "tierup-explicit-promotion{groups-only=true}",
+    ),
+)
+
+# As above, for the second way to speculate: what is recorded is what a guard in mid-program gains by. Between the steps of `bailouts` no
+# pass may stand: guards are where values were watched, and a continuation is built from what tierup-insert-bailouts left.
+PROFILE_BETS = NamedPipeline(
+    "profile-bets",
+    "as `profile`, and the conditions and sizes that guards in mid-program can bet on",
+    (*PROFILE.steps[:-1], "tierup-insert-profiling{bets=true}"),
+)
+
+BAILOUTS = NamedPipeline(
+    "bailouts",
+    "from recorded profiles, on arguments of the types of a version, to bailouts",
+    ("tierup-insert-guards{scalars=true}", "tierup-eliminate-guards", "tierup-insert-bailouts"),
+)
+
+PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED, PROFILE_BETS, BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES)

@@ -1,0 +1,70 @@
+"""What crashes MLIR's own passes, or lets them make another program: refused or mended before they run. A process that compiles must live
+on, whatever the module."""
+
+from __future__ import annotations
+
+import re
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+_INLINE = re.compile(r"(?<![\w-])inline(?![\w-])")
+_CANONICALIZE = re.compile(r"canonicalize|torch-")
+# Ops whose lists of numbers canonicalization writes out for each spatial dim, and takes what lies behind an empty list for its items
+_POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_pool{n}d", f"max_pool{n}d_with_indices", f"avg_pool{n}d"))
+_WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution"}
+
+
+def mend(text: str, op: ir.Operation) -> bool:
+    """Give each pooling op in `op` that has no stride its kernel size for one, before canonicalization reads a stride from elsewhere.
+    Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty list, which has no meaning to
+    write out."""
+    if _CANONICALIZE.search(text) is None:
+        return False
+    found: list[ir.Operation] = []
+
+    def look(inner: ir.Operation) -> ir.WalkResult:
+        name = inner.name
+        if name not in _WITH_LISTS:
+            return ir.WalkResult.ADVANCE
+        if name in _POOLING:
+            if _is_empty(inner.operands[2]):
+                inner.operands[2] = inner.operands[1]
+        elif any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
+            found.append(inner.operation)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(look, ir.WalkOrder.PRE_ORDER)
+    if found:
+        raise PassFailure(found[0], "has an empty list for stride, padding or dilation")
+    return True
+
+
+def _is_empty(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return False
+    made = value.owner.operation
+    return made.name == "torch.prim.ListConstruct" and not len(made.operands)
+
+
+def refuse(text: str, op: ir.Operation) -> None:
+    """Raise PassFailure for what the MLIR passes of `text` would crash on in `op`.
+
+    `inline` asks who uses a function, and takes "unknown" for an answer that cannot be: it is one for an op of no registered dialect with
+    a body, which might be a symbol table.
+    """
+    if _INLINE.search(text) is None:
+        return
+    found: list[ir.Operation] = []
+
+    def look(inner: ir.Operation) -> ir.WalkResult:
+        # ours are defined in IRDL, which the context does not count as registered
+        if len(inner.regions) and not (inner.name.startswith("tierup.") or inner.context.is_registered_operation(inner.name)):
+            found.append(inner.operation)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(look, ir.WalkOrder.PRE_ORDER)
+    if found:
+        raise PassFailure(found[0], "is of no registered dialect and has a body: whether that names functions nobody knows")

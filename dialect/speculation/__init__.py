@@ -1,0 +1,1 @@
+"""Guards, exits, continuations: what makes a bet safe to lose."""

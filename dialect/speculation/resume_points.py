@@ -1,0 +1,125 @@
+"""What a program needs to go on from a point in its middle: the values that are live there.
+
+A value that is another one under a guard or with another type counts as that other one, its root; what costs nothing to make again,
+such as constants, is not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tierup.dialect.contracts import walk
+from tierup.dialect.fusion.grouping import external_operands
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.passes import PassFailure
+
+_SAME_VALUE = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile", "torch.tensor_static_info_cast"})
+_MADE_AGAIN = ("torch.constant.", "torch.derefine", "torch.prim.Uninitialized", "torch.vtensor.literal")
+_CONTROL_FLOW = frozenset({"torch.prim.If", "torch.prim.Loop"})
+
+
+def root(value: ir.Value) -> ir.Value:
+    """What a chain of guards and casts of tensors hands through."""
+    while (op := definer(value)) is not None and op.name in _SAME_VALUE:
+        value = op.operands[0]
+    return value
+
+
+def definer(value: ir.Value) -> ir.Operation | None:
+    """The op that makes a value; None for a block's argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def is_made_again(op: ir.Operation) -> bool:
+    """Whether the rest of a program makes the op's result again, of the same operands, instead of taking it along."""
+    return op.name.startswith(_MADE_AGAIN)
+
+
+def _captured(value: ir.Value) -> Iterator[ir.Value]:
+    """The roots that a value is made of."""
+    value = root(value)
+    op = definer(value)
+    if op is not None and is_made_again(op):
+        for operand in op.operands:
+            yield from _captured(operand)
+    else:
+        yield value
+
+
+def live_values(func: ir.Operation, points: Iterable[ir.Operation]) -> list[list[ir.Value]]:
+    """For each of `points`, ops of one operand, the roots of all values that were made before it and are read after it, in the order
+    of their definitions, without its operand's. After it comes what is left of its block, then what follows the op around that; of
+    a loop also all further iterations, which need the loop's trip count and this iteration's number.
+
+    Raises PassFailure for a point inside an op that cannot be left in the middle.
+    """
+    points = list(points)
+    for point in points:
+        _check_place(point)
+    wanted = {point.results[0] for point in points}
+    live: dict[ir.Value, set[ir.Value]] = {}
+    _visit(func.regions[0].blocks[0], set(), wanted, live)
+    place = _definition_order(func)
+    return [sorted(live[point.results[0]] - {root(point.operands[0])}, key=place.__getitem__) for point in points]
+
+
+def _check_place(point: ir.Operation) -> None:
+    block = point.block
+    while (owner := block.owner.operation).name != "func.func":
+        if owner.name not in _CONTROL_FLOW:
+            raise PassFailure(point, f"stands in a {owner.name}, which cannot be left in the middle")
+        block = owner.block
+    if len(owner.regions[0].blocks) != 1:
+        raise PassFailure(point, "stands in a function of several blocks; control flow is torch.prim.If and torch.prim.Loop")
+
+
+def _visit(block: ir.Block, after: set[ir.Value], wanted: set[ir.Value], found: dict[ir.Value, set[ir.Value]]) -> None:
+    """Go through a block backwards. `after`: what is live after the op around it."""
+    live = set(after)
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        live.difference_update(op.results)
+        if len(op.results) == 1 and op.results[0] in wanted:
+            found[op.results[0]] = set(live)
+        reads = {v for operand in external_operands(op) for v in _captured(operand)}
+        if op.name == "torch.prim.Loop":
+            body = op.regions[0].blocks[0]
+            again = {v for operand in _captures(op) for v in _captured(operand)}
+            trip = set(_captured(op.operands[0]))
+            _visit(body, live | again | trip | {body.arguments[0]}, wanted, found)
+        elif op.name == "torch.prim.If":
+            for region in op.regions:
+                _visit(region.blocks[0], live, wanted, found)
+        live |= reads
+
+
+def _captures(op: ir.Operation) -> Iterator[ir.Value]:
+    """What an op's regions read from outside."""
+    inside: set[ir.Value] = set()
+    for inner in (op, *walk(op)):
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+                for view in block.operations:
+                    inside.update(view.operation.results)
+    for inner in walk(op):
+        yield from (v for v in inner.operands if v not in inside)
+
+
+def _definition_order(func: ir.Operation) -> dict[ir.Value, int]:
+    place: dict[ir.Value, int] = {}
+
+    def visit(block: ir.Block) -> None:
+        for argument in block.arguments:
+            place[argument] = len(place)
+        for view in block.operations:
+            for region in view.operation.regions:
+                for inner in region.blocks:
+                    visit(inner)
+            for result in view.operation.results:
+                place[result] = len(place)
+
+    for block in func.regions[0].blocks:
+        visit(block)
+    return place

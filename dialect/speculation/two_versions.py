@@ -1,0 +1,123 @@
+"""Two versions of a fusion group side by side: what is checked, the fast side and the unspecialised twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tierup.dialect.inference import dims, symbols
+from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.inference.infer import infer_function
+from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir import regions
+from tierup.dialect.ir.values import Tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.ops import fallback
+from tierup.dialect.optable.core import Tie
+
+_CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
+
+
+def tie_arguments(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
+    """Let arguments have one symbol for sizes that must be equal; forget the types of those that need what symbols cannot say."""
+    block = func.regions[0].blocks[0]
+
+    def ties() -> list[Tie]:
+        return infer_function(func, symbols.argument_values(func), callees, tolerant=True).ties
+
+    if symbols.unify(block, ties):
+        return
+    tied = frozenset().union(*(dims.symbols(d) for tie in ties() for d in (tie.left, tie.right)))
+    shapes = symbols.bound_shapes(block)
+    for argument, known in zip(block.arguments, symbols.argument_values(func), strict=True):
+        if isinstance(known, Tensor) and any(dims.symbols(d) & tied for d in known.shape or ()):
+            argument.set_type(regions.plain_type(argument.type))
+            shapes.pop(argument, None)
+    symbols.rebind(block, shapes)
+
+
+def branch(
+    group: ir.Operation,
+    twin: ir.Operation,
+    answer: ir.Value,
+    wanted: Sequence[int],
+    refined: Callable[[ir.InsertionPoint], Sequence[ir.Value]],
+    callees: Mapping[str, ir.Operation],
+) -> None:
+    """Run `group` where `answer` is true, and what its clone `twin` becomes without types elsewhere; both stand before their use.
+
+    `wanted`: the operands that were checked. `refined`: gives them with the types that the group takes, on the fast side.
+    """
+    types = [regions.plain_type(r.type) for r in group.results]
+    ip = ir.InsertionPoint(group)
+    made = ir.Operation.create("torch.prim.If", results=types, operands=[answer], regions=2, loc=group.location, ip=ip)
+    then, otherwise = (region.blocks.append() for region in made.operation.regions)
+    for result, new in zip(group.results, made.results, strict=True):
+        result.replace_all_uses_with(new)
+
+    originals = list(group.operands)
+    then.append(group)
+    for i, value in zip(wanted, refined(ir.InsertionPoint(group)), strict=True):
+        group.operands[i] = value
+    _yield(then, list(group.results), types)
+
+    otherwise.append(twin)
+    for i in wanted:
+        originals[i] = source(originals[i])
+    slow = _unspecialised(twin, originals, callees)
+    _yield(otherwise, list(slow.results), types)
+
+
+def is_checked(group: ir.Operation, i: int) -> bool:
+    """Whether operand `i` was checked: a check refined it, or the group stands where a check_shapes found that it fits."""
+    value = group.operands[i]
+    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.check":
+        return True
+    below, inner = source(value), group
+    while (outer := inner.parent.operation).name != "func.func":
+        if outer.name == "torch.prim.If" and inner.block == outer.regions[0].blocks[0]:
+            asks = outer.operands[0].owner
+            if not isinstance(asks, ir.Block) and asks.name == "tierup.check_shapes" and below in list(asks.operands):
+                return True
+        inner = outer
+    return False
+
+
+def source(value: ir.Value) -> ir.Value:
+    """What a chain of casts says more or less of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CASTS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def fact_of(value: object) -> Profiled:
+    assert isinstance(value, Tensor), "a group's tensors are typed"
+    sizes = None if value.shape is None else tuple(d if isinstance(d, int) else _symbol(d) for d in value.shape)
+    return Profiled(dtype=value.dtype, sizes=sizes)
+
+
+def _symbol(dim: Dim) -> str | None:
+    """The symbol that a size is; None for a size that nobody named."""
+    text = str(dim)
+    return text if dim == symbol(text) else None
+
+
+def _yield(block: ir.Block, values: list[ir.Value], types: list[ir.Type]) -> None:
+    ip = ir.InsertionPoint(block)
+    operands = [cast(v, t, ip) for v, t in zip(values, types, strict=True)]
+    ir.Operation.create("torch.prim.If.yield", operands=operands, loc=block.owner.operation.location, ip=ip)
+
+
+def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mapping[str, ir.Operation]) -> ir.Operation:
+    """The fallback that does what `group`, a clone, does; the clone goes."""
+    ip = ir.InsertionPoint(group)
+    plain = [cast(v, regions.plain_type(v.type), ip) for v in operands]
+    made = fallback(plain, [regions.plain_type(r.type) for r in group.results], loc=group.location, ip=ip)
+    old, new = group.regions[0].blocks[0], made.regions[0].blocks[0]
+    for argument, replacement in zip(old.arguments, new.arguments, strict=True):
+        argument.replace_all_uses_with(replacement)
+    for view in list(old.operations):
+        new.append(view.operation)
+    regions.forget_types(new, callees)
+    group.erase()
+    return made

@@ -1,0 +1,1 @@
+"""The native entry: dispatch tables whose guards and results are generated code."""

@@ -1,0 +1,284 @@
+"""Generated code that decides whether a version fits: argument guards, the size program, memory overlap.
+
+`runtime/dispatching/guards.py` says the same in Python, in the same order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from tierup.lowering import abi
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter
+from tierup.lowering.entry.layout import Guard, Instruction, Op, Version
+from tierup.lowering.entry.python import define_int_value, the, type_of
+
+YES, NO = I1(1), I1(0)
+ARGUMENT_SIZE, GUARD_SIZE = ctypes.sizeof(abi.Argument), ctypes.sizeof(Guard)
+_DATA, _DIMS, _STRIDES = (getattr(abi.Argument, n).offset for n in ("data", "dims", "strides"))
+
+
+@dataclass(frozen=True)
+class GuardFunctions:
+    matches: ir.Function  # i1 (version, flat, frame)
+    signature_key: ir.Function  # i64 (keyed, n, flat)
+
+
+def define(module: ir.Module) -> GuardFunctions:
+    int_value = define_int_value(module)
+    sizes_fit = _define_sizes_fit(module)
+    scalar = _define_scalar(module, int_value)
+    argument = _define_argument(module, sizes_fit, scalar)
+    evaluate = _define_evaluate(module)
+    separate = _define_separate(module)
+    return GuardFunctions(_define_matches(module, argument, evaluate, separate), _define_signature_key(module, int_value))
+
+
+def _define_sizes_fit(module: ir.Module) -> ir.Function:
+    """i1 sizes_fit(guard, rank, sizes, strides, registers): each size as expected, each symbol bound once, strides of whole elements."""
+    f = Emitter(module, "sizes_fit", I1, [PTR, I64, PTR, PTR, PTR], inline=True)
+    guard, rank, sizes, strides, registers = f.parameters
+    expected_sizes = f.get(guard, Guard, "sizes")
+    with f.loop(rank) as d:
+        size, expected = f.load(f.item(sizes, d)), f.load(f.item(expected_sizes, d))
+        with f.when(f.differ(size, expected)):
+            f.return_if(f.b.icmp_signed(">=", expected, I64(0)), NO)
+            code = f.b.not_(expected)  # 2 * symbol, plus 1 where it is bound
+            register = f.item(registers, f.b.lshr(code, I64(1)))
+            with f.b.if_else(f.equal(f.b.and_(code, I64(1)), I64(0))) as (used, bound):
+                with used:
+                    f.return_if(f.differ(f.load(register), size), NO)
+                with bound:
+                    f.return_if(f.less(size, I64(2)), NO)
+                    f.store(size, register)
+    mask = f.get(guard, Guard, "stride_mask")
+    with f.when(f.b.icmp_signed(">", mask, I64(0))):
+        with f.loop(rank) as d:
+            ragged = f.differ(f.b.and_(f.load(f.item(strides, d)), mask), I64(0))
+            f.return_if(f.b.and_(ragged, f.less(I64(1), f.load(f.item(sizes, d)))), NO)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_scalar(module: ir.Module, int_value: ir.Function) -> ir.Function:
+    """i1 scalar_fits(guard, kind, object, argument): exact type, 64 bits, the value bet on; puts the 8 bytes in the argument."""
+    f = Emitter(module, "scalar_fits", I1, [PTR, I32, PTR, PTR])
+    guard, kind, obj, argument = f.parameters
+    value = f.variable(I64, I64(0))
+    type_ = type_of(f, obj)
+    with f.cases(kind) as case:
+        case(layout.Kind.INT)
+        f.return_if(f.differ(type_, the(f, "PyLong_Type")), NO)
+        f.return_if(f.b.not_(f.call(int_value, obj, value)), NO)
+        case(layout.Kind.FLOAT)
+        f.return_if(f.differ(type_, the(f, "PyFloat_Type")), NO)
+        f.store(f.b.bitcast(f.load(obj, layout.FLOAT_VALUE, F64), I64), value)
+        case(layout.Kind.BOOL)
+        true = f.equal(obj, the(f, "_Py_TrueStruct"))
+        f.return_if(f.b.not_(f.b.or_(true, f.equal(obj, the(f, "_Py_FalseStruct")))), NO)
+        f.store(f.b.zext(true, I64), value)
+    bits = f.load(value)
+    wrong = f.b.and_(f.differ(f.get(guard, Guard, "has_value"), I32(0)), f.differ(bits, f.get(guard, Guard, "value")))
+    f.return_if(wrong, NO)
+    f.store(bits, argument, _DATA)
+    f.store(ir.Constant(PTR, None), argument, _DIMS)
+    f.store(ir.Constant(PTR, None), argument, _STRIDES)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_argument(module: ir.Module, sizes_fit: ir.Function, scalar: ir.Function) -> ir.Function:
+    """i1 argument_fits(guard, object, argument, registers): the guards of one argument; fills the abi Argument."""
+    f = Emitter(module, "argument_fits", I1, [PTR, PTR, PTR, PTR], inline=True)
+    guard, obj, argument, registers = f.parameters
+    kind = f.get(guard, Guard, "kind")
+    f.return_if(f.differ(kind, I32(layout.Kind.ARRAY)), lambda: f.call(scalar, guard, kind, obj, argument))
+    f.return_if(f.differ(type_of(f, obj), the(f, "PyArray_Type")), NO)
+
+    descr = f.load(obj, layout.ARRAY_DESCR, PTR)
+    with f.when(f.differ(descr, f.get(guard, Guard, "descr")), likely=False):
+        number = f.load(descr, layout.DESCR_TYPE_NUM, I32)
+        same = f.b.or_(f.equal(number, f.get(guard, Guard, "type_num")), f.equal(number, f.get(guard, Guard, "alias_type_num")))
+        f.return_if(f.b.not_(same), NO)
+        f.return_if(f.equal(f.load(descr, layout.DESCR_BYTEORDER, I8), I8(ord(">"))), NO)  # only little-endian machines get here
+
+    rank = f.load(obj, layout.ARRAY_ND, I32)
+    f.return_if(f.differ(rank, f.get(guard, Guard, "rank")), NO)
+    f.return_if(f.b.not_(f.has_bits(f.load(obj, layout.ARRAY_FLAGS, I32), f.get(guard, Guard, "flags"))), NO)
+    sizes, strides = f.load(obj, layout.ARRAY_DIMS, PTR), f.load(obj, layout.ARRAY_STRIDES, PTR)
+    f.return_if(f.b.not_(f.call(sizes_fit, guard, f.b.zext(rank, I64), sizes, strides, registers)), NO)
+    f.store(f.load(obj, layout.ARRAY_DATA, PTR), argument, _DATA)
+    f.store(sizes, argument, _DIMS)
+    f.store(strides, argument, _STRIDES)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_evaluate(module: ir.Module) -> ir.Function:
+    """i1 evaluate(program, registers, arguments): compute sizes as Python does; false on overflow, division by 0, a negative size."""
+    f = Emitter(module, "evaluate", I1, [PTR, PTR, PTR])
+    program, registers, arguments = f.parameters
+    with f.loop(I64(1 << 62)) as n:
+        instruction = f.item(program, n, ctypes.sizeof(Instruction))
+        op, a, b = (f.get(instruction, Instruction, name) for name in ("op", "a", "b"))
+        target = f.item(registers, f.get(instruction, Instruction, "to"))
+        with f.cases(op) as case:
+            case(Op.END)
+            f.b.ret(YES)
+            case(Op.CONSTANT)
+            f.store(a, target)
+            case(Op.STRIDE)
+            f.store(f.load(f.item(f.load(f.item(arguments, a, ARGUMENT_SIZE), _STRIDES, PTR), b)), target)
+            for number, build in ((Op.ADD, f.b.sadd_with_overflow), (Op.MUL, f.b.smul_with_overflow)):
+                case(number)
+                pair = build(f.load(f.item(registers, a)), f.load(f.item(registers, b)))
+                f.return_if(f.b.extract_value(pair, 1), NO)
+                f.store(f.b.extract_value(pair, 0), target)
+            for number in (Op.FLOORDIV, Op.MOD):
+                case(number)
+                x, y = f.load(f.item(registers, a)), f.load(f.item(registers, b))
+                f.return_if(f.equal(y, I64(0)), NO)
+                f.return_if(f.b.and_(f.equal(y, I64(-1)), f.equal(x, I64(abi.INT64_MIN))), NO)
+                quotient, rest = f.b.sdiv(x, y), f.b.srem(x, y)
+                # C truncates, Python floors: one less where the signs differ and something is left
+                down = f.b.and_(f.differ(rest, I64(0)), f.less(f.b.xor(rest, y), I64(0)))
+                floored = f.b.sub(quotient, f.b.zext(down, I64)) if number is Op.FLOORDIV else f.b.select(down, f.b.add(rest, y), rest)
+                f.store(floored, target)
+            for number, larger in ((Op.MAX, True), (Op.MIN, False)):
+                case(number)
+                x, y = f.load(f.item(registers, a)), f.load(f.item(registers, b))
+                f.store(f.b.select(f.less(x, y), *((y, x) if larger else (x, y))), target)
+            case(Op.CHECK_SIZE)
+            f.return_if(f.less(f.load(f.item(registers, a)), I64(0)), NO)
+    f.b.ret(NO)
+    return f.function
+
+
+def _define_extent(module: ir.Module) -> ir.Function:
+    """void extent(guard, argument, i64 out[2]): the addresses [low, high) of an array's elements; empty for an empty array."""
+    f = Emitter(module, "extent", VOID, [PTR, PTR, PTR])
+    guard, argument, out = f.parameters
+    data = f.b.ptrtoint(f.load(argument, _DATA, PTR), I64)
+    sizes, strides = f.load(argument, _DIMS, PTR), f.load(argument, _STRIDES, PTR)
+    f.store(data, out)
+    f.store(data, out, 8)
+    with f.loop(f.b.sext(f.get(guard, Guard, "rank"), I64)) as d:
+        size, stride = f.load(f.item(sizes, d)), f.load(f.item(strides, d))
+        with f.when(f.equal(size, I64(0))):
+            f.store(I64(0), out)
+            f.store(I64(0), out, 8)
+            f.b.ret_void()
+        reach = f.b.mul(f.b.sub(size, I64(1)), stride)
+        end = f.item(out, f.b.zext(f.b.icmp_signed(">=", reach, I64(0)), I64))
+        f.store(f.b.add(f.load(end), reach), end)
+    f.store(f.b.add(f.load(out, 8), f.get(guard, Guard, "itemsize")), out, 8)
+    f.b.ret_void()
+    return f.function
+
+
+def _define_overlaps_itself(module: ir.Module) -> ir.Function:
+    """i1 overlaps_itself(guard, argument): whether some dim's step is shorter than what the finer dims reach."""
+    f = Emitter(module, "overlaps_itself", I1, [PTR, PTR], rare=True)
+    guard, argument = f.parameters
+    sizes, strides = f.load(argument, _DIMS, PTR), f.load(argument, _STRIDES, PTR)
+    rank = f.b.sext(f.get(guard, Guard, "rank"), I64)
+    reach = f.variable(I64, I64(0))
+    with f.loop(rank) as d:  # nothing overlaps in an empty array
+        f.return_if(f.equal(f.load(f.item(sizes, d)), I64(0)), NO)
+
+    def step(index: ir.Value) -> ir.Value:
+        stride = f.load(f.item(strides, index))
+        return f.b.select(f.less(stride, I64(0)), f.b.neg(stride), stride)
+
+    with f.loop(rank) as d:
+        with f.when(f.less(I64(1), f.load(f.item(sizes, d)))):
+            f.store(f.get(guard, Guard, "itemsize"), reach)
+            with f.loop(rank) as e:
+                finer = f.b.and_(f.differ(d, e), f.b.not_(f.less(step(d), step(e))))
+                with f.when(finer):
+                    more = f.b.mul(f.b.sub(f.load(f.item(sizes, e)), I64(1)), step(e))
+                    f.store(f.b.add(f.load(reach), more), reach)
+            f.return_if(f.less(step(d), f.load(reach)), YES)
+    f.b.ret(NO)
+    return f.function
+
+
+def _define_separate(module: ir.Module) -> ir.Function:
+    """i1 separate(version, arguments): no written argument shares memory with itself or another array."""
+    extent, overlaps_itself = _define_extent(module), _define_overlaps_itself(module)
+    f = Emitter(module, "separate", I1, [PTR, PTR])
+    version, arguments = f.parameters
+    guards, written = f.get(version, Version, "guards"), f.get(version, Version, "written")
+    own, other = (f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0])) for _ in range(2))
+    with f.loop(f.get(version, Version, "n_written")) as n:
+        w = f.load(f.item(written, n))
+        guard, argument = f.item(guards, w, GUARD_SIZE), f.item(arguments, w, ARGUMENT_SIZE)
+        f.return_if(f.call(overlaps_itself, guard, argument), NO)
+        f.call(extent, guard, argument, own)
+        with f.loop(f.get(version, Version, "n_arguments")) as i:
+            guard, argument = f.item(guards, i, GUARD_SIZE), f.item(arguments, i, ARGUMENT_SIZE)
+            is_array = f.equal(f.get(guard, Guard, "kind"), I32(layout.Kind.ARRAY))
+            with f.when(f.b.and_(is_array, f.differ(i, w))):
+                f.call(extent, guard, argument, other)
+                shared = f.b.and_(f.less(f.load(own), f.load(other, 8)), f.less(f.load(other), f.load(own, 8)))
+                f.return_if(shared, NO)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_matches(module: ir.Module, argument: ir.Function, evaluate: ir.Function, separate: ir.Function) -> ir.Function:
+    """i1 matches(version, flat, frame): all guards; fills the frame's Arguments and registers."""
+    f = Emitter(module, "matches", I1, [PTR, PTR, PTR], outline=True)
+    version, flat, frame = f.parameters
+    guards = f.get(version, Version, "guards")
+    registers = f.at(frame, f.get(version, Version, "registers_at"))
+    with f.loop(f.get(version, Version, "n_arguments")) as i:
+        obj = f.load(f.item(flat, i), 0, PTR)
+        fits = f.call(argument, f.item(guards, i, GUARD_SIZE), obj, f.item(frame, i, ARGUMENT_SIZE), registers)
+        f.return_if(f.b.not_(fits), NO)
+    program = f.get(version, Version, "program")
+    with f.when(f.b.not_(f.is_null(program))):
+        f.return_if(f.b.not_(f.call(evaluate, program, registers, frame)), NO)
+    with f.when(f.differ(f.get(version, Version, "n_written"), I64(0))):
+        f.return_if(f.b.not_(f.call(separate, version, frame)), NO)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_signature_key(module: ir.Module, int_value: ir.Function) -> ir.Function:
+    """i64 signature_key(keyed, n, flat): `plan.signature_key` of these arguments."""
+    f = Emitter(module, "signature_key", I64, [PTR, I64, PTR])
+    keyed, n, flat = f.parameters
+    key = f.variable(I64, I64(layout.HASH_SEED))
+    value = f.variable(I64, I64(0))
+
+    def mix(number: ir.Value) -> None:
+        mixed = f.b.mul(f.b.xor(f.load(key), number), I64(layout.HASH_FACTOR))
+        f.store(f.b.xor(mixed, f.b.lshr(mixed, I64(32))), key)
+
+    with f.loop(n) as i:
+        with f.when(f.differ(f.load(f.item(keyed, i)), I64(0))):
+            obj = f.load(f.item(flat, i), 0, PTR)
+            type_ = type_of(f, obj)
+            is_array, is_float = f.equal(type_, the(f, "PyArray_Type")), f.equal(type_, the(f, "PyFloat_Type"))
+            with f.when(is_array, likely=True):
+                rank = f.b.zext(f.load(obj, layout.ARRAY_ND, I32), I64)
+                sizes = f.load(obj, layout.ARRAY_DIMS, PTR)
+                mix(rank)
+                with f.loop(rank) as d:
+                    mix(f.load(f.item(sizes, d)))
+            with f.when(is_float):
+                mix(f.b.bitcast(f.load(obj, layout.FLOAT_VALUE, F64), I64))
+            with f.when(f.equal(type_, the(f, "PyLong_Type"))):
+                with f.when(f.call(int_value, obj, value)):
+                    mix(f.load(value))
+            with f.when(f.equal(obj, the(f, "_Py_TrueStruct"))):
+                mix(I64(1))
+            with f.when(f.equal(obj, the(f, "_Py_FalseStruct"))):
+                mix(I64(0))
+    f.b.ret(f.load(key))
+    return f.function
+

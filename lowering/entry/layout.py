@@ -1,0 +1,214 @@
+"""The memory that the dispatcher reads: its own records, and the fields of CPython's and NumPy's objects.
+
+The records are ctypes structures, filled by `plan.py` and read by generated code through `offset(Structure, "field")`: there
+is one description of each. The offsets of foreign objects hold for 64-bit builds of CPython 3.11 to 3.13 with the GIL and
+are checked by `entry_probe` before the first use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int32, c_int64, c_void_p
+from enum import IntEnum
+
+# PyObject, PyVarObject, PyTypeObject
+OB_REFCNT, OB_TYPE, OB_SIZE = 0, 8, 16
+TYPE_BASICSIZE, TYPE_VECTORCALL_OFFSET = 32, 56
+# PyFloatObject, PyTupleObject, PyListObject, PyLongObject (3.11: size with sign, digits; 3.12 on: tag, digits)
+FLOAT_VALUE = 16
+TUPLE_ITEMS = 24
+LIST_ITEMS = 24  # a pointer to the items
+LONG_TAG, LONG_DIGITS = 16, 24
+LONG_SHIFT = 30
+# PyArrayObject, PyArray_Descr
+ARRAY_DATA, ARRAY_ND, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
+DESCR_BYTEORDER, DESCR_TYPE_NUM = 26, 28
+
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NPY_ARRAY_*
+CARRAY = CONTIGUOUS | ALIGNED | WRITEABLE
+VECTORCALL_OFFSET_FLAG = 1 << 63  # PY_VECTORCALL_ARGUMENTS_OFFSET
+
+# What an instance of a native function type holds behind its base's fields.
+FUNCTION_VECTORCALL, FUNCTION_TABLE, FUNCTION_RECORD, FUNCTION_SIZE = 0, 8, 16, 24
+
+
+class Kind(IntEnum):
+    """`Guard.kind`."""
+
+    ARRAY = 0
+    INT = 1
+    FLOAT = 2
+    BOOL = 3
+
+
+class Guard(ctypes.Structure):
+    """The guards of one argument. `sizes[d]`: a size of at least 0, or -1 - 2*symbol, minus 1 more where the symbol is bound first."""
+
+    _fields_ = [
+        ("kind", c_int32),
+        ("rank", c_int32),
+        ("descr", c_void_p),  # the dtype's singleton; other descriptors are compared by the type numbers
+        ("type_num", c_int32),
+        ("alias_type_num", c_int32),  # NumPy has two numbers for the same 64-bit (or 32-bit) integers
+        ("flags", c_int32),  # flag bits that must be set
+        ("has_value", c_int32),
+        ("stride_mask", c_int64),  # itemsize - 1; -1: strides are not looked at
+        ("itemsize", c_int64),
+        ("sizes", c_void_p),
+        ("value", c_int64),
+    ]
+
+
+class Returned(IntEnum):
+    """`ResultRecord.kind`. The three kinds of scalar stand apart; SCRATCH is abi's ARGUMENT."""
+
+    BUFFER = 0
+    SCRATCH = 1
+    ALLOCATED = 2
+    ALIAS = 3
+    VIEW = 4
+    INT = 5
+    FLOAT = 6
+    BOOL = 7
+    NONE = 8
+
+
+class ResultRecord(ctypes.Structure):
+    """How one result is made. Sizes, strides and offset are numbers of at least 0 or -1 - register."""
+
+    _fields_ = [
+        ("kind", c_int32),
+        ("rank", c_int32),
+        ("descr", c_void_p),
+        ("sizes", c_void_p),  # int64[rank]
+        ("strides", c_void_p),  # int64[rank], VIEW: in elements
+        ("offset", c_int64),  # VIEW: in elements
+        ("itemsize", c_int64),
+        ("argument", c_int64),
+        ("as_scalar", c_int64),  # rank 0: hand over a NumPy scalar
+        ("dims_at", c_int64),  # where in the frame its int64[2 * rank] stands
+    ]
+
+
+class Op(IntEnum):
+    """`Instruction.op`; registers are the version's symbols, then what instructions compute."""
+
+    END = 0
+    CONSTANT = 1  # r[to] = a
+    STRIDE = 2  # r[to] = byte stride of dim b of argument a
+    ADD = 3
+    MUL = 4
+    FLOORDIV = 5
+    MOD = 6
+    MAX = 7
+    MIN = 8
+    CHECK_SIZE = 9  # the version does not fit when r[a] < 0
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = [("op", c_int64), ("to", c_int64), ("a", c_int64), ("b", c_int64)]
+
+
+class ReturnForm(IntEnum):
+    SINGLE = 0
+    TUPLE = 1
+    LIST = 2
+    NONE = 3
+
+
+class Version(ctypes.Structure):
+    """One version. `*_at` are offsets into the call's frame, which starts with the abi Arguments."""
+
+    _fields_ = [
+        ("kernel", c_void_p),
+        ("guards", c_void_p),
+        ("n_arguments", c_int64),
+        ("program", c_void_p),  # Instructions up to END, or null
+        ("written", c_void_p),  # int64[n_written]
+        ("n_written", c_int64),
+        ("results", c_void_p),
+        ("n_results", c_int64),
+        ("n_user_results", c_int64),
+        ("form", c_int64),
+        ("work", c_int64),  # encoded like a size
+        ("token", c_void_p),  # the VersionRecord, for `failed`
+        ("hits", c_int64),
+        ("failures", c_int64),
+        ("in_flight", c_int64),  # calls that use this memory and the kernel's code
+        ("registers_at", c_int64),
+        ("results_at", c_int64),
+        ("live_at", c_int64),  # the live words, right behind the results
+        ("objects_at", c_int64),
+        ("copies_at", c_int64),  # sizes and strides of the arguments, while the GIL is released
+        ("serial", c_int64),  # what `entry_last` notes
+    ]
+
+
+class HashSlot(ctypes.Structure):
+    _fields_ = [("key", c_int64), ("version", c_void_p)]
+
+
+class Chain(ctypes.Structure):
+    """The versions in force: immutable, swapped as a whole. First `n_front` are tried in order, then those found by hash, then the rest."""
+
+    _fields_ = [
+        ("frame", c_int64),  # bytes that any of the versions needs
+        ("n_front", c_int64),
+        ("n_linear", c_int64),  # front and rest together
+        ("versions", c_void_p),  # Version*[n_linear]
+        ("hash_mask", c_int64),  # slots - 1; -1: no hash
+        ("slots", c_void_p),
+        ("keyed", c_void_p),  # int64[n_arguments]: whether the argument takes part in the key
+        ("n_arguments", c_int64),
+    ]
+
+
+class LoadKind(IntEnum):
+    GLOBAL = 0  # object: the dict
+    CELL = 1  # object: the cell
+    ATTRIBUTE = 2  # of slot `slot`
+
+
+class Load(ctypes.Structure):
+    _fields_ = [("kind", c_int64), ("slot", c_int64), ("object", c_void_p), ("name", c_void_p)]
+
+
+class ConstantGuard(ctypes.Structure):
+    """Slot `slot` must hold `object`, or what slot `other` holds where that is not -1."""
+
+    _fields_ = [("slot", c_int64), ("object", c_void_p), ("other", c_int64)]
+
+
+N_CAUSES = 6
+
+
+class Table(ctypes.Structure):
+    """One dispatch table. A slot holds an object of the call: the positional arguments, then what each Load read."""
+
+    _fields_ = [
+        ("chain", c_void_p),
+        ("n_positional", c_int64),
+        ("n_loads", c_int64),
+        ("n_constants", c_int64),
+        ("n_flat", c_int64),  # 0 when the flat arguments are the positional ones
+        ("loads", c_void_p),
+        ("constants", c_void_p),
+        ("flat", c_void_p),  # int64[n_flat]: slots
+        ("slow", c_void_p),
+        ("failed", c_void_p),
+        ("slow_calls", c_int64 * N_CAUSES),
+    ]
+
+
+def offset(structure: type[ctypes.Structure], field: str) -> int:
+    return int(getattr(structure, field).offset)
+
+
+HASH_FACTOR = 0x9E3779B97F4A7C15  # 2**64 / golden ratio (Knuth, TAOCP 3, 6.4)
+HASH_SEED = 0x2545F4914F6CDD1D
+
+
+def mix(key: int, value: int) -> int:
+    """One step of the signature hash: what generated code computes, on 64 bits."""
+    mixed = ((key ^ value) * HASH_FACTOR) & (1 << 64) - 1
+    return mixed ^ (mixed >> 32)

@@ -1,0 +1,223 @@
+"""What a caller tells a dispatch table: the versions it may run and where the flat arguments come from.
+
+Free of MLIR and LLVM: the native entry (`table.py`) and its pure-Python twin (`runtime/dispatching/dispatch.py`) read the same records.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum, IntEnum
+from types import CellType
+from typing import Any
+
+from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.records import dataclass
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec
+
+# From this much work on, the GIL is released around the kernel. Releasing costs some 30 ns, and getting it back can take
+# a switch interval (5 ms) when other threads are busy: not worth it for work of a few microseconds.
+RELEASE_WORK = 1 << 17
+
+# So many versions are tried in order before static ones are found by hash. Trying one costs some 5 ns, a hash over the arguments' sizes
+# about as much as two or three tries.
+LINEAR = 8
+
+
+class SlowCause(IntEnum):
+    """Why a table called `slow` instead of a kernel. Which guard failed is `guards.first_mismatch`'s to say."""
+
+    MISS = 0  # no version fits the arguments
+    KEYWORDS = 1  # the call has keyword arguments
+    COUNT = 2  # another number of positional arguments
+    HIDDEN = 3  # a hidden input is not there (deleted global, empty cell, missing attribute)
+    CONSTANT = 4  # a global that was compiled in is another object now
+    FAILED = 5  # a kernel left with a status other than 0 and the table has no `failed`
+
+
+class Form(Enum):
+    """How the user's results are handed over."""
+
+    SINGLE = "single"  # exactly one result, as it is
+    TUPLE = "tuple"
+    LIST = "list"
+    NONE = "none"  # no result: None
+
+
+@dataclass(frozen=True)
+class Positional:
+    """Positional argument `index` of the call."""
+
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalSource:
+    """`namespace[name]`, read at every call."""
+
+    namespace: dict[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class CellSource:
+    """A closure cell's contents, read at every call."""
+
+    cell: CellType
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeSource:
+    """`getattr(of, name)`, read at every call: `self.w` is AttributeSource(Positional(0), "w")."""
+
+    of: Source
+    name: str
+
+
+Source = Positional | GlobalSource | CellSource | AttributeSource
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """What was compiled in: calls go to `slow` when `source` no longer gives this very object, or what `same` gives in the same call."""
+
+    source: Source
+    value: object
+    same: Source | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the flat arguments of a table's versions come from.
+
+    `flat`: one source per flat argument; None stands for the positional arguments in order. `constants`: identity guards.
+    """
+
+    n_positional: int
+    flat: tuple[Source, ...] | None = None
+    constants: tuple[Constant, ...] = ()
+
+    def __post_init__(self) -> None:
+        watched = (s for c in self.constants for s in (c.source, c.same) if s is not None)
+        for source in (*self.sources, *watched):
+            while isinstance(source, AttributeSource):
+                source = source.of
+            if isinstance(source, Positional) and not 0 <= source.index < self.n_positional:
+                raise ValueError(f"positional source {source.index} of a table with {self.n_positional} arguments")
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self.flat if self.flat is not None else tuple(Positional(i) for i in range(self.n_positional))
+
+    @property
+    def plain(self) -> bool:
+        """Whether the flat arguments are just the positional ones and nothing else is looked at."""
+        return not self.constants and self.sources == tuple(Positional(i) for i in range(self.n_positional))
+
+
+_serials = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class VersionRecord:
+    """One version: the guards, what comes back, and the kernel. Compared by identity.
+
+    `address`: the kernel's, of the type in `abi`. `keepalive` owns its code and lives as long as the version or a call that
+    runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
+    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
+    remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
+    leave with live values.
+    Raises ValueError for results that contradict the ABI.
+    """
+
+    arguments: tuple[ArgumentSpec, ...]
+    results: tuple[ResultSpec, ...]
+    address: int
+    keepalive: object = None
+    work: Dim = 0
+    form: Form = Form.SINGLE
+    scalars: bool = True
+    exits: tuple[ExitSite, ...] = ()
+    serial: int = field(default_factory=_serials.__next__)
+    written: tuple[int, ...] = field(init=False)  # arguments that the program writes
+
+    def __post_init__(self) -> None:
+        kinds = [r.kind for r in self.results]
+        n_user = sum(k is not ResultKind.ARGUMENT for k in kinds)
+        if any(k is ResultKind.ARGUMENT for k in kinds[:n_user]):
+            raise ValueError("write-backs must come after the program's results")
+        if self.form is Form.SINGLE and n_user != 1 or self.form is Form.NONE and n_user:
+            raise ValueError(f"form {self.form.value} with {n_user} results")
+        for r in self.results:
+            if r.kind in (ResultKind.ARGUMENT, ResultKind.ALIAS, ResultKind.VIEW):
+                if not 0 <= r.argument < len(self.arguments):
+                    raise ValueError(f"a result names argument {r.argument} of {len(self.arguments)}")
+                if r.kind is not ResultKind.ALIAS and self.arguments[r.argument].kind is not ArgumentKind.ARRAY:
+                    raise ValueError(f"argument {r.argument} is a scalar: it cannot be written or viewed")
+            if r.kind is ResultKind.VIEW and len(r.strides) != len(r.sizes):
+                raise ValueError(f"a view of rank {len(r.sizes)} with {len(r.strides)} strides")
+        written = tuple(r.argument for r in self.results if r.kind is ResultKind.ARGUMENT)
+        if len(set(written)) != len(written):
+            raise ValueError("an argument is written back twice")
+        object.__setattr__(self, "written", written)
+
+    @property
+    def n_user_results(self) -> int:
+        return len(self.results) - len(self.written)
+
+    def hands_over_scalar(self, result: ResultSpec) -> bool:
+        """Whether a result comes back as the NumPy scalar in it, views and arguments too: they are copies then."""
+        if not self.scalars or result.kind in (ResultKind.SCALAR, ResultKind.NONE, ResultKind.ARGUMENT):
+            return False
+        if result.kind is ResultKind.ALIAS:
+            argument = self.arguments[result.argument]
+            return argument.kind is ArgumentKind.ARRAY and not argument.sizes
+        return not result.sizes
+
+
+def is_static(record: VersionRecord) -> bool:
+    """Whether all sizes are bet on."""
+    return all(isinstance(size, int) for spec in record.arguments for size in spec.sizes)
+
+
+@dataclass(frozen=True)
+class TableCounts:
+    """`hits`: calls whose guards held, removed versions included. `failures`: those of them that left with a status other than 0.
+    `slow`: the other calls by cause."""
+
+    hits: int
+    failures: int
+    slow: Mapping[SlowCause, int]
+
+    @property
+    def misses(self) -> int:
+        return self.slow[SlowCause.MISS]
+
+
+class TableCallable:
+    """What `table.callable()` gives. Under the native entry a subclass of this, which CPython calls without `__call__`."""
+
+    __slots__ = ("__weakref__", "table")
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.table(*args, **kwargs)
+
+
+def work_of(record: VersionRecord) -> Dim:
+    """The record's work, or the number of elements read and made when it is not known."""
+    if record.work != 0:
+        return record.work
+    shapes: list[tuple[Dim, ...]] = [tuple(symbol(s) if isinstance(s, str) else s for s in a.sizes)
+                                     for a in record.arguments if a.kind is ArgumentKind.ARRAY]  # fmt: skip
+    shapes += [r.sizes for r in record.results if r.kind is ResultKind.BUFFER]
+    total: Dim = 0
+    for shape in shapes:
+        count: Dim = 1
+        for size in shape:
+            count = count * size
+        total = total + count
+    return total

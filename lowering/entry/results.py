@@ -1,0 +1,276 @@
+"""Generated code around the kernel: fresh arrays and views before it, Python objects and write-backs after it."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from tierup.lowering import abi
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.guards import ARGUMENT_SIZE
+from tierup.lowering.entry.ir import F64, I1, I32, I64, NULL, PTR, VOID, Emitter, external
+from tierup.lowering.entry.layout import ResultRecord, Returned, ReturnForm, Version
+from tierup.lowering.entry.python import api, incref, new_reference, the
+
+YES, NO = I1(1), I1(0)
+RECORD_SIZE, RESULT_SIZE = ctypes.sizeof(ResultRecord), ctypes.sizeof(abi.Result)
+_DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
+
+
+@dataclass(frozen=True)
+class ResultFunctions:
+    prepare: ir.Function  # i1 (version, flat, frame): false with an exception set
+    discard: ir.Function  # void (version, frame): give up all results
+    finish: ir.Function  # i1 (version, frame): scalars and allocated arrays become objects; false with an exception set
+    assemble: ir.Function  # ptr (version, frame): the user's object; takes over the user results' references
+    publish: ir.Function  # i1 (version, flat, frame, exclusive): write-backs; drops the scratch arrays
+
+
+def decode(f: Emitter, code: ir.Value, registers: ir.Value) -> ir.Value:
+    """A size, stride or offset: a number of at least 0 as it is, else -1 - register."""
+    value = f.variable(I64, code)
+    with f.when(f.less(code, I64(0))):
+        f.store(f.load(f.item(registers, f.b.not_(code))), value)
+    return f.load(value)
+
+
+def define(module: ir.Module, decref: ir.Function) -> ResultFunctions:
+    fresh = _define_fresh(module)
+    view = _define_view(module, decref)
+    allocated = _define_allocated(module, decref, fresh)
+    return ResultFunctions(
+        prepare=_define_prepare(module, fresh, view),
+        discard=_define_discard(module, decref),
+        finish=_define_finish(module, allocated),
+        assemble=_define_assemble(module, decref),
+        publish=_define_publish(module, decref),
+    )
+
+
+def _new_array(
+    f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value
+) -> ir.Value:
+    """A new numpy.ndarray, or null with an exception set. PyArray_NewFromDescr takes over a reference to the descriptor."""
+    incref(f, descr)
+    return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)
+
+
+def _define_fresh(module: ir.Module) -> ir.Function:
+    """ptr fresh(record, sizes): an uninitialised C-contiguous array."""
+    f = Emitter(module, "fresh", PTR, [PTR, PTR], inline=True)
+    record, sizes = f.parameters
+    f.b.ret(_new_array(f, f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank"), sizes, NULL, NULL, I32(0)))
+    return f.function
+
+
+def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
+    """ptr view(record, argument object, abi argument, sizes, registers): an array over the argument's memory that keeps it alive."""
+    f = Emitter(module, "view", PTR, [PTR, PTR, PTR, PTR, PTR])
+    record, base, argument, sizes, registers = f.parameters
+    rank32 = f.get(record, ResultRecord, "rank")
+    rank = f.b.zext(rank32, I64)
+    itemsize = f.get(record, ResultRecord, "itemsize")
+    codes, strides = f.get(record, ResultRecord, "strides"), f.item(sizes, rank)
+    with f.loop(rank) as d:
+        f.store(f.b.mul(decode(f, f.load(f.item(codes, d)), registers), itemsize), f.item(strides, d))
+    start = f.b.mul(decode(f, f.get(record, ResultRecord, "offset"), registers), itemsize)
+    data = f.at(f.load(argument, 0, PTR), start)
+    writeable = f.b.and_(f.load(base, layout.ARRAY_FLAGS, I32), I32(layout.WRITEABLE))
+    array = _new_array(f, f.load(base, layout.ARRAY_DESCR, PTR), rank32, sizes, strides, data, writeable)
+    f.return_if(f.is_null(array), NULL)
+    incref(f, base)
+    failed = f.less(api(f, "PyArray_SetBaseObject", array, base), I32(0))
+    with f.when(failed):
+        f.call(decref, array)
+        f.b.ret(NULL)
+    f.b.ret(array)
+    return f.function
+
+
+def _define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function) -> ir.Function:
+    """i1 prepare(version, flat, frame): fill the result table; false, with everything given up, when an allocation failed."""
+    f = Emitter(module, "prepare", I1, [PTR, PTR, PTR], inline=True)
+    version, flat, frame = f.parameters
+    count = f.get(version, Version, "n_results")
+    records = f.get(version, Version, "results")
+    registers = f.at(frame, f.get(version, Version, "registers_at"))
+    results = f.at(frame, f.get(version, Version, "results_at"))
+    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    with f.loop(count) as i:
+        result = f.item(results, i, RESULT_SIZE)
+        f.store(NULL, result, _DATA)
+        f.store(NULL, result, _DIMS)
+        f.store(NULL, f.item(objects, i))
+    with f.loop(count) as i:
+        record, result, target = f.item(records, i, RECORD_SIZE), f.item(results, i, RESULT_SIZE), f.item(objects, i)
+        kind = f.get(record, ResultRecord, "kind")
+        sizes = f.at(frame, f.get(record, ResultRecord, "dims_at"))
+        argument = f.get(record, ResultRecord, "argument")
+
+        def decode_sizes(record: ir.Value = record, sizes: ir.Value = sizes) -> None:
+            codes = f.get(record, ResultRecord, "sizes")
+            with f.loop(f.b.zext(f.get(record, ResultRecord, "rank"), I64)) as d:
+                f.store(decode(f, f.load(f.item(codes, d)), registers), f.item(sizes, d))
+
+        with f.cases(kind) as case:
+            case(Returned.BUFFER, Returned.SCRATCH)
+            decode_sizes()
+            array = f.call(fresh, record, sizes)
+            f.return_if(f.is_null(array), NO)
+            f.store(array, target)
+            f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
+            f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
+            case(Returned.ALLOCATED)
+            f.store(sizes, result, _DIMS)
+            case(Returned.ALIAS)
+            f.store(new_reference(f, f.load(f.item(flat, argument), 0, PTR)), target)
+            case(Returned.VIEW)
+            decode_sizes()
+            array = f.call(view, record, f.load(f.item(flat, argument), 0, PTR), f.item(frame, argument, ARGUMENT_SIZE), sizes, registers)
+            f.return_if(f.is_null(array), NO)
+            f.store(array, target)
+            case(Returned.NONE)
+            f.store(new_reference(f, the(f, "_Py_NoneStruct")), target)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
+    """void discard(version, frame): drop every object and what the kernel allocated."""
+    f = Emitter(module, "discard", VOID, [PTR, PTR], rare=True)
+    version, frame = f.parameters
+    records = f.get(version, Version, "results")
+    results = f.at(frame, f.get(version, Version, "results_at"))
+    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    with f.loop(f.get(version, Version, "n_results")) as i:
+        f.call(decref, f.load(f.item(objects, i), 0, PTR))
+        with f.when(f.equal(f.get(f.item(records, i, RECORD_SIZE), ResultRecord, "kind"), I32(Returned.ALLOCATED))):
+            api(f, "free", f.load(f.item(results, i, RESULT_SIZE), _DATA, PTR))
+    f.b.ret_void()
+    return f.function
+
+
+def _define_free_capsule(module: ir.Module) -> ir.Function:
+    """void free_capsule(capsule): the destructor of memory that a kernel allocated."""
+    f = Emitter(module, "free_capsule", VOID, [PTR], rare=True)
+    (capsule,) = f.parameters
+    api(f, "free", api(f, "PyCapsule_GetPointer", capsule, NULL))
+    f.b.ret_void()
+    return f.function
+
+
+def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function) -> ir.Function:
+    """ptr allocated(record, result): an array over memory that the kernel allocated, which a capsule as its base owns.
+
+    The result's data is null afterwards if the memory is taken care of. A null pointer is an array without elements.
+    """
+    free_capsule = _define_free_capsule(module)
+    f = Emitter(module, "allocated", PTR, [PTR, PTR], rare=True)
+    record, result = f.parameters
+    data, sizes = f.load(result, _DATA, PTR), f.load(result, _DIMS, PTR)
+    f.return_if(f.is_null(data), lambda: f.call(fresh, record, sizes))
+    capsule = api(f, "PyCapsule_New", data, NULL, free_capsule)
+    f.return_if(f.is_null(capsule), NULL)
+    f.store(NULL, result, _DATA)
+    descr, rank = f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank")
+    array = _new_array(f, descr, rank, sizes, NULL, data, I32(layout.CARRAY))
+    with f.when(f.is_null(array)):
+        f.call(decref, capsule)
+        f.b.ret(NULL)
+    with f.when(f.less(api(f, "PyArray_SetBaseObject", array, capsule), I32(0))):
+        f.call(decref, array)
+        f.b.ret(NULL)
+    f.b.ret(array)
+    return f.function
+
+
+def _define_finish(module: ir.Module, allocated: ir.Function) -> ir.Function:
+    """i1 finish(version, frame): make the objects that wait for the kernel's answer."""
+    f = Emitter(module, "finish", I1, [PTR, PTR], inline=True)
+    version, frame = f.parameters
+    records = f.get(version, Version, "results")
+    results = f.at(frame, f.get(version, Version, "results_at"))
+    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    with f.loop(f.get(version, Version, "n_results")) as i:
+        record, result, target = f.item(records, i, RECORD_SIZE), f.item(results, i, RESULT_SIZE), f.item(objects, i)
+        with f.cases(f.get(record, ResultRecord, "kind")) as case:
+            case(Returned.ALLOCATED)
+            f.store(f.call(allocated, record, result), target)
+            case(Returned.INT)
+            f.store(api(f, "PyLong_FromLongLong", f.load(result, _DATA)), target)
+            case(Returned.FLOAT)
+            f.store(api(f, "PyFloat_FromDouble", f.b.bitcast(f.load(result, _DATA), F64)), target)
+            case(Returned.BOOL)
+            is_false = f.equal(f.load(result, _DATA), I64(0))
+            f.store(new_reference(f, f.b.select(is_false, the(f, "_Py_FalseStruct"), the(f, "_Py_TrueStruct"))), target)
+        f.return_if(f.is_null(f.load(target, 0, PTR)), NO)
+        with f.when(f.differ(f.get(record, ResultRecord, "as_scalar"), I64(0))):
+            scalar = api(f, "PyArray_Return", f.load(target, 0, PTR))  # takes over the array, gives back its element
+            f.store(scalar, target)
+            f.return_if(f.is_null(scalar), NO)
+    f.b.ret(YES)
+    return f.function
+
+
+def _define_assemble(module: ir.Module, decref: ir.Function) -> ir.Function:
+    """ptr assemble(version, frame): one object, a tuple, a list or None; null with an exception set, user results given up."""
+    f = Emitter(module, "assemble", PTR, [PTR, PTR], inline=True)
+    version, frame = f.parameters
+    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    form = f.get(version, Version, "form")
+    f.return_if(f.equal(form, I64(ReturnForm.SINGLE)), lambda: f.load(objects, 0, PTR), likely=True)
+    f.return_if(f.equal(form, I64(ReturnForm.NONE)), lambda: new_reference(f, the(f, "_Py_NoneStruct")))
+    count = f.get(version, Version, "n_user_results")
+    is_tuple = f.equal(form, I64(ReturnForm.TUPLE))
+    sequence, items = f.variable(PTR, NULL), f.variable(PTR, NULL)
+    with f.b.if_else(is_tuple) as (as_tuple, as_list):
+        with as_tuple:
+            f.store(api(f, "PyTuple_New", count), sequence)
+        with as_list:
+            f.store(api(f, "PyList_New", count), sequence)
+    made = f.load(sequence, 0, PTR)
+    with f.when(f.is_null(made)):
+        with f.loop(count) as i:
+            f.call(decref, f.load(f.item(objects, i), 0, PTR))
+        f.b.ret(NULL)
+    f.store(f.at(made, layout.TUPLE_ITEMS), items)
+    with f.when(f.b.not_(is_tuple)):
+        f.store(f.load(made, layout.LIST_ITEMS, PTR), items)
+    with f.loop(count) as i:
+        f.store(f.load(f.item(objects, i), 0, PTR), f.item(f.load(items, 0, PTR), i))
+    f.b.ret(made)
+    return f.function
+
+
+def _define_publish(module: ir.Module, decref: ir.Function) -> ir.Function:
+    """i1 publish(version, flat, frame, exclusive): copy the new contents over the written arguments; false with an exception set.
+
+    Not exclusive: the GIL was released meanwhile and another thread may have given an argument another shape, so NumPy copies.
+    """
+    f = Emitter(module, "publish", I1, [PTR, PTR, PTR, I1])
+    version, flat, frame, exclusive = f.parameters
+    memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
+    records = f.get(version, Version, "results")
+    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    good = f.variable(I1, YES)
+    count = f.get(version, Version, "n_results")
+    with f.loop(count, start=f.get(version, Version, "n_user_results")) as i:
+        record = f.item(records, i, RECORD_SIZE)
+        scratch = f.load(f.item(objects, i), 0, PTR)
+        target = f.load(f.item(flat, f.get(record, ResultRecord, "argument")), 0, PTR)
+        contiguous = f.differ(f.b.and_(f.load(target, layout.ARRAY_FLAGS, I32), I32(layout.CONTIGUOUS)), I32(0))
+        with f.b.if_else(f.b.and_(exclusive, contiguous)) as (plain, strided):
+            with plain:
+                size = f.variable(I64, f.get(record, ResultRecord, "itemsize"))
+                sizes = f.load(scratch, layout.ARRAY_DIMS, PTR)
+                with f.loop(f.b.zext(f.get(record, ResultRecord, "rank"), I64)) as d:
+                    f.store(f.b.mul(f.load(size), f.load(f.item(sizes, d))), size)
+                f.call(memcpy, f.load(target, layout.ARRAY_DATA, PTR), f.load(scratch, layout.ARRAY_DATA, PTR), f.load(size))
+            with strided:
+                with f.when(f.less(api(f, "PyArray_CopyInto", target, scratch), I32(0))):
+                    f.store(NO, good)
+        f.call(decref, scratch)
+    f.b.ret(f.load(good, 0, I1))
+    return f.function

@@ -1,0 +1,232 @@
+"""The native entry: dispatch tables whose guards and results are generated code that CPython calls directly.
+
+`runtime/dispatching/dispatch.py` has the same table in Python and chooses between the two.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from tierup.lowering.entry import layout
+from tierup.lowering.entry import reaper as entry_reaper
+from tierup.lowering.entry import types as entry_types
+from tierup.lowering.entry.chain import NativeChain
+from tierup.lowering.entry.jit import code
+from tierup.lowering.entry.plan import NativeVersion
+from tierup.lowering.entry.records import (
+    AttributeSource,
+    CellSource,
+    GlobalSource,
+    Inputs,
+    Positional,
+    SlowCause,
+    Source,
+    TableCallable,
+    TableCounts,
+    VersionRecord,
+)
+from tierup.lowering.exits.live import live_values
+
+make_function_type = entry_types.make_function_type
+
+
+@cache
+def _callable_type() -> type[TableCallable]:
+    return make_function_type(TableCallable)
+
+
+def _handing_over(failed: Callable[..., Any]) -> Callable[..., Any]:
+    """What the dispatcher calls when a kernel left: `failed` with the live values in place of their address."""
+
+    def left(record: VersionRecord, status: int, flat: tuple[Any, ...], address: int) -> Any:
+        return failed(record, status, flat, live_values(record, status, flat, address))
+
+    return left
+
+
+class NativeTable:
+    """A dispatch table. See `runtime.dispatch.make_table` for the meaning of the arguments.
+
+    Its structures are read by generated code under the GIL; changes swap one pointer, so calls in other threads go on with
+    the chain that they started with. Versions that a call still uses are kept until it is over.
+    """
+
+    entry = "native"
+
+    def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
+        self.inputs = inputs
+        self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
+        self._code = code()
+        self._lock = threading.RLock()
+        self._retired: list[NativeVersion] = []
+        self._retired_hits = self._retired_failures = 0
+        self._keep: list[object] = []
+        self._struct = t = layout.Table()
+        t.n_positional, t.slow, t.failed = inputs.n_positional, id(slow), None if failed is None else id(self._failed)
+        if not inputs.plain:
+            self._read_hidden(inputs)
+        self._set_chain(NativeChain(()))
+
+    @property
+    def probe_kernel(self) -> int:
+        """The address of `entry_probe`'s kernel."""
+        return self._code.probe_kernel
+
+    # versions
+
+    @property
+    def versions(self) -> tuple[VersionRecord, ...]:
+        """In the order in which they are tried."""
+        return tuple(v.record for v in self._chain.versions)
+
+    def add(self, record: VersionRecord, *, first: bool = False) -> None:
+        """Put a version behind (or before) the others. Raises ValueError when its arguments are not as many as the table's, or it has
+        exits and the table no `failed`, KeyError when a result size uses a symbol that no argument has."""
+        if len(record.arguments) != len(self.inputs.sources):
+            raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
+        if record.exits and self._failed is None:
+            raise ValueError("a version with exits for a table without `failed`")
+        made = NativeVersion(record)
+        with self._lock:
+            others = self._chain.versions
+            self._set_chain(NativeChain((made, *others) if first else (*others, made)))
+            done = self._release()
+        del done
+
+    def remove(self, record: VersionRecord) -> None:
+        """Take a version out; running calls finish. Raises ValueError when it is not in the table."""
+        with self._lock:
+            gone = self._find(record)
+            self._set_chain(NativeChain([v for v in self._chain.versions if v is not gone]))
+            self._retired.append(gone)
+            done = self._release()
+        del done
+
+    def reorder(self, records: Sequence[VersionRecord]) -> None:
+        """Try the versions in this order. Raises ValueError unless it is a permutation of `versions`."""
+        with self._lock:
+            if len(records) != len(self._chain.versions) or len(set(map(id, records))) != len(records):
+                raise ValueError("not a permutation of the table's versions")
+            self._set_chain(NativeChain([self._find(r) for r in records]))
+
+    def promote(self) -> None:
+        """Most used versions first."""
+        self.reorder(sorted(self.versions, key=self.hits, reverse=True))
+
+    def clear(self) -> None:
+        """Take all versions out."""
+        for record in self.versions:
+            self.remove(record)
+
+    # counters
+
+    def hits(self, record: VersionRecord) -> int:
+        """Calls whose guards this version held. Raises ValueError when it is not in the table."""
+        return int(self._find(record).struct.hits)
+
+    def total_hits(self) -> int:
+        """`counts().hits`."""
+        return int(self._retired_hits + sum([v.struct.hits for v in self._chain.versions]) + sum([v.struct.hits for v in self._retired]))
+
+    def counts(self) -> TableCounts:
+        live = (*self._chain.versions, *self._retired)
+        return TableCounts(
+            hits=self._retired_hits + sum(v.struct.hits for v in live),
+            failures=self._retired_failures + sum(v.struct.failures for v in live),
+            slow={cause: int(self._struct.slow_calls[cause]) for cause in SlowCause},
+        )
+
+    # callables
+
+    def attach(self, function: Any) -> None:
+        """Let an instance of a `make_function_type` class run this table when it is called."""
+        entry_types.attach(function, self, ctypes.addressof(self._struct), self._code)
+
+    def callable(self) -> TableCallable:
+        """A new object whose calls run this table; the cheapest there is."""
+        made = _callable_type()(self)
+        self.attach(made)
+        return made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.callable()(*args, **kwargs)
+
+    # the rest is private
+
+    def _find(self, record: VersionRecord) -> NativeVersion:
+        found = self._by_record.get(record)
+        if found is None:
+            raise ValueError("the version is not in this table")
+        return found
+
+    def _set_chain(self, chain: NativeChain) -> None:
+        # The dispatcher reads the pointer under the GIL and never beyond the point where it has counted itself into a version,
+        # so the old chain (not its versions) may go at once.
+        self._struct.chain = chain.address
+        self._chain = chain
+        self._by_record = {v.record: v for v in chain.versions}
+
+    def release(self) -> None:
+        """Let go of removed versions that no call uses any more."""
+        with self._lock:
+            done = self._release()
+        del done
+
+    def _release(self) -> list[NativeVersion]:
+        """Those that no call uses any more. They are to go when the lock is free: LLVM, which has one of its own, frees their code."""
+        waiting, done = [], []
+        for version in self._retired:
+            if version.struct.in_flight:
+                waiting.append(version)
+            else:
+                done.append(version)
+                self._retired_hits += version.struct.hits
+                self._retired_failures += version.struct.failures
+        self._retired = waiting
+        if waiting:
+            entry_reaper.watch(self)
+        return done
+
+    def _read_hidden(self, inputs: Inputs) -> None:
+        loads: list[tuple[int, int, int, int]] = []
+        slots: dict[tuple[int, int, int, int], int] = {}
+
+        def slot_of(source: Source) -> int:
+            if isinstance(source, Positional):
+                return source.index
+            load = self._load_of(source, slot_of)
+            if load not in slots:
+                loads.append(load)
+                slots[load] = inputs.n_positional + len(loads) - 1
+            return slots[load]
+
+        flat = [slot_of(s) for s in inputs.sources]
+        constants = [(slot_of(c.source), id(c.value), -1 if c.same is None else slot_of(c.same)) for c in inputs.constants]
+        t = self._struct
+        t.flat, t.n_flat = self._array((ctypes.c_int64 * max(1, len(flat)))(*flat)), len(flat)
+        t.loads, t.n_loads = self._array((layout.Load * max(1, len(loads)))(*(layout.Load(*i) for i in loads))), len(loads)
+        guards = (layout.ConstantGuard * max(1, len(constants)))(*(layout.ConstantGuard(*i) for i in constants))
+        t.constants, t.n_constants = self._array(guards), len(constants)
+
+    def _load_of(self, source: Any, slot_of: Callable[[Source], int]) -> tuple[int, int, int, int]:
+        if isinstance(source, GlobalSource):
+            return (layout.LoadKind.GLOBAL, 0, id(source.namespace), self._name(source.name))
+        if isinstance(source, CellSource):
+            return (layout.LoadKind.CELL, 0, id(source.cell), 0)
+        if isinstance(source, AttributeSource):
+            return (layout.LoadKind.ATTRIBUTE, slot_of(source.of), 0, self._name(source.name))
+        raise TypeError(f"not a source of an argument: {source!r}")
+
+    def _name(self, name: str) -> int:
+        interned = sys.intern(name)
+        self._keep.append(interned)
+        return id(interned)
+
+    def _array(self, memory: Any) -> int:
+        self._keep.append(memory)
+        return ctypes.addressof(memory)

@@ -1,0 +1,1 @@
+"""How compiled code leaves: bailouts and the values that live across them."""

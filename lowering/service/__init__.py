@@ -1,0 +1,1 @@
+"""Compiling in another process."""

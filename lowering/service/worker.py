@@ -1,0 +1,120 @@
+"""A process that compiles for another: `python -m tierup.lowering.service.worker`, started and spoken to by `lowering/service/service.py`.
+
+It answers requests on stdin, one after another, on what was stdout: a request names a function, by its module and its name, and
+the arguments; the answer is the function's result or what it raised. Lowering may not import the runtime, and a compile begins
+there: so the function is named, not imported. A message is its length, 8 bytes little-endian, and a pickle.
+
+It ends when stdin does, and ignores SIGINT (Ctrl-C goes to every process of a terminal; the parent decides). What is printed while
+compiling goes to stderr, which the parent keeps for the case that this process dies.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import signal
+import sys
+import traceback
+from importlib import import_module
+from io import FileIO
+from typing import Any
+
+from tierup.lowering.errors import RemoteError
+
+HELLO = "ready"
+_LENGTH = 8
+_LONGER = 10  # seconds that a request may run on after its limit, at which the parent ends this process: there is no parent then
+
+
+def send(pipe: FileIO, message: object) -> None:
+    """Write a message. Raises what pickling raises, before anything is written, and OSError when nobody reads."""
+    send_bytes(pipe, pickle.dumps(message, protocol=5))
+
+
+def send_bytes(pipe: FileIO, pickled: bytes) -> None:
+    rest = memoryview(len(pickled).to_bytes(_LENGTH, "little") + pickled)
+    while rest:
+        rest = rest[pipe.write(rest) :]
+
+
+def receive(pipe: FileIO) -> Any:
+    """The next message. Raises EOFError when there is none, or none that is whole."""
+    return pickle.loads(_exactly(pipe, int.from_bytes(_exactly(pipe, _LENGTH), "little")))
+
+
+def _exactly(pipe: FileIO, count: int) -> bytearray:
+    data = bytearray()
+    while len(data) < count:
+        part = pipe.read(count - len(data))
+        if not part:
+            raise EOFError("the other process has closed the pipe")
+        data += part
+    return data
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is in use now."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # not on Linux: there it may be the parent's
+        return peak * (1 if sys.platform == "darwin" else 1024)
+
+
+def answer(module: str, function: str, arguments: tuple[Any, ...]) -> bytes:
+    """The pickled answer to a request: (True, result, memory) or (False, exception, memory)."""
+    try:
+        result = getattr(import_module(module), function)(*arguments)
+        return pickle.dumps((True, result, resident_bytes()), protocol=5)
+    except Exception as e:  # noqa: BLE001 - it is raised again in the other process
+        return pickle.dumps((False, _portable(e), resident_bytes()), protocol=5)
+
+
+def _portable(error: Exception) -> Exception:
+    """An exception that comes out of a pickle as it went in: itself, or what can be said of it."""
+    try:
+        copy = pickle.loads(pickle.dumps(error, protocol=5))
+        if type(copy) is type(error) and str(copy) == str(error):
+            return error
+    except Exception:  # noqa: BLE001 - whatever its own methods raise: it is described instead
+        pass
+    return RemoteError(f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)).strip())
+
+
+def settings() -> dict[str, str]:
+    """The environment variables that tierup reads."""
+    return {name: value for name, value in os.environ.items() if name.startswith("TIERUP_")}
+
+
+def _take_over(wanted: dict[str, str]) -> None:
+    """They may have changed in the other process since this one was started."""
+    if wanted != (now := settings()):
+        for name in now:
+            del os.environ[name]
+        os.environ.update(wanted)
+
+
+def main(niceness: int = 0) -> None:
+    """Answer requests until stdin ends. `niceness`: how far other processes go first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(niceness)
+    requests, answers = FileIO(os.dup(0), "r"), FileIO(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what a compiler prints must not stand among the answers
+    try:
+        send(answers, HELLO)
+        while True:
+            module, function, arguments, settings, limit = receive(requests)
+            _take_over(settings)
+            signal.alarm(int(limit) + _LONGER)  # SIGALRM ends the process; no Python is needed for it
+            answered = answer(module, function, arguments)
+            signal.alarm(0)
+            send_bytes(answers, answered)
+    except (EOFError, BrokenPipeError):
+        os._exit(0)  # nothing is left to be done, and tidying up takes LLVM a while
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Ops that slide windows: convolution and pooling."""

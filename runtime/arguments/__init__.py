@@ -1,0 +1,1 @@
+"""What a call brings: trees, leaves, specs, hidden inputs."""

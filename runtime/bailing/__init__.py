@@ -1,0 +1,1 @@
+"""Lost bets: where a run goes on after a guard fails."""

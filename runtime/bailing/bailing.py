@@ -1,0 +1,321 @@
+"""`speculate="bailout"`: what a profiling executor does for bets in mid-program.
+
+Calls that no version fits run the instrumented graph, which records what a guard inside could bet on. A version is then the guarded
+graph, compiled whole, with an exit at each bailout; or, where an op has no native code, tier 0 with the bailouts in it and native regions
+between them (`bailout_splits.py`). Where a bet is lost its continuation goes on (`resuming.py`), and what that gives is written and
+returned as the program's. A bet that is lost too often is dropped: the version is made again without it (`site_log.py`).
+
+No argument is written before the call is through. So whatever is raised on the way, the pristine graph runs the call again and raises it
+as the user should see it; no op that programs have does anything outside of its results and of what it writes, so nothing happens twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from tierup.dialect.inference import profiled
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime import faults
+from tierup.runtime.arguments import placement
+from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
+from tierup.runtime.bailing.resuming import Resuming, Tally
+from tierup.runtime.compiling import later
+from tierup.runtime.compiling.bet import Produce, make_version
+from tierup.runtime.compiling.later import Later
+from tierup.runtime.events import EventKind
+from tierup.runtime.explaining.plans import NotCompiled, Produced, failures_are_refusals
+from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.options import Options
+from tierup.runtime.program import Program
+from tierup.runtime.regions import Publication, Split
+from tierup.runtime.site_log import SiteLog
+from tierup.runtime.strategy import Bet
+
+if TYPE_CHECKING:
+    from tierup.runtime.compiling.bailouts import Guarded
+    from tierup.runtime.compiling.regions import Facts, Instrumented
+    from tierup.runtime.dispatching.version_table import Version
+    from tierup.runtime.executor import Executor
+    from tierup.runtime.profiling import ProfilingExecutor
+
+Shapes = tuple[tuple[ArgumentClass, ...], tuple[tuple[int, ...], ...]]
+_SHAPES_KEPT = 64  # per program, as in the speculation log: an unseen shape per call must not grow memory
+
+
+class Bailing:
+    """The bets in mid-program of one profiling executor. `make_rest` makes the executor of a continuation."""
+
+    def __init__(self, owner: ProfilingExecutor, make_rest: Callable[[Program], Executor]) -> None:
+        self._owner = owner
+        self._make_rest = make_rest
+        self._lock = threading.RLock()
+        self._facts: OrderedDict[Shapes, Facts] = OrderedDict()
+        self._resuming: WeakKeyDictionary[VersionRecord, Resuming] = WeakKeyDictionary()
+        self._untyped: WeakSet[NotCompiled] = WeakSet()
+        self._tallies: list[Tally] = []  # of all versions there ever were: as many as the strategy allows
+        self._making: set[tuple[ArgumentSpec, ...]] = set()
+        self.log = SiteLog()
+        self.publish: Publication | None = None  # None before the first run, and where the program cannot be told as values
+        self.instrumented: Instrumented | None = None
+        self.runs = 0  # calls answered in tier 0, recorded or not
+        self._was_tried = False
+        self._later = Later(owner, self)
+        self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
+        self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
+
+    # --- recording ----------------------------------------------------------------------------------------------------
+
+    def run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
+        """Answer a call in tier 0, recording values in mid-program where that can be."""
+        if not self._was_tried and later.is_wanted(self._owner.options()):
+            return self._owner.program.run(flat)  # `is_ready` has asked for it
+        with self._lock:
+            self.runs += 1
+        instrumented, publish = self.prepare()
+        if instrumented is None or publish is None or not publish.fits(flat):
+            return self._owner.program.run(flat)
+        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
+
+        seen: Facts = {}
+        try:
+            given = instrumented.recorder.call(*flat, record=compiler.recorder_of(seen))
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            return self._owner.program.run(flat)
+        with self._lock:
+            before = self._facts.setdefault(signature.shapes, {})
+            self._facts.move_to_end(signature.shapes)
+            _merge(before, seen)
+            if len(self._facts) > _SHAPES_KEPT:
+                self._facts.popitem(last=False)
+        return publish.results(flat, given)
+
+    def interpret(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
+        """As `History.interpret`, recording."""
+        self._owner.history.last_reason = reason
+        self._owner.history.count("interpreted")
+        return self.run(flat, signature)
+
+    def is_ready(self, options: Options) -> bool:
+        """Whether a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
+        if not self._was_tried and later.is_wanted(options):
+            self._later.ask("instrumented", Bailing.prepare)
+            return self._was_tried
+        return True
+
+    def prepare(self) -> tuple[Instrumented | None, Publication | None]:
+        """The instrumented graph, made when it is first needed; None where there is none to be had."""
+        if not self._was_tried:
+            from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
+
+            program = self._owner.program
+            try:
+                with failures_are_refusals("recording values in mid-program"):
+                    made = compiler.instrument(program.graph, program.entry)
+                publish = Publication(made.n_results, made.writebacks, made.aliases)
+                if publish.refusal():
+                    raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
+                with self._lock:
+                    self.instrumented, self.publish = made, publish
+            except NotCompiled as e:
+                self._owner.history.gave_up(e, "the program", "no bets in mid-program")
+            self._was_tried = True
+        return self.instrumented, self.publish
+
+    def release(self) -> None:
+        """Let go of what only new versions need. What goes on where a bet of one is lost stays: it is made of the version's own text."""
+        with self._lock:
+            self._was_tried, self.instrumented = True, None
+            self._facts.clear()
+
+    def has_recorded(self, specs: tuple[ArgumentSpec, ...]) -> bool:
+        """Whether a call that fits these guards was recorded."""
+        with self._lock:
+            return any(_accepts(specs, shapes) for shapes in self._facts)
+
+    def _recorded(self, specs: tuple[ArgumentSpec, ...]) -> Facts:
+        """What calls that fit these guards have shown."""
+        found: Facts = {}
+        with self._lock:
+            for shapes, facts in self._facts.items():
+                if _accepts(specs, shapes):
+                    _merge(found, facts)
+        return found
+
+    # --- making versions ----------------------------------------------------------------------------------------------
+
+    def make(
+        self, program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int, produce: Produce
+    ) -> Version:
+        """As `make_version`, with bets in mid-program where there are some to make. Raises NotCompiled."""
+        codes: dict[tuple[ArgumentSpec, ...], Guarded] = {}
+
+        def with_bets(graph: str, entry: str, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+            code = self.guarded(specs)
+            if code is None or not code.bets:
+                return produce(graph, entry, specs, options)
+            try:
+                produced = produce(code.text, entry, specs, options)
+            except NotCompiled as e:
+                return self._without_bets(e, produce, specs, options)
+            codes[specs] = code
+            return produced
+
+        try:
+            version = make_version(program, bet, valued, options, call, with_bets)
+        except NotCompiled as e:
+            with self._lock:
+                self._refused[e] = bet.specs
+            raise
+        if version.record.arguments in codes:
+            with self._lock:
+                self._resuming[version.record] = self.resume_of(codes[version.record.arguments])
+        return version
+
+    def _without_bets(self, refusal: NotCompiled, produce: Produce, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+        """Code for a program whose bets have none. Raises NotCompiled."""
+        program = self._owner.program
+        try:
+            produced = produce(program.graph, program.entry, specs, options)
+        except NotCompiled as e:
+            # of the two reasons the one that stands though types in mid-program are known, unless it is about the bets themselves
+            if not _is_about_bets(refusal):
+                raise refusal from None
+            with self._lock:
+                self._untyped.add(e)
+            raise
+        place = f" at {refusal.line}" if refusal.line else ""
+        self._owner.history.gave_up(refusal, describe_specs(specs, program.names), f"no bets in mid-program: {refusal.detail}{place}")
+        return produced
+
+    def refused(self, refusal: NotCompiled) -> tuple[ArgumentSpec, ...] | None:
+        """The guards that the version was to have of which `refusal` says why there is none."""
+        with self._lock:
+            return self._refused.get(refusal)
+
+    def blames(self, refusal: NotCompiled) -> bool:
+        """Whether what was refused is so though types in mid-program are bet on: what it names has no place in a native region."""
+        with self._lock:
+            return refusal not in self._untyped and not _is_about_bets(refusal)
+
+    def guarded(self, specs: tuple[ArgumentSpec, ...]) -> Guarded | None:
+        """The program with the bets that are to be made for arguments of these guards; None when it cannot have any. Raises NotCompiled."""
+        if self.instrumented is None:
+            return None
+        from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
+
+        facts = self.log.allowed(self._recorded(specs))
+        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=self._owner.options().forcible)
+
+    def resume_of(self, code: Guarded) -> Resuming:
+        owner = self._owner
+        made = Resuming(code, owner.program.name, self.log, owner.history, self._make_rest)
+        with self._lock:
+            self._tallies.append(made.tally)
+        return made
+
+    # --- lost bets ----------------------------------------------------------------------------------------------------
+
+    def left(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Native code left at a bailout: the results of the call."""
+        with self._lock:
+            resuming = self._resuming[record]
+        assert self.publish is not None  # there is a guarded version
+        if faults.active:
+            faults.left(self._owner.program.name, status - EXIT_BASE)
+        try:
+            results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            return self._owner.failed(None, 0, flat)
+        if resuming.is_due and self._owner.options().profile:
+            self._make_again(record, resuming)
+        return results
+
+    def _make_again(self, record: VersionRecord, resuming: Resuming) -> None:
+        """A version without the bets that were lost too often takes the place of one with them."""
+        owner, options = self._owner, self._owner.options()
+        with self._lock:
+            version = next((v for v in owner.table.versions if v.record is record), None)
+            if version is None or record.arguments in self._making or owner.closed:
+                return
+            self._making.add(record.arguments)
+        start = time.perf_counter()
+        dropped = self.drop(resuming)
+        try:
+            with failures_are_refusals("the compiler"):
+                self.leave_implied_open(resuming.code, record.arguments)
+            if options.compile == "background" and not options.strict:
+                owner.table.remove(version)
+                owner.compile_in_background(version.bet, record.arguments, options)
+                return
+            made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
+        except NotCompiled as e:
+            owner.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
+            owner.table.remove(version)
+            self.cut_later(record.arguments, e, dropped)
+            return
+        finally:
+            with self._lock:
+                self._making.discard(record.arguments)
+        owner.history.count("compiles")
+        owner.replace(version, made, options)
+        owner.history.emit(
+            EventKind.GENERALISED,
+            Reason.BET_DROPPED,
+            guard=made.guards,
+            action=f"compiled again without a bet on {dropped}",
+            milliseconds=(time.perf_counter() - start) * 1e3,
+        )
+
+    def drop(self, resuming: Resuming) -> str:
+        """Make the bets that were lost too often no more, or weaker; which, for people."""
+        due = [bet for i, bet in enumerate(resuming.code.bets) if resuming.lost.get(i) and self.log.losses(bet.slots) >= self.log.patience]
+        self.log.widen({bet.slots: bet.fact for bet in due})
+        return ", ".join(f"{bet.what}{f' at {bet.place}' if bet.place else ''}" for bet in due)
+
+    def leave_implied_open(self, before: Guarded, specs: tuple[ArgumentSpec, ...]) -> None:
+        """What followed from a bet that is no longer made is as wrong as that was: sizes and numbers that need a bet of their own now."""
+        now = self.guarded(specs)
+        if now is not None:
+            self.log.leave_open({bet.slots: bet.fact for bet in now.bets if bet.slots <= before.implied})
+
+    # --- what happened ------------------------------------------------------------------------------------------------
+
+    def resuming(self, version: Version | Split) -> Resuming | None:
+        """What goes on where a bet of a version is lost; None when it has none, or is no version of this executor."""
+        if isinstance(version, Split):
+            return next((split.resuming for split in self._owner.splitting.splits if split is version), None)
+        with self._lock:
+            return self._resuming.get(version.record)
+
+    def stats(self) -> Stats:
+        with self._lock:
+            return Stats(compiles=sum(tally.compiles for tally in self._tallies))
+
+
+def _is_about_bets(refusal: NotCompiled) -> bool:
+    """Whether it is a bailout that has no native code, not what the program does."""
+    return "bailout" in refusal.op
+
+
+def _merge(into: Facts, facts: Facts) -> None:
+    """Join facts, by slot, into others."""
+    for slot, fact in facts.items():
+        before = into.get(slot, fact)
+        into[slot] = None if before is None or fact is None else profiled.join(before, fact)
+
+
+def _accepts(specs: tuple[ArgumentSpec, ...], shapes: Shapes) -> bool:
+    """Whether arguments of these classes and sizes keep the guards on them, as far as those are about sizes."""
+    return all(
+        spec.kind is klass.kind
+        and (spec.kind is not ArgumentKind.ARRAY or (spec.dtype == klass.dtype and len(spec.sizes) == klass.rank))
+        and all(known == size if isinstance(known, int) else size >= 2 for known, size in zip(spec.sizes, sizes, strict=True))
+        for spec, klass, sizes in zip(specs, *shapes, strict=True)
+    )

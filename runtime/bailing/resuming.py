@@ -1,0 +1,130 @@
+"""Where a lost bet goes on: the executors of a guarded program's continuations, each made when its bet is lost for the first time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.inference import profiled
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime import faults
+from tierup.runtime.events import EventKind
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.options import Options, Overrides
+from tierup.runtime.program import Program
+from tierup.runtime.site_log import SiteLog
+
+if TYPE_CHECKING:
+    from tierup.runtime.compiling.bailouts import Guarded
+    from tierup.runtime.executor import Executor
+
+
+class Deeper(Overrides):
+    """The options of a function as its continuations see them: `bailout_depth` is one less, and a program may be run in tier 0."""
+
+    def __init__(self, above: Overrides) -> None:
+        self._above = above
+        self._made: tuple[Options, Options] | None = None
+
+    def base(self) -> Options:
+        return self._deeper(self._above.base())
+
+    def current(self) -> Options:
+        now, made = self._above.current(), self._made  # one read: another thread may put in its own
+        if made is None or made[0] is not now:
+            made = self._made = (now, self._deeper(now))
+        return made[1]
+
+    @staticmethod
+    def _deeper(options: Options) -> Options:
+        return replace(options, bailout_depth=max(options.bailout_depth - 1, 0), strict=False)
+
+
+class Tally:
+    """How many versions the continuations of a program had compiled."""
+
+    compiles = 0
+
+
+class Resuming:
+    """The rest of a guarded program from each of its bailouts. Thread-safe."""
+
+    def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
+        self.code = code
+        self.name, self._log, self._history, self._make = name, log, history, make
+        self._lock = threading.RLock()
+        self._here = threading.local()
+        self._executors: dict[int, Executor] = {}
+        self.lost: dict[int, int] = {}  # how often each bet was lost
+        self.tally = Tally()
+        self._summed_up_at = -1
+        self.is_due = False  # whether some bet was lost too often
+
+    def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the program gives, as values, when the bet of this index is lost. `live`: the bailout's operands. Raises what the rest
+        of the program raises; no argument of the call has been written."""
+        self.was_left = True
+        bet, actual = self.code.bets[index], profiled.observe(live[0])
+        due = not faults.lose_bets() and self._log.lost(bet.slots, actual)
+        with self._lock:
+            self.lost[index] = self.lost.get(index, 0) + 1
+            self.is_due |= due
+        executor = self._executors.get(index) or self._executor(index)
+        self._history.emit(
+            EventKind.BAILOUT,
+            Reason.BET_LOST,
+            guard=bet.what,
+            expected=str(bet.fact),
+            actual=str(actual),
+            line=bet.place,
+            action="went on " + ("natively" if executor.versions else "in tier 0") + (", and the bet is dropped" if due else ""),
+        )
+        try:
+            return executor.call(live)
+        finally:
+            if self._summed_up_at != History.compiles:
+                self._summed_up_at = History.compiles
+                self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
+
+    @property
+    def was_left(self) -> bool:
+        """Whether the last call in this thread lost a bet; to be set to False before a call."""
+        return getattr(self._here, "left", False)
+
+    @was_left.setter
+    def was_left(self, value: bool) -> None:
+        self._here.left = value
+
+    def _executor(self, index: int) -> Executor:
+        from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
+
+        bet = self.code.bets[index]
+        try:
+            with failures_are_refusals("what goes on where a bet is lost"):
+                graph, entry, names, tier0 = compiler.continuation(self.code, index)
+        except NotCompiled as e:
+            self._history.gave_up(e, bet.what, f"the program runs again in tier 0: {e.detail}")
+            raise
+        place = bet.place
+        made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
+        with self._lock:
+            return self._executors.setdefault(index, made)
+
+    @property
+    def executors(self) -> dict[int, Executor]:
+        """The continuations that there are, by the indices of their bailouts."""
+        return dict(self._executors)
+
+
+class Resume:
+    """What a guarded program's source calls where the bet of an index is lost."""
+
+    def __init__(self, resuming: Resuming, index: int) -> None:
+        self._resuming, self._index = resuming, index
+
+    def __call__(self, *live: Any) -> Any:
+        results = self._resuming.go_on(self._index, live)
+        return results[0] if len(results) == 1 else results

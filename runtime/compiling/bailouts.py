@@ -1,0 +1,170 @@
+"""From a profiled program to one with bailouts, and from a bailout to what goes on there.
+
+Loads MLIR: the runtime imports this module when a program is called with `speculate="bailout"`, not before. The work is done by the
+passes of the pipelines `profile-bets` and `bailouts`, by `tierup-build-bailout-continuations`, and for tier 0 with native regions by
+`tierup-fuse-groups` and `tierup-dispatch-regions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tierup.dialect import registry
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import PassFailure
+from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.speculation.resume_points import root
+from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.lowering import faults
+from tierup.lowering.abi import ArgumentSpec
+from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region
+from tierup.runtime.compiling.version import FORCED, GUARDED, place_of_failure, refine_arguments, refuse_doubtful_views
+from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.interpreter.reader import argument_names
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.interpreter.translate import translate
+
+_PROFILE = registry.pipeline("profile-bets")
+_BAILOUTS = registry.pipeline("bailouts")
+
+
+@dataclass(frozen=True)
+class Bet:
+    """A guard in mid-program. `slots`: the profiles that it is a bet on; `fact`: what it asks for; `what`: how people name the value;
+    `place`: the user's line."""
+
+    slots: frozenset[int]
+    fact: Fact
+    what: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A program with bailouts and without their continuations, for arguments of some types. `bets[i]` belongs to the bailout of index i.
+    `profiled`: what the bets were made of. `implied`: the slots of guards that were left out because the others imply them."""
+
+    text: str
+    entry: str
+    bets: tuple[Bet, ...]
+    implied: frozenset[int]
+    profiled: str
+
+
+def instrument(graph: str, entry: str) -> Instrumented:
+    """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
+    return instrument_with(_PROFILE, graph, entry)
+
+
+def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact], *, force: bool) -> Guarded:
+    """Bet on `facts`, by slot, for arguments of these guards. Facts of arguments are left out: the guards on them say what is bet.
+    `force`: the bets can be lost at will.
+
+    Raises NotCompiled for a program that raises whenever its arguments are such.
+    """
+    module = parse_module(profiled)
+    func = function_names(module)[entry]
+    refuse_doubtful_views(func, tuple(arguments))
+    with module.context, ir.Location.unknown():
+        refine_arguments(func, tuple(arguments))
+    given = set(func.regions[0].blocks[0].arguments)
+    watched: dict[ir.Value, set[int]] = {}
+    for op in walk(func):
+        if op.name == "tierup.profile":
+            slot, value = ir.IntegerAttr(op.attributes["slot"]).value, op.operands[0]
+            if slot in facts and value not in given:
+                op.attributes["profiled"] = profiled_attr(facts[slot], module.context)
+                watched.setdefault(root(value), set()).add(slot)
+    recorded = _text(module)
+    try:
+        _BAILOUTS.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    found: dict[int, Bet] = {}
+    for op in walk(func):
+        if op.name == "tierup.bailout":
+            slots = frozenset(watched[root(op.operands[0])])
+            found[ir.IntegerAttr(op.attributes["index"]).value] = Bet(slots, facts_of(op.attributes["expected"]), _what(op), _place(op))
+    for attribute in (GUARDED, FORCED) if force else (GUARDED,):
+        func.attributes[attribute] = ir.UnitAttr.get(module.context)
+    implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for bet in found.values() for s in bet.slots)
+    return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
+
+
+def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], Tier0]:
+    """(graph, entry, the names of its arguments, its tier 0) of what goes on where the bailout of this index is lost."""
+    faults.begins("continuation")
+    module = parse_module(code.text)
+    registry.parse(f"tierup-build-bailout-continuations{{function={code.entry} index={index}}}").run(module)
+    by_name = function_names(module)
+    bailout = next(
+        op for op in walk(by_name[code.entry]) if op.name == "tierup.bailout" and ir.IntegerAttr(op.attributes["index"]).value == index
+    )
+    name = ir.FlatSymbolRefAttr(bailout.attributes["continuation"]).value
+    func = by_name[name]
+    with func.context, func.location:
+        alone = ir.Module.create()
+        made = func.clone(ir.InsertionPoint(alone.body)).operation
+    for attribute in ("sym_visibility", CONTINUATION):
+        del made.attributes[attribute]
+    return _text(alone), name, tuple(argument_names(made)), translate(alone, name)
+
+
+def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
+    """Cut a guarded program into native regions, whose types its bailouts prove, and what tier 0 runs. `excluded`: what no region may hold.
+    Raises NotCompiled when no region is worth it."""
+    faults.begins("cut")
+    module = parse_module(code.text)
+    option = f"{{excluded={','.join(sorted(excluded))}}}" if excluded else ""
+    try:
+        registry.parse(f"tierup-infer-types,tierup-fuse-groups{option},tierup-clear-specializations,tierup-dispatch-regions").run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    by_name = function_names(module)
+    main = by_name[code.entry]
+    if REGIONS not in main.attributes:
+        raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
+    names = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
+    regions = tuple(outlined_region(by_name[name], name) for name in names)
+    return SplitCode(code.profiled, code.text, _text(module), regions, left_in_tier0(main))
+
+
+def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object], *, fail: bool) -> Tier0:
+    """Tier 0 of a cut program. `sites[name]` is called for a region, `resume[index]` where a bet is lost: it gives what the call gives.
+    `fail`: its bets can be lost at will."""
+    module = parse_module(code.graph)
+    called = dict(sites)
+    for op in walk(function_names(module)[entry]):
+        if op.name == "tierup.bailout":
+            index = ir.IntegerAttr(op.attributes["index"]).value
+            name = f"{entry}_continuation_{index}"
+            op.attributes["continuation"] = ir.FlatSymbolRefAttr.get(name, module.context)
+            called[name] = resume[index]
+    return translate(module, entry, sites=called, fail=fail)
+
+
+def _what(bailout: ir.Operation) -> str:
+    """How people name what a bailout looks at."""
+    value = root(bailout.operands[0])
+    if isinstance(value.owner, ir.Block):
+        return "a value that a loop carries"
+    name = value.owner.operation.name.removeprefix("torch.")
+    if str(value.type) == "!torch.bool":
+        return f"the condition ({name})"
+    return f"the {'int' if str(value.type) == '!torch.int' else 'result'} of {name}"
+
+
+def _place(op: ir.Operation) -> str:
+    place = diagnostics.place_of(op.location)
+    return str(place) if place.line else ""
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

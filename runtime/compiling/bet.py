@@ -1,0 +1,91 @@
+"""How a bet becomes a version: from the disk's cache where an earlier process made it, else through the compiler."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from tierup.dialect.pipelines.reproducer import Reproducer
+from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.lowering.objects.load import load
+from tierup.lowering.service import request_json
+from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.explaining import dump, plans
+from tierup.runtime.explaining.plans import Compiled, NotCompiled, Produced
+from tierup.runtime.options import Options
+from tierup.runtime.program import Program
+from tierup.runtime.strategy import Bet
+
+Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], Produced]  # graph, its entry, guards, options; raises NotCompiled
+
+
+def from_disk(program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:
+    """A version of a bet that an earlier process compiled; None when there is none. For the arguments see `make_version`."""
+    for specs in dict.fromkeys((bet.specs, valued)):
+        compiled = plans.on_disk(program.graph, program.entry, specs, options)
+        if compiled is not None:
+            with _dump(program, bet, specs, options) as dumped:
+                if dumped is not None:
+                    plans.note(dumped, compiled.request)
+                    plans.note_code(dumped, compiled.artifact, from_disk=True)
+            return _version(program, bet, specs, compiled, call)
+    return None
+
+
+def make_version(
+    program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int, produce: Produce
+) -> Version:
+    """A version of a bet, made in call number `call` by `produce`. Raises NotCompiled.
+
+    `valued`: the bet's guards with the values of ints and bools as well. They are the version's when there is no code without: a
+    size or a branch may hang on an int.
+    """
+    try:
+        return _version(program, bet, bet.specs, _compiled(program, bet, bet.specs, options, produce), call)
+    except NotCompiled:
+        if valued == bet.specs:
+            raise
+    return _version(program, bet, valued, _compiled(program, bet, valued, options, produce), call)
+
+
+def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options, produce: Produce) -> Compiled:
+    with _dump(program, bet, specs, options), plans.failures_are_refusals("the compiler"):
+        produced = produce(program.graph, program.entry, specs, options)
+        start = time.perf_counter()
+        try:
+            code = load(produced.artifact, plans.kernel_name(program.entry, specs))
+        except Exception as e:
+            request = json.dumps(request_json.to_dict(produced.request))
+            dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))
+            raise
+        return Compiled(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
+
+
+@contextmanager
+def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: Options) -> Iterator[dump.Dump | None]:
+    """Around a compile, for those who keep what it does."""
+    with dump.compiling(program.name, describe_specs(specs, program.names)) as kept:
+        if kept is not None:
+            kept.note(place=program.place, bet=bet.kind, options=asdict(options))
+            kept.stage("pristine", program.graph)
+        yield kept
+
+
+def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
+    artifact = compiled.artifact
+    record = VersionRecord(
+        specs,
+        artifact.results,
+        compiled.code.address,
+        keepalive=compiled.code,
+        work=artifact.work,
+        form=Form.TUPLE,
+        scalars=False,
+        exits=artifact.exits,
+    )
+    return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)

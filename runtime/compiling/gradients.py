@@ -1,0 +1,167 @@
+"""From a pristine graph to its forward and backward programs.
+
+Loads MLIR: the runtime imports this module when a gradient is wanted, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tierup.dialect import dtypes, registry
+from tierup.dialect.autodiff.differentiation import value_form
+from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
+from tierup.dialect.contracts import function_names
+from tierup.dialect.inference import dims
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.values import Tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import PassFailure
+from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
+from tierup.runtime.errors import NotDifferentiable, Origin
+from tierup.runtime.gradients.kinds import Equal, Kind, Sizes
+from tierup.runtime.gradients.list_leaves import Nesting
+from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.interpreter.translate import translate
+
+_EQUAL_ONCE = registry.parse("builtin.module(tierup-cse)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program as text, and its tier 0."""
+
+    graph: str
+    entry: str
+    names: tuple[str, ...]
+    tier0: Tier0
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
+    by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`."""
+
+    prepared: str
+    entry: str
+    names: tuple[str, ...]
+    results: Nesting
+    wrt: tuple[int, ...]
+    kinds: tuple[Kind, ...]
+    sizes: Sizes | None
+    split: Split
+    forward: Source
+    backward: Source
+
+
+def split(
+    name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...], lengths: tuple[int, ...], sizes: Sizes | None
+) -> Halves:
+    """The forward and backward programs of a pristine graph, for gradients of the arguments `wrt` and arguments of these kinds.
+
+    `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one. `sizes`: the arguments' in a
+    call, of which some may be taken for equal (`Split.assumed`); None: none is.
+    Raises NotDifferentiable, naming the op, its line and what to do instead.
+    """
+    module = parse_module(graph)
+    with _failures(name):
+        func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), ())
+        results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
+        _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
+    prepared = _text(module)
+    found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward)
+
+
+def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int]) -> list[int]:
+    """Which arguments some arguments and items of lists are, when the items of lists are counted one by one."""
+    of_lists = iter(lengths)
+    owners: list[int] = []
+    for i, argument in enumerate(func.regions[0].blocks[0].arguments):
+        owners += [i] * (next(of_lists, 0) if is_tensor_list(argument.type) else 1)
+    return sorted({owners[k] for k in items})
+
+
+def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:
+    """The backward program that takes the cotangents of these results alone, and reads of what the forward program captured; None where it
+    would need something else. In the split the captures are to be found by their keys."""
+    try:
+        found, _, backward = _split(name, halves.prepared, halves.entry, halves.wrt, halves.kinds, halves.sizes, seeds, halves.split.keys)
+    except CannotRestrict:
+        return None
+    return found, backward
+
+
+def _split(
+    name: str,
+    prepared: str,
+    entry: str,
+    wrt: Sequence[int],
+    kinds: Sequence[Kind],
+    sizes: Sizes | None,
+    seeds: Sequence[int] | None,
+    kept: tuple[Key, ...] | None,
+) -> tuple[Split, Source, Source]:
+    module = parse_module(prepared)
+    func = function_names(module)[entry]
+    with _failures(name), module.context, ir.Location.unknown():
+        found = split_gradient(module, func, wrt, known=_known(kinds), sizes=_actual(sizes), seeds=seeds, kept=kept)
+        _EQUAL_ONCE.run(module)
+    return found, _alone(module, found.forward, found.backward), _alone(module, found.backward, found.forward)
+
+
+def _known(kinds: Sequence[Kind]) -> list[Tensor | None]:
+    """Sizes of two and more are symbols: which are equal is not part of a kind."""
+    found: list[Tensor | None] = []
+    for i, kind in enumerate(kinds):
+        if kind is None:
+            found.append(None)
+        else:
+            shape = tuple(dims.symbol(f"s{i}_{d}") if size > 1 else size for d, size in enumerate(kind[1]))
+            found.append(Tensor(dtypes.BY_NAME[kind[0]], shape))
+    return found
+
+
+def _actual(sizes: Sizes | None) -> dict[dims.Dim, int]:
+    """What the symbols of `_known` are for arrays of these sizes."""
+    each = enumerate(sizes or ())
+    return {dims.symbol(f"s{i}_{d}"): n for i, shape in each if shape is not None for d, n in enumerate(shape)}
+
+
+def assumed(halves: Halves) -> tuple[Equal, ...]:
+    """The sizes that the programs take for equal, as (argument, dim) each, or a number."""
+    at = {dims.symbol(f"s{i}_{d}"): (i, d) for i, kind in enumerate(halves.kinds) if kind is not None for d in range(len(kind[1]))}
+
+    def where(dim: dims.Dim) -> tuple[int, int] | int:
+        return dim if isinstance(dim, int) else at[dim]
+
+    return tuple((where(a), where(b)) for a, b in halves.split.assumed)
+
+
+def _alone(module: ir.Module, entry: str, other: str) -> Source:
+    """One function of a module as a program of its own."""
+    copy = parse_module(_text(module))
+    for name, func in list(function_names(copy).items()):
+        if name == other:
+            func.erase()
+    tier0 = translate(copy, entry)
+    return Source(_text(copy), entry, tuple(p.name for p in tier0.parameters), tier0)
+
+
+@contextmanager
+def _failures(name: str) -> Iterator[None]:
+    """Raise NotDifferentiable for what a pass refuses."""
+    try:
+        yield
+    except PassFailure as e:
+        found = next(iter(e.diagnostics), None)
+        if found is None:
+            raise NotDifferentiable(f"{name} has no gradient: {e}") from e
+        place, (op, _, said) = found.place, found.message.partition(" op ")
+        origin = Origin(op.strip("'").removeprefix("torch."), place.file, place.line, place.column)
+        raise NotDifferentiable(f"{name} has no gradient: {origin.op} {said} (at {origin})") from e
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

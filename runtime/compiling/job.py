@@ -1,0 +1,106 @@
+"""A bet on its way to a version while calls go on: asked of a worker, loaded here, handed to the executor that made the bet.
+
+The executor is held weakly: a function that is deleted or reset meanwhile is let go, and what arrives for it is dropped.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Protocol
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.errors import WorkerUnavailable
+from tierup.lowering.service.forking import no_fork
+from tierup.runtime import faults
+from tierup.runtime.arguments import placement
+from tierup.runtime.compiling.bet import make_version
+from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.explaining.history import History
+from tierup.runtime.explaining.plans import NotCompiled, Produced
+from tierup.runtime.options import Options
+from tierup.runtime.program import Program
+from tierup.runtime.strategy import Bet, Classes
+
+if TYPE_CHECKING:
+    from tierup.runtime.bailing.bailing import Bailing
+
+
+class Owner(Protocol):
+    """Who made the bet."""
+
+    program: Program
+    history: History
+    closed: bool
+    bailing: Bailing | None
+
+    def calls(self) -> int: ...
+    def prepare(self, options: Options) -> None: ...
+    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None: ...
+
+
+class CompileJob:
+    """See `background.Job`. `where` says of a compile that was not a worker's why; `milliseconds` passed since the call asked for it."""
+
+    def __init__(self, owner: Owner, bet: Bet, classes: Classes, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+        """`classes`: of the call's arguments; for `valued` see `make_version`."""
+        self._owner = weakref.ref(owner)
+        self._program = owner.program
+        self.bet, self.classes, self.options = bet, classes, options
+        self._valued = valued
+        self._faults = faults.captured()
+        self.call = owner.calls() + 1
+        self._since = time.perf_counter()
+        self.where = ""
+        self._dropped = False
+
+    def drop(self) -> None:
+        self._dropped = True
+
+    @property
+    def milliseconds(self) -> float:
+        return (time.perf_counter() - self._since) * 1e3
+
+    def is_for(self, history: History) -> bool:
+        owner = self._owner()
+        return owner is not None and owner.history is history
+
+    def urgency(self) -> int | None:
+        """How often the function was called."""
+        owner = self._owner()
+        return None if owner is None or owner.closed else owner.calls()
+
+    def run(self) -> None:
+        with no_fork, faults.carried(self._faults):
+            self._run()
+
+    def _run(self) -> None:
+        outcome: Version | NotCompiled
+        owner = self._owner()
+        make = make_version if owner is None or owner.bailing is None else owner.bailing.make
+        del owner  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
+        try:
+            outcome = make(self._program, self.bet, self._valued, self.options, self.call, self._produce)
+        except NotCompiled as e:
+            outcome = e
+        except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0
+            trace = "".join(traceback.format_exception(e)).strip()
+            outcome = NotCompiled(Reason.COMPILE_FAILED, trace)
+        owner = self._owner()
+        if owner is not None and not owner.closed and not self._dropped:
+            owner.prepare(self.options)
+            owner.arrived(self, outcome)
+
+    def _produce(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+        self.where = placement.why_here()
+        if not self.where:
+            try:
+                if self._dropped:
+                    raise NotCompiled(Reason.COMPILE_FAILED, "the interpreter is ending")
+                with no_fork.lifted():
+                    return placement.elsewhere(placement.in_background(), graph, entry, arguments, options)
+            except WorkerUnavailable as e:
+                self.where = f"in this process: {e}"
+        return placement.here(graph, entry, arguments, options)

@@ -1,0 +1,234 @@
+"""From a program that cannot be compiled whole to one with native regions: record a run, cut, leave a call per region.
+
+Loads MLIR: the runtime imports this module when a program is to be split, not before. The work is done by the passes of the
+pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage's text is kept for `plan()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from tierup.dialect import dtypes, registry
+from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.inference import profiled
+from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
+from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.default import VERSIONED
+from tierup.dialect.registry import PassFailure, Pipeline
+from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.lowering import faults
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.runtime.compiling.version import place_of_failure, step
+from tierup.runtime.explaining import dump
+from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.interpreter.reader import argument_names
+from tierup.runtime.interpreter.tier0 import Record, Tier0
+from tierup.runtime.interpreter.translate import translate
+
+Facts = dict[int, Fact | None]
+
+_PROFILE = registry.pipeline("profile")
+_DISPATCH = registry.parse("builtin.module(tierup-dispatch-regions)")
+_PARTIAL_WRITES = ("torch.aten.slice_scatter", "torch.aten.select_scatter", "torch.aten.diagonal_scatter", "torch.aten.index_put")
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """The graph as values, with profile ops, and what runs it. `writebacks`, `aliases`: see `tierup-functionalize`."""
+
+    text: str
+    recorder: Tier0
+    n_results: int  # the user's; the new contents of written arguments follow
+    writebacks: tuple[int, ...]
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RegionCode:
+    """A region of a split program: its unspecialised twin as a program of its own. `place`: the user's line of its first op."""
+
+    name: str
+    graph: str
+    names: tuple[str, ...]
+    tier0: Tier0
+    place: str
+
+
+@dataclass(frozen=True)
+class SplitCode:
+    """A program cut into regions: `graph` calls them by name, tier 0 runs all else; `left` are the ops it runs, with their lines."""
+
+    profiled: str
+    guarded: str
+    graph: str
+    regions: tuple[RegionCode, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def instrument(graph: str, entry: str) -> Instrumented:
+    """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
+    return instrument_with(_PROFILE, graph, entry)
+
+
+def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
+    """As `instrument`, by another pipeline that ends with profile ops in a graph of values."""
+    faults.begins("instrument")
+    module = parse_module(graph)
+    try:
+        pipeline.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
+    return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
+
+
+def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    """How many results are the user's, which arguments the others are written to, and what the user's share memory with."""
+    attributes = func.attributes
+    writebacks = tuple(ir.DenseI64ArrayAttr(attributes["tierup.writebacks"])) if "tierup.writebacks" in attributes else ()
+    aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
+    n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
+    return n_results, writebacks, aliases
+
+
+def recorder_of(facts: Facts) -> Record:
+    """A `record(slot, value)` that joins what it is given into `facts`, by slot."""
+
+    def record(slot: int, value: object) -> object:
+        seen = profiled.observe(value)
+        if slot >= 0 and seen is not None:
+            before = facts.get(slot, seen)
+            facts[slot] = None if before is None else profiled.join(before, seen)
+        return value
+
+    return record
+
+
+def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None]) -> str:
+    """The instrumented graph with what was recorded in its profile ops: the stage `profiled`."""
+    module = parse_module(text)
+    with module.context:
+        for op in walk(function_names(module)[entry]):
+            if op.name == "tierup.profile":
+                fact = facts.get(ir.IntegerAttr(op.attributes["slot"]).value)
+                if fact is not None:
+                    op.attributes["profiled"] = profiled_attr(fact, module.context)
+    return _text(module)
+
+
+def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
+    """The stage `guarded`: checks, regions and their fallbacks. `refused`: ops that are not to stand in regions. Raises NotCompiled."""
+    module = parse_module(profiled_text)
+    steps = list(VERSIONED.steps)
+    if refused:
+        steps = [s if s != "tierup-fuse-groups" else f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" for s in steps]
+    try:
+        pipeline = registry.parse(f"builtin.module({','.join(steps)})")
+        with step(module, pipeline):
+            pipeline.run(module)
+    except PassFailure as e:
+        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    return _text(module)
+
+
+def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> SplitCode:
+    """Cut a profiled program. Raises NotCompiled when no region is worth it."""
+    with dump.compiling(entry, "split"):
+        return _split(profiled_text, entry, refused)
+
+
+def _split(profiled_text: str, entry: str, refused: Collection[str]) -> SplitCode:
+    faults.begins("cut")
+    dump.stage("profiled", profiled_text)
+    text = guarded(profiled_text, refused)
+    dump.stage("guarded", text)
+    return cut(parse_module(text), entry, profiled_text, text)
+
+
+def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCode:
+    """A program whose regions stand in it, `text`, with calls in their place; `module` is changed. Raises NotCompiled when it has none."""
+    _refuse_copies_in_loops(function_names(module)[entry])
+    _DISPATCH.run(module)
+    dump.stage("split", _text(module))
+    by_name = function_names(module)
+    main = by_name[entry]
+    if REGIONS not in main.attributes:
+        raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
+    sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
+    return SplitCode(
+        profiled_text, text, _text(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
+    )
+
+
+def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
+    """The stage `profiled` or `guarded` of a program that was compiled whole, as the passes spell it for a version's guards."""
+    text = instrument(graph, entry).text
+    module = parse_module(text)  # held: the function lives in it
+    func = function_names(module)[entry]
+    numbers = {argument: i for i, argument in enumerate(func.regions[0].blocks[0].arguments)}
+    facts = {
+        ir.IntegerAttr(op.attributes["slot"]).value: _fact(arguments[numbers[op.operands[0]]])
+        for op in walk(func)
+        if op.name == "tierup.profile" and op.operands[0] in numbers
+    }
+    profiled_text = with_facts(text, entry, facts)
+    return profiled_text if stage == "profiled" else guarded(profiled_text)
+
+
+def _fact(spec: ArgumentSpec) -> Fact:
+    if spec.kind is ArgumentKind.ARRAY:
+        return Profiled(dtype=dtypes.BY_NAME[spec.dtype], sizes=spec.sizes)
+    return ProfiledScalar(spec.kind.value, spec.value)
+
+
+def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier0:
+    """Tier 0 of a split program, calling `sites[name]` for each region."""
+    return translate(parse_module(code.graph), entry, sites=sites)
+
+
+def outlined_region(func: ir.Operation, name: str) -> RegionCode:
+    """A function that holds a region as a program of its own."""
+    with func.context, func.location:
+        alone = ir.Module.create()
+        made = func.clone(ir.InsertionPoint(alone.body)).operation
+    del made.attributes["sym_visibility"]
+    first = next((op for op in walk(func) if weight(op)), func)
+    place = diagnostics.place_of(first.location)
+    return RegionCode(name, _text(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
+
+
+def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
+    """The ops that tier 0 computes with, and their lines, each once."""
+    found = []
+    for op in walk(main):
+        if weight(op) and not len(op.regions):
+            place = diagnostics.place_of(op.location)
+            found.append((op.name.removeprefix("torch."), str(place) if place.line else ""))
+    return tuple(dict.fromkeys(found))
+
+
+def _refuse_copies_in_loops(main: ir.Operation) -> None:
+    """Raise NotCompiled when tier 0 runs a loop in which part of an array is written: as a value the array is copied each time."""
+    for op in walk(main):
+        if op.name.startswith(_PARTIAL_WRITES) and _is_in_loop_of_tier0(op):
+            place = str(diagnostics.place_of(op.location))
+            raise NotCompiled(
+                Reason.LOOP_WRITES, "the write keeps the program whole, so in tier 0", place
+            )
+
+
+def _is_in_loop_of_tier0(op: ir.Operation) -> bool:
+    in_loop = False
+    while op.parent is not None and op.parent.operation.name != "func.func":
+        op = op.parent.operation
+        in_loop = op.name == "torch.prim.Loop" or (in_loop and op.name != "tierup.fusion_group")
+    return in_loop
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

@@ -1,0 +1,1 @@
+"""Which version a call runs: tables, guards, direct calls."""

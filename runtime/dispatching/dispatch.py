@@ -1,0 +1,356 @@
+"""Dispatch tables: which compiled version takes a call. The choice of entry, and the entry in pure Python.
+
+    table = make_table(3, slow, failed, entry="native")
+    table.add(VersionRecord(arguments, results, address, keepalive=code))
+    f = table.callable()
+    f(a, b, c)            # a version's kernel, or slow(a, b, c)
+
+`slow(*args, **kwargs)` answers every call that no version takes: what it was called with, keyword arguments included, is what the
+user passed. `failed(record, status, flat, live)` answers a call whose kernel left with a status other than 0; `flat` is the tuple of flat
+arguments that the kernel saw, hidden inputs included. No argument has been written then. At an exit (a status below ERROR_BASE: bailout
+`status - EXIT_BASE` of `record.exits`) `live` is a tuple of the bailout's operands, for its continuation; at other statuses None. Without
+`failed`, `slow` is called.
+
+The native entry is `lowering/entry/table.py`; `PythonTable` here has the same semantics, for interpreters on which the native entry's
+self-probe fails, for `options(entry="python")`, and as the readable account of what a dispatch is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.inference.dims import evaluate
+from tierup.lowering import abi
+from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
+from tierup.lowering.entry.records import (
+    RELEASE_WORK,
+    AttributeSource,
+    CellSource,
+    Form,
+    GlobalSource,
+    Inputs,
+    Positional,
+    SlowCause,
+    Source,
+    TableCallable,
+    TableCounts,
+    VersionRecord,
+    work_of,
+)
+from tierup.lowering.exits.live import free, live_values, view
+from tierup.runtime import faults
+from tierup.runtime.dispatching.dispatch_chain import HashedOrder
+from tierup.runtime.dispatching.guards import Mismatch, fit
+from tierup.runtime.explaining import last_plan
+
+
+class DispatchTable(Protocol):
+    """What both entries offer. See `lowering.entry.NativeTable` for the docstrings."""
+
+    entry: str
+    inputs: Inputs
+
+    @property
+    def versions(self) -> tuple[VersionRecord, ...]: ...
+    def add(self, record: VersionRecord, *, first: bool = False) -> None: ...
+    def remove(self, record: VersionRecord) -> None: ...
+    def reorder(self, records: Sequence[VersionRecord]) -> None: ...
+    def promote(self) -> None: ...
+    def clear(self) -> None: ...
+    def hits(self, record: VersionRecord) -> int: ...
+    def total_hits(self) -> int: ...
+    def counts(self) -> TableCounts: ...
+    def attach(self, function: Any) -> None: ...
+    def callable(self) -> TableCallable: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def make_table(
+    inputs: int | Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None, *, entry: str = "native"
+) -> DispatchTable:
+    """A new table. `inputs`: the number of positional arguments, or where the flat arguments come from.
+
+    `entry`: "native" where this interpreter allows it (`native_unavailable` says why not), else "python".
+    """
+    where = Inputs(inputs) if isinstance(inputs, int) else inputs
+    if entry == "native" and native_unavailable() is None:
+        from tierup.lowering.entry import last as entry_last
+        from tierup.lowering.entry.table import NativeTable  # here: loads llvmlite
+
+        last_plan.watch_dispatcher(entry_last.cell)
+        return NativeTable(where, slow, failed)
+    if entry not in ("native", "python"):
+        raise ValueError(f"unknown entry {entry!r}: native or python")
+    return PythonTable(where, slow, failed)
+
+
+def native_unavailable() -> str | None:
+    """Why the native entry cannot be used on this interpreter, or None. The first call in a process runs the self-probe."""
+    from tierup.lowering.entry.probe import unavailable  # here: loads llvmlite
+
+    return unavailable()
+
+
+def prepare_native() -> None:
+    """Start the native entry's first use, some 60 ms of compiling and probing, in a thread of its own; whoever needs it waits for it.
+
+    LLVM works without the GIL, so a caller that has something else to do first (a run in tier 0, MLIR's import) gets it for little.
+    """
+    threading.Thread(target=native_unavailable, name="tierup-entry").start()
+
+
+def function_type(base: type, *, entry: str = "native") -> type:
+    """`base` with native calls where the entry allows it, else `base` itself. Its `__call__` must call its table."""
+    if entry == "native" and native_unavailable() is None:
+        from tierup.lowering.entry.table import make_function_type  # here: loads llvmlite
+
+        return make_function_type(base)
+    return base
+
+
+_KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Result))
+_kernel_released, _kernel_held = ctypes.CFUNCTYPE(*_KERNEL), ctypes.PYFUNCTYPE(*_KERNEL)
+
+
+class _Entry:
+    """A version in force and its counters."""
+
+    def __init__(self, record: VersionRecord) -> None:
+        self.record = record
+        self.work = work_of(record)
+        self.hits = 0
+
+
+class PythonTable:
+    """The pure-Python entry."""
+
+    entry = "python"
+
+    def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
+        self.inputs = inputs
+        self._slow, self._failed = slow, failed
+        self._set(())
+        self._lock = threading.RLock()
+        self._hits = self._failures = 0
+        self._slow_calls = dict.fromkeys(SlowCause, 0)
+
+    @property
+    def versions(self) -> tuple[VersionRecord, ...]:
+        return tuple(e.record for e in self._chain)
+
+    def add(self, record: VersionRecord, *, first: bool = False) -> None:
+        if len(record.arguments) != len(self.inputs.sources):
+            raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
+        if record.exits and self._failed is None:
+            raise ValueError("a version with exits for a table without `failed`")
+        made = _Entry(record)
+        with self._lock:
+            self._set((made, *self._chain) if first else (*self._chain, made))
+
+    def remove(self, record: VersionRecord) -> None:
+        with self._lock:
+            gone = self._find(record)
+            self._set(tuple(e for e in self._chain if e is not gone))
+
+    def reorder(self, records: Sequence[VersionRecord]) -> None:
+        with self._lock:
+            if len(records) != len(self._chain) or len(set(map(id, records))) != len(records):
+                raise ValueError("not a permutation of the table's versions")
+            self._set(tuple(self._find(r) for r in records))
+
+    def promote(self) -> None:
+        self.reorder(sorted(self.versions, key=self.hits, reverse=True))
+
+    def clear(self) -> None:
+        for record in self.versions:
+            self.remove(record)
+
+    def hits(self, record: VersionRecord) -> int:
+        return self._find(record).hits
+
+    def total_hits(self) -> int:
+        return self._hits
+
+    def counts(self) -> TableCounts:
+        return TableCounts(self._hits, self._failures, dict(self._slow_calls))
+
+    def attach(self, function: Any) -> None:
+        """Nothing to do: the function's `__call__` calls its table."""
+
+    def callable(self) -> TableCallable:
+        return TableCallable(self)
+
+    def _set(self, chain: tuple[_Entry, ...]) -> None:
+        self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
+        self._chain = chain
+        self._by_record = {e.record: e for e in chain}
+
+    def _find(self, record: VersionRecord) -> _Entry:
+        found = self._by_record.get(record)
+        if found is None:
+            raise ValueError("the version is not in this table")
+        return found
+
+    def _answer_slowly(self, cause: SlowCause, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self._lock:
+            self._slow_calls[cause] += 1
+        return self._slow(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return self._answer_slowly(SlowCause.KEYWORDS, args, kwargs)
+        if len(args) != self.inputs.n_positional:
+            return self._answer_slowly(SlowCause.COUNT, args, kwargs)
+        if self.inputs.plain:
+            flat = args
+        else:
+            try:
+                flat = tuple(read_source(s, args) for s in self.inputs.sources)
+                constants = [
+                    (read_source(c.source, args), c.value if c.same is None else read_source(c.same, args)) for c in self.inputs.constants
+                ]
+            except (LookupError, AttributeError):
+                return self._answer_slowly(SlowCause.HIDDEN, args, kwargs)
+            if any(now is not then for now, then in constants):
+                return self._answer_slowly(SlowCause.CONSTANT, args, kwargs)
+        order, chain = self._order
+        for i in order.candidates(flat):
+            entry = chain[i]
+            symbols = fit(entry.record, flat)
+            if not isinstance(symbols, Mismatch) and not (faults.active and self._is_lost(entry.record)):
+                return self._run(entry, flat, symbols, args)
+        return self._answer_slowly(SlowCause.MISS, args, kwargs)
+
+    @staticmethod
+    def _is_lost(record: VersionRecord) -> bool:
+        """Whether a test wants a guard to fail that holds."""
+        return faults.loses_guard(last_plan.function_of(record.serial), len(record.arguments)) is not None
+
+    def _run(self, entry: _Entry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
+        with self._lock:
+            entry.hits += 1
+            self._hits += 1
+        record = entry.record
+        call = Call(record, flat, symbols)
+        prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
+        status = prototype(record.address)(call.arguments, call.results)
+        if status:
+            live = live_values(record, status, flat, call.live)
+            call.discard()
+            with self._lock:
+                self._failures += 1
+            if self._failed is None:
+                return self._answer_slowly(SlowCause.FAILED, args, {})
+            return self._failed(record, status, flat, live)
+        user = call.finish()
+        call.publish()
+        last_plan.note_serial(record.serial)
+        if record.form is Form.SINGLE:
+            return user[0]
+        if record.form is Form.NONE:
+            return None
+        return tuple(user) if record.form is Form.TUPLE else user
+
+
+def read_source(source: Source, args: tuple[Any, ...]) -> Any:
+    """The object that a source gives in this call. Raises LookupError or AttributeError when there is none."""
+    if isinstance(source, Positional):
+        return args[source.index]
+    if isinstance(source, GlobalSource):
+        return source.namespace[source.name]
+    if isinstance(source, CellSource):
+        try:
+            return source.cell.cell_contents
+        except ValueError:
+            raise LookupError("an empty cell") from None
+    if isinstance(source, AttributeSource):
+        return getattr(read_source(source.of, args), source.name)
+    raise TypeError(f"not a source of an argument: {source!r}")
+
+
+class Call:
+    """One call of a kernel: its argument and result tables, and the objects made of them."""
+
+    def __init__(self, record: VersionRecord, flat: tuple[Any, ...], symbols: dict[str, int]) -> None:
+        self.record, self.flat, self.symbols = record, flat, symbols
+        self._keep: list[Any] = []
+        self.arguments = (abi.Argument * max(1, len(flat)))()
+        for argument, spec, value in zip(self.arguments, record.arguments, flat, strict=False):
+            if spec.kind is ArgumentKind.ARRAY:
+                argument.data = value.ctypes.data
+                argument.dims, argument.strides = self._int64s(value.shape), self._int64s(value.strides)
+            else:
+                ctypes.c_int64.from_buffer(argument).value = scalar_bits(spec.kind, value)
+        table, words = ctypes.sizeof(abi.Result) * len(record.results), live_words(record.exits)
+        memory = (ctypes.c_int64 * (table // 8 + words))()
+        self._keep.append(memory)
+        self.results = (abi.Result * len(record.results)).from_buffer(memory)
+        self.live = ctypes.addressof(memory) + table
+        self.objects = [self._prepare(r, s) for r, s in zip(self.results, record.results, strict=True)]
+
+    def _int64s(self, values: Sequence[int]) -> int:
+        memory = (ctypes.c_int64 * max(1, len(values)))(*values)
+        self._keep.append(memory)
+        return ctypes.addressof(memory)
+
+    def _sizes(self, dims: Sequence[Any]) -> tuple[int, ...]:
+        return tuple(evaluate(d, self.symbols) for d in dims)
+
+    def _prepare(self, result: abi.Result, spec: ResultSpec) -> Any:
+        if spec.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
+            like = self.flat[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
+            dtype = dtypes.BY_NAME[spec.dtype].numpy if like is None else like.dtype
+            array = np.empty(self._sizes(spec.sizes) if like is None else like.shape, dtype)
+            result.data, result.dims = array.ctypes.data, self._int64s(array.shape)
+            return array
+        if spec.kind is ResultKind.ALLOCATED:
+            result.dims = self._int64s([0] * len(spec.sizes))
+        elif spec.kind is ResultKind.ALIAS:
+            return self.flat[spec.argument]
+        elif spec.kind is ResultKind.VIEW:
+            return view(spec, self.flat[spec.argument], self.symbols)
+        return None
+
+    def finish(self) -> list[Any]:
+        """The user's results, scalars unboxed."""
+        for i, (result, spec) in enumerate(zip(self.results, self.record.results, strict=True)):
+            if spec.kind is ResultKind.SCALAR:
+                python, c = _SCALARS[spec.dtype]
+                self.objects[i] = python(c.from_buffer(result).value)
+            elif spec.kind is ResultKind.ALLOCATED:
+                self.objects[i] = self._allocated(result, spec)
+            if self.record.hands_over_scalar(spec):
+                self.objects[i] = self.objects[i][()]
+        return self.objects[: self.record.n_user_results]
+
+    def _allocated(self, result: abi.Result, spec: ResultSpec) -> Any:
+        rank = len(spec.sizes)
+        sizes = tuple((ctypes.c_int64 * rank).from_address(result.dims)) if rank else ()
+        try:
+            array = np.empty(sizes, dtypes.BY_NAME[spec.dtype].numpy)
+            if result.data:
+                ctypes.memmove(array.ctypes.data, result.data, array.nbytes)
+        finally:
+            free(result.data)
+        return array
+
+    def discard(self) -> None:
+        """Free what the kernel allocated; for a call that left with a status other than 0."""
+        for result, spec in zip(self.results, self.record.results, strict=True):
+            if spec.kind is ResultKind.ALLOCATED:
+                free(result.data)
+
+    def publish(self) -> None:
+        """Copy the new contents over the written arguments."""
+        for spec, array in zip(self.record.results, self.objects, strict=True):
+            if spec.kind is ResultKind.ARGUMENT:
+                np.copyto(self.flat[spec.argument], array)
+
+
+_SCALARS: dict[str, tuple[type, Any]] = {"int": (int, ctypes.c_int64), "float": (float, ctypes.c_double), "bool": (bool, ctypes.c_int64)}

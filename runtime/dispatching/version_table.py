@@ -1,0 +1,231 @@
+"""The versions of a program that stand side by side, most likely first, and the dispatch tables that call them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime import faults
+from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.last_plan import ExecutedPlan
+from tierup.runtime.explaining.plans import Compiled
+from tierup.runtime.strategy import Bet
+
+if TYPE_CHECKING:
+    from tierup.runtime.dispatching.direct import DirectTable, Owner
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A compiled bet."""
+
+    bet: Bet
+    record: VersionRecord
+    compiled: Compiled
+    call: int
+    guards: str
+    function: str = ""  # the program's name
+
+    def __post_init__(self) -> None:
+        last_plan.register(self.record.serial, self)
+
+    @property
+    def milliseconds(self) -> float:
+        return self.compiled.milliseconds
+
+    def covers(self, other: Version) -> bool:
+        """Whether all calls that fit the other one's guards on dtypes and sizes fit these too, and not the other way round."""
+        return other is not self and other.bet.specs != self.bet.specs and all(map(_covers, self.bet.specs, other.bet.specs))
+
+    def executed(self) -> ExecutedPlan:
+        """What `last_executed_plan` says after a run."""
+        return ExecutedPlan(self.function, "native", self, self.guards)
+
+    def __repr__(self) -> str:
+        return f"<version: {self.guards}: {self.bet.kind}, compiled in {self.milliseconds:.0f} ms>"
+
+
+def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:
+    if any(getattr(general, name) != getattr(special, name) for name in ("kind", "dtype", "layout")):
+        return False
+    if len(general.sizes) != len(special.sizes) or general.value not in (None, special.value):
+        return False
+    sizes = zip(general.sizes, special.sizes, strict=True)
+    return all(g == s or isinstance(g, str) and (isinstance(s, str) or s >= 2) for g, s in sizes)
+
+
+class VersionTable:
+    """Versions of one program, for calls that all go through `slow(*flat)` when none fits and through `failed(record, status, flat)`
+    when native code left. `direct`: the table in the user's convention that serves them too; `owner` answers what leaves that one.
+
+    The order is by use: of late, and before that. At a `tick`, of which there is one at each addition and the owner gives others, a
+    version's score is halved, and the logarithm of its hits since the last tick is added: who was called millions of times, but not
+    lately, sinks within a few ticks. Hits alone change no order: a version more to try costs 5 ns, a tick microseconds. A version
+    for special sizes stands before one that covers it whatever their scores, else it would never be hit again. Who is dropped has the
+    lowest score, and is the oldest of these. No clock takes part: the same calls give the same order.
+
+    Changes are made under `lock`, which the table's owner may hold over more than one of them; calls take no lock.
+    """
+
+    def __init__(self, width: int, slow: Callable[..., Any], failed: Callable[..., Any], direct: DirectTable | None, owner: Owner) -> None:
+        self._width, self._slow, self._failed = width, slow, failed
+        self._direct, self._owner = direct, owner
+        self.lock = threading.RLock()
+        self.versions: tuple[Version, ...] = ()
+        self._tables: dict[str, DispatchTable] = {}
+        self._callables: dict[str, Callable[..., Any]] = {}
+        self._retired_direct_hits = 0
+        self._scores: dict[int, float] = {}  # by a record's serial
+        self._hits_before: dict[int, int] = {}  # at the last tick
+
+    def callable(self, entry: str) -> Callable[..., Any]:
+        """What runs the version that fits. `entry`: native or python."""
+        run = self._callables.get(entry)
+        return run if run is not None else self._callables.setdefault(entry, self._table(entry).callable())
+
+    def run(self, flat: tuple[Any, ...], entry: str) -> tuple[Any, ...]:
+        """Answer a call with the version that fits, or with `slow`."""
+        results: tuple[Any, ...]
+        if faults.active:
+            with faults.forcing(self.versions):
+                results = self.callable(faults.entry(entry))(*flat)
+        else:
+            results = self.callable(entry)(*flat)
+        return results
+
+    def _table(self, entry: str) -> DispatchTable:
+        with self.lock:
+            table = self._tables.get(entry)
+            if table is None:
+                table = make_table(self._width, self._slow, self._failed, entry=entry)
+                for version in self.order():
+                    table.add(version.record)
+                self._tables[entry] = table
+            return table
+
+    def add(self, version: Version, most: int) -> list[Version]:
+        """Put a version in its place, as if it were the most used one. The least used ones that must go, so that there are no more than
+        `most`."""
+        with self.lock:
+            self._age()
+            evicted = []
+            while len(self.versions) >= most:
+                evicted.append(min(self.versions, key=self._score))
+                self.remove(evicted[-1])
+            try:
+                self.versions = (*self.versions, version)
+                self._scores[version.record.serial] = max(map(self._score, self.versions))
+                for table in self._tables.values():
+                    table.add(version.record, first=True)
+                if self._direct is not None:
+                    self._direct.add(self._owner, version)
+                self._reorder()
+            except BaseException:  # Ctrl-C, no memory: it stands in all tables or in none
+                self._take_out(version)
+                raise
+            return evicted
+
+    def tick(self) -> None:
+        """Count the hits since the last tick, and put the most likely versions first."""
+        with self.lock:
+            if self._age():
+                self._reorder()
+
+    def _age(self) -> bool:
+        """Bring the scores up to date. Whether there were hits, without which the order stays."""
+        any_new = False
+        for version in self.versions:
+            serial, hits = version.record.serial, self.hits(version)
+            new = hits - self._hits_before.get(serial, 0)
+            self._scores[serial] = self._score(version) / 2 + math.log2(1 + new)
+            self._hits_before[serial] = hits
+            any_new |= new > 0
+        return any_new
+
+    def order(self) -> tuple[Version, ...]:
+        """The versions in the order in which they are tried."""
+        youngest_first = self.versions[::-1]
+        placed = sorted(youngest_first, key=self._score, reverse=True)
+        for general in [version for version in placed if version.bet.generalised]:
+            at = placed.index(general)
+            special = [version for version in placed[at + 1 :] if general.covers(version)]
+            placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]
+        return tuple(placed)
+
+    def _score(self, version: Version) -> float:
+        return self._scores.get(version.record.serial, 0.0)
+
+    def _reorder(self) -> None:
+        records = [version.record for version in self.order()]
+        for table in self._tables.values():
+            if list(table.versions) != records:
+                table.reorder(records)
+        if self._direct is not None:
+            self._direct.reorder(records)
+
+    def remove(self, version: Version) -> None:
+        """Take a version out; calls that are in it finish."""
+        with self.lock:
+            try:
+                self._take_out(version)
+            except BaseException:
+                self._take_out(version)
+                raise
+
+    def _take_out(self, version: Version) -> None:
+        """Take a version out of all tables that it is still in."""
+        record = version.record
+        self.versions = tuple(v for v in self.versions if v is not version)
+        self._scores.pop(record.serial, None)
+        self._hits_before.pop(record.serial, None)
+        for table in self._tables.values():
+            if record in table.versions:
+                table.remove(record)
+        if self._direct is not None and self._direct.has(record):
+            self._retired_direct_hits += self._direct.hits(record)
+            self._direct.remove(record)
+
+    def clear(self) -> None:
+        with self.lock:
+            for version in self.versions:
+                self.remove(version)
+
+    def hits(self, version: Version) -> int:
+        """How many calls a version answered."""
+        total = sum(table.hits(version.record) for table in self._tables.values())
+        return total + (self._direct.hits(version.record) if self._direct is not None else 0)
+
+    def total_hits(self) -> int:
+        """The first of `counts`."""
+        with self.lock:
+            hits = sum([table.total_hits() for table in self._tables.values()])
+            if self._direct is not None:
+                hits += self._retired_direct_hits + self._direct.total_hits([v.record for v in self.versions])
+            return hits
+
+    def counts(self) -> tuple[int, int]:
+        """(hits, those of them that left native code at a site), versions that are gone included. Without what left the direct table."""
+        with self.lock:
+            counts = [table.counts() for table in self._tables.values()]
+            hits = sum(c.hits for c in counts)
+            if self._direct is not None:
+                hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
+        return hits, sum(c.failures for c in counts)
+
+    def nearest(self, signature: Signature) -> Version | None:
+        """The version whose guards agree with a call in most arguments; None when there is none."""
+
+        def agreement(version: Version) -> int:
+            return sum(
+                (spec.dtype == klass.dtype and len(spec.sizes) == klass.rank) + (spec.sizes == sizes)
+                for spec, klass, sizes in zip(version.bet.specs, signature.classes, signature.sizes, strict=True)
+            )
+
+        return max(self.versions, key=agreement, default=None)

@@ -1,0 +1,1 @@
+"""Why a call did what it did: plans, history, counters, dumps."""

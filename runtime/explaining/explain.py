@@ -1,0 +1,136 @@
+"""`explain()`: the state of a function in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.explaining.stats import Stats
+
+if TYPE_CHECKING:
+    from tierup.runtime.dispatching.version_table import Version
+    from tierup.runtime.executor import Executor
+    from tierup.runtime.regions import Split
+
+_EVENTS_SHOWN = 12
+
+
+def explain(
+    name: str,
+    executors: Sequence[Executor],
+    before: Stats | None = None,
+    read: Sequence[str] = (),
+    constants: Mapping[Executor, str] | None = None,
+) -> str:
+    """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
+    were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ."""
+    before = before or Stats()
+    stats = sum((e.stats() for e in executors), before)
+    lines = [
+        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
+        f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
+        f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
+    ]
+    if before.calls:
+        lines.append(
+            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, or made for "
+            "a number that is read now: each structure of the arguments, and each change of a constant from outside, makes a graph"
+        )
+    if read:
+        lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
+    for executor in executors:
+        if len(executors) > 1:
+            differs = (constants or {}).get(executor, "")
+            lines.append(
+                f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}" + (f" with {differs}" if differs else "")
+            )
+        for spec, how, answered in executor.plans:
+            lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
+        for version in executor.versions:
+            lines.append(
+                f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
+                f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
+            )
+            lines += _bets(executor, version, executor.hits(version))
+        lines += _splits(executor)
+        for reason, detail, line in executor.refusals:
+            lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
+        if executor.program.released:
+            lines.append(f"  released: {Reason.RELEASED.sentence}")
+        if not executor.versions and not executor.splits and not executor.refusals:
+            why = executor.history.last_reason
+            lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
+        for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):
+            lines.append(f"  {what}: {_count(count, 'call')}" + (f": {why.sentence}" if why else ""))
+        lines += _gradients(executor)
+    gradients = [gradient for executor in executors for gradient in executor.gradient_executors]
+    regions = [region for executor in (*executors, *gradients) for split in executor.splits for region in split.regions]
+    events = [event for executor in (*executors, *gradients, *regions) for event in executor.history.events]
+    if events:
+        lines.append("  last events:")
+        lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
+    return "\n".join(lines)
+
+
+def _gradients(executor: Executor) -> list[str]:
+    """The forward and backward programs, and which of them served calls."""
+    if not executor.has_gradients:
+        return []
+    stats = executor.gradients.stats()
+    lines = [
+        f"  gradients: {_count(stats.hits, 'hit')}, {_count(stats.misses, 'pair')} made, {_count(stats.pullbacks, 'pullback')}"
+        + (f", {_count(stats.plain, 'call')} without" if stats.plain else "")
+        + (f", {_count(stats.refused, 'call')} refused" if stats.refused else "")
+    ]
+    for gradient in executor.gradient_executors:
+        described = explain(gradient.program.name, [gradient]).partition("\n  last events:")[0]
+        lines += [f"    {line}" for line in described.splitlines()]
+    return lines
+
+
+def _plan_cache(stats: Stats) -> str:
+    if not stats.plan_cache_hits + stats.plan_cache_misses:
+        return ""
+    return f"; plan cache: {_count(stats.plan_cache_hits, 'hit')}, {_count(stats.plan_cache_misses, 'miss', 'misses')}"
+
+
+def _splits(executor: Executor) -> list[str]:
+    lines = []
+    for split in executor.splits:
+        regions = _count(len(split.regions), "native region")
+        lines.append(f"  version: {split.guards}: split, {regions}, {_count(split.hits, 'hit')}, cut in {split.milliseconds:.0f} ms")
+        for number, region in enumerate(split.regions):
+            stats, versions = region.stats(), _count(len(region.versions), "version")
+            answers = f"{versions}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
+            lines.append(f"    region {number}{_at(region.program.place)}: {answers}")
+            lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
+            lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
+        lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]
+        lines += _bets(executor, split, split.hits)
+    return lines
+
+
+def _bets(executor: Executor, version: Version | Split, calls: int) -> list[str]:
+    """The bets in mid-program of a version that answered so many calls, and what goes on where they were lost."""
+    resuming = executor.resuming(version)
+    if resuming is None:
+        return []
+    lines, kept = [], calls - sum(resuming.lost.values())
+    for index, bet in enumerate(resuming.code.bets):
+        lost = resuming.lost.get(index, 0)
+        lines.append(f"    bet: {bet.what} is {bet.fact}{_at(bet.place)}: kept in {_count(kept, 'call')}, lost in {lost}")
+        rest = resuming.executors.get(index)
+        if rest is not None:
+            stats = rest.stats()
+            answers = f"{_count(stats.versions, 'version')}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
+            lines.append(f"      goes on: {answers}")
+    return lines
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,146 @@
+"""What a bet became: loaded code, or the reason why there is none; and the shortest way to code that an earlier process made.
+
+Free of MLIR. Two entries of the cache on disk (`lowering/objects/cache.py`) lead from a bet to code: the specialised graph of a pristine
+graph and guards, and the artifact of that specialised graph. When both are there no pass runs and nothing of the compiler is
+imported. While passes of the user's own are registered nothing is looked up or kept here: what they do is not in any key.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from tierup.dialect.records import dataclass
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering import llvm
+from tierup.lowering.abi import ArgumentSpec, Artifact, Request
+from tierup.lowering.objects import cache
+from tierup.lowering.objects.load import NativeCode, load
+from tierup.lowering.service import request_json
+from tierup.runtime.explaining import dump
+from tierup.runtime.options import Options
+
+
+class NotCompiled(Exception):
+    """A bet that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
+    that has none (`aten.sort`), where it is one op."""
+
+    def __init__(self, reason: Reason, detail: str, line: str = "", op: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.line = line
+        self.op = op
+
+    def __reduce__(self) -> tuple[type[NotCompiled], tuple[Reason, str, str, str]]:
+        return NotCompiled, (self.reason, self.detail, self.line, self.op)
+
+
+@contextmanager
+def failures_are_refusals(what: str) -> Iterator[None]:
+    """Whatever the compiler raises while it makes `what` leaves as NotCompiled: the program runs in a lower tier. Ctrl-C does not."""
+    try:
+        yield
+    except NotCompiled:
+        raise
+    except Exception as e:  # noqa: BLE001 - the defect, or the lack of memory, is the compiler's and not the program's
+        kept = dump.current()
+        said = f"{what}: {type(e).__name__}: {e}"
+        raise NotCompiled(Reason.COMPILE_FAILED, f"{said}; reproducer: {kept.reproducer}" if kept and kept.reproducer else said) from e
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What the compiler made of a graph and guards: picklable, not loaded. `milliseconds`: what that took, where it was done."""
+
+    request: Request
+    artifact: Artifact
+    milliseconds: float
+    facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A version's code and how it came about. `from_disk`: an earlier process compiled it."""
+
+    code: NativeCode
+    request: Request
+    milliseconds: float
+    from_disk: bool = False
+
+    @property
+    def artifact(self) -> Artifact:
+        return self.code.artifact
+
+
+def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
+    return Request(specialised, entry, arguments, level=options.level, threads=options.threads)
+
+
+def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    """`layer:f32[s0,8],int=3`: what profilers call a version's code."""
+    kinds = [f"{a.dtype}[{','.join(map(str, a.sizes))}]" if a.dtype else a.kind.value for a in arguments]
+    return f"{entry}:" + ",".join(k if a.value is None else f"{k}={a.value}" for k, a in zip(kinds, arguments, strict=True))
+
+
+def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
+    """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
+    if not cache.enabled() or has_custom_passes():
+        return None
+    start = time.perf_counter()
+    specialised = cache.read(_name(graph, entry, arguments))
+    if specialised is None:
+        return None
+    request = request_for(specialised.decode(), entry, arguments, options)
+    artifact = cache.get(request)
+    if artifact is None:
+        return None
+    return Compiled(load(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+
+
+def note(kept: dump.Dump, request: Request) -> None:
+    """Keep what a compile starts from, and for which machine."""
+    kept.stage("specialized", request.ir)
+    kept.note(request=request_json.to_dict(request), target=request.target or llvm.host())
+
+
+def note_code(kept: dump.Dump, artifact: Artifact, from_disk: bool) -> None:
+    """Keep what came of a compile, and what it cost; of code from disk what it cost the process that made it."""
+    kept.write("kernel.o", artifact.object)
+    kept.note(
+        outcome="from disk: no stage ran" if from_disk else "compiled",
+        timings_ms={stage: round(spent, 3) for stage, spent in artifact.timings_ms.items()},
+        object_bytes=len(artifact.object),
+        results=[repr(result) for result in artifact.results],
+        error_sites=[f"{site.op} at {site.location}" for site in artifact.error_sites],
+        externals=artifact.externals,
+    )
+
+
+def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
+    """Keep a specialised graph for the next process."""
+    if cache.enabled() and not has_custom_passes():
+        cache.write(_name(graph, entry, arguments), specialised.encode())
+
+
+def _name(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    return cache.name_of("specialised", cache.environment(), *_surroundings(), graph, entry, repr(arguments))
+
+
+def _surroundings() -> list[str]:
+    """What specialising depends on beside the compiler: our own code for it, and which distributions (with passes) are installed."""
+    folders = [str(os.stat(p).st_mtime_ns) for p in sys.path if p.endswith("-packages") and os.path.isdir(p)]
+    return [*cache.stamps(Path(__file__).parents[1] / "compiling"), *folders]
+
+
+def has_custom_passes() -> bool:
+    """Whether passes of the user's own are registered in this process."""
+    custom = sys.modules.get("tierup.dialect.pipelines.custom")
+    registered = getattr(custom, "registered", None)  # not imported, or by another thread at this moment: nothing is registered
+    return custom is not None and registered is not None and any(registered(when) for when in custom.WHEN)

@@ -1,0 +1,1 @@
+"""Gradient pairs: the forward program with captures and its backward program."""
