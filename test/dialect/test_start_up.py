@@ -34,7 +34,7 @@ def test_who_wants_the_generated_classes_gets_them() -> None:
     assert _run(wants).splitlines()[-1] == "AtenTanhOp"
 
 
-@pytest.mark.parametrize("module", ["dtypes", "dims", "values", "profiled", "optable", "spelling", "reasons"])
+@pytest.mark.parametrize("module", ["dtypes", "inference.dims", "ir.values", "inference.profiled", "optable", "spelling", "speculation.reasons"])
 def test_mlir_free_modules_import_no_mlir(module: str) -> None:
     loaded = _run(f"import sys, tierup.dialect.{module}\nprint([m for m in sys.modules if 'mlir' in m or m == 'llvmlite'])")
     assert loaded.strip() == "[]"

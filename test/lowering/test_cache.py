@@ -83,7 +83,7 @@ def test_a_hit_needs_no_mlir(request_: Request) -> None:
     code = (
         "import pickle, sys\n"
         f"request = pickle.loads({__import__('pickle').dumps(request_)!r})\n"
-        "from tierup.lowering import cache\n"
+        "from tierup.lowering.objects import cache\n"
         "assert cache.get(request) is not None\n"
         "assert not any(m.startswith('torch_mlir') for m in sys.modules), 'MLIR was loaded'\n"
     )
@@ -103,7 +103,7 @@ def test_what_a_killed_process_left_is_swept_up(request_: Request) -> None:
 
 def test_processes_that_write_the_same_entry_at_once_leave_it_whole(request_: Request) -> None:
     code = (
-        "from tierup.lowering import cache\n"
+        "from tierup.lowering.objects import cache\n"
         "for _ in range(200):\n"
         "    cache.write('entry', b'x' * 100_000)\n"
         "    assert cache.read('entry') == b'x' * 100_000\n"

@@ -28,7 +28,7 @@ def test_the_native_entry_works_here() -> None:
 
 def test_the_native_entry_can_be_prepared_in_the_background() -> None:
     code = (
-        "from tierup.runtime import dispatch\n"
+        "from tierup.runtime.dispatching import dispatch\n"
         "dispatch.prepare_native()\n"
         "assert dispatch.make_table(1, lambda *a: 5).callable()(1) == 5\n"
         "dispatch.prepare_native()\n"  # and the interpreter may end meanwhile

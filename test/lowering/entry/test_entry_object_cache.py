@@ -12,7 +12,7 @@ from tierup.lowering.objects import cache
 
 FRESH = (
     "import sys\n"
-    "from tierup.lowering import entry_probe\n"
+    "from tierup.lowering.entry import probe as entry_probe\n"
     "assert entry_probe.unavailable() is None\n"
     "print('built' if 'tierup.lowering.entry.dispatch' in sys.modules else 'found')\n"
 )
