@@ -36,10 +36,10 @@ demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fa
 test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests included
 	@$(PYTEST) -m "not torch"
 
-test-torch: $(VENV)/installed-test $(VENV)/installed-torch  ## the tests that compare with PyTorch (installs it: large)
+test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests that compare with PyTorch (installs it: large)
 	@$(PYTEST) -m torch
 
-exhaustive: $(VENV)/installed-test $(VENV)/installed-torch  ## every test, PyTorch's too, with many more random examples: slow
+exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, PyTorch's too, with many more random examples: slow
 	@$(PYTEST) --hypothesis-profile=exhaustive
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tierup import torch as torch
     from tierup.dialect.pipelines.custom import custom_pass as custom_pass
     from tierup.dialect.pipelines.custom import register_pass as register_pass
     from tierup.dialect.pipelines.custom import unregister_pass as unregister_pass
@@ -63,12 +64,14 @@ _EXPORTS = {
     "register_pass": "tierup.dialect.pipelines.custom:register_pass",
     "stop_gradient": "tierup.frontend.stopping:stop_gradient",
     "testing": "tierup.runtime.faults",
+    "torch": "tierup.torch",
     "unregister_pass": "tierup.dialect.pipelines.custom:unregister_pass",
     "value_and_grad": "tierup.frontend.gradients:value_and_grad",
     "vjp": "tierup.frontend.vjp:vjp",
     "wait_for_compiles": "tierup.runtime.compiling.background:wait_for_compiles",
 }
 
+# without "torch": `from tierup import *` must not hide PyTorch
 __all__ = [
     "ExecutedPlan",
     "NotDifferentiable",

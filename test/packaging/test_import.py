@@ -54,6 +54,21 @@ def test_type_checkers_see_the_names_that_exist_at_run_time() -> None:
         assert isinstance(node, ast.ImportFrom)
         for alias in node.names:
             seen[alias.asname] = {f"{node.module}:{alias.name}", f"{node.module}.{alias.name}"}
-    assert set(seen) == set(tierup._EXPORTS) == set(tierup.__all__) - {"__version__"}
+    assert set(seen) == set(tierup._EXPORTS) == {*tierup.__all__, "torch"} - {"__version__"}
     for name, place in tierup._EXPORTS.items():
         assert place in seen[name]
+
+
+@pytest.mark.parametrize("statement", ["import tierup; tierup.torch", "import tierup.torch", "from tierup import torch"])
+def test_the_module_for_pytorch_loads_neither_pytorch_nor_mlir(statement: str) -> None:
+    program = f"import sys; {statement}; assert 'tierup.torch' in sys.modules; print([m for m in sys.modules if m in ('torch', 'torch_mlir', 'numpy')])"
+    assert _run(program).strip() == "[]"
+
+
+def test_names_for_pytorch_are_there_without_it() -> None:
+    program = "import sys; sys.modules['torch'] = None; import tierup; print(all(getattr(tierup.torch, n) for n in tierup.torch.__all__))"
+    assert _run(program).strip() == "True"
+
+
+def test_star_import_does_not_hide_pytorch() -> None:
+    assert "torch" not in tierup.__all__ and "torch" in dir(tierup)

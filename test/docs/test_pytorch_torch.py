@@ -1,0 +1,18 @@
+"""The examples in docs/pytorch.md do what the page says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+
+def test_the_examples_hold(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "pytorch.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert blocks
+    file = tmp_path / "example.py"
+    file.write_text("\n".join(blocks))  # one module: later blocks use the names of earlier ones
+    exec(compile(file.read_text(), str(file), "exec"), {"__name__": "example"})

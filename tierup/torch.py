@@ -1,0 +1,33 @@
+"""PyTorch's programs in tierup, on PyTorch's tensors. PyTorch is imported when something here is first called.
+
+    ours = tierup.torch.from_torchscript(torch.jit.script(model))
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.errors import UnsupportedProgram as UnsupportedProgram
+    from tierup.frontend.torch.function import TorchFunction as TorchFunction
+    from tierup.frontend.torch.torchscript import from_torchscript as from_torchscript
+
+# public name -> the module that has it
+_EXPORTS = {
+    "TorchFunction": "tierup.frontend.torch.function",
+    "UnsupportedProgram": "tierup.frontend.torch.errors",
+    "from_torchscript": "tierup.frontend.torch.torchscript",
+}
+
+__all__ = ["TorchFunction", "UnsupportedProgram", "from_torchscript"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_EXPORTS[name]), name)
+    globals()[name] = value  # the next use does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})
