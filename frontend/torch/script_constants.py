@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
 
 def constant(builder: GraphBuilder, value: Any, type_: Any) -> ir.Value:
-    """A Python value as TorchScript holds it, of that type. Raises UnsupportedProgram for an object of a class."""
+    """A Python value as TorchScript holds it, of that type. Raises UnsupportedProgram for an object of a class.
+
+    A number that tracing made a tensor (`x * 0.5`) is given back as a number, by whose dtype rules it goes: see `GraphBuilder._numbers`.
+    """
     em = builder.em
     kind = type_.kind()
     if value is None:
         return em.none
     if kind == "OptionalType":
         return constant(builder, value, type_.getElementType())
-    if kind == "TensorType":
+    if kind == "TensorType" and not isinstance(value, (int, float)):
         return builder.tensor_constant(value)
     if isinstance(value, bool):
         return em.bool(value)

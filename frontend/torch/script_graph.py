@@ -28,6 +28,8 @@ from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, 
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_DROPOUT = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
+_NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
@@ -145,7 +147,7 @@ class GraphBuilder:
             types = [self.type(spelled(t)) for t in elements]
             items = self.em.create("torch.prim.TupleUnpack", [value], types).results
             return OutputNode("tuple", tuple(self._output(v, t, results) for v, t in zip(items, elements, strict=True)))
-        results.append(value)
+        results.append(self._tensor_of(value) if kind == "TensorType" and str(value.type) in _NUMBERS else value)
         return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
 
     # --- nodes ---------------------------------------------------------------------------------------------------------
@@ -177,19 +179,44 @@ class GraphBuilder:
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         """A value where one of a wider type is expected."""
+        if str(value.type) in _NUMBERS and str(type_) in ("!torch.tensor", "!torch.optional<tensor>"):
+            value = self._tensor_of(value)
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
 
     def _op(self, node: Any) -> None:
         schema = by_torch.schema_of(node)
-        name = by_torch.name_of(node, schema)
+        name, operands = self._numbers(by_torch.name_of(node, schema), schema, self._operands(node))
+        if name in _DROPOUT and bool_of(operands[2]) is False:
+            self._bind(node, operands[:1])  # nothing is dropped: the result is the operand itself
+            return
         if not self._is_ours(name) and not by_torch.known(name, schema, self.foreign):
             raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
-        operands, types = self._operands(node), self._result_types(node)
+        types = self._result_types(node)
         if self.em.context.is_registered_operation(f"torch.{name}"):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
         self._bind(node, list(made.results))
+
+    def _numbers(self, name: str, schema: Any, operands: list[ir.Value]) -> tuple[str, list[ir.Value]]:
+        """Numbers where a traced graph has tensors that were numbers (`x * 0.5`): for the overload that takes numbers, `aten.mul.Scalar`,
+        whose dtype rules are theirs. Else an int is a tensor of rank 0, which has the same rules among tensors."""
+        if schema is None:
+            return name, operands
+        given = list(zip(operands, schema.arguments, strict=False))
+        numbers = [i for i, (v, a) in enumerate(given) if a.type.kind() == "TensorType" and str(v.type) in _NUMBERS]
+        if not numbers:
+            return name, operands
+        scalar = f"{name.removesuffix('.Tensor')}.Scalar"
+        if numbers == [1] and scalar in optable.table():
+            return scalar, operands
+        return name, [self._tensor_of(v) if i in numbers else v for i, v in enumerate(operands)]
+
+    def _tensor_of(self, value: ir.Value) -> ir.Value:
+        """A number that stands for a tensor as one. Raises UnsupportedProgram for a float, whose dtype its users would choose."""
+        if str(value.type) == "!torch.float":
+            raise UnsupportedProgram("a float stands for a tensor of rank 0 here: write it as torch.tensor of a dtype")
+        return self.em.create("torch.prim.NumToTensor.Scalar", [value], [self.em.types.tensor]).results[0]
 
     def _is_ours(self, name: str) -> bool:
         return name in optable.table() or f"torch.{name}" in STRUCTURAL

@@ -1,0 +1,38 @@
+"""Numbers in traced graphs, where they stand for tensors, and dropout that drops nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.int32, torch.bool], ids=str)
+def test_numbers_in_a_traced_graph_follow_the_rules_of_numbers(dtype):
+    def program(x):
+        return x * 0.1, x + 3, x.int() // 2, 2 - x.int(), x.float() / 3, x > 0.5
+
+    x = torch.tensor([0, 1, 1]).to(dtype)
+    ours = from_torchscript(torch.jit.trace(program, x))
+    for _ in range(3):
+        for got, want in zip(ours(x), program(x), strict=True):
+            torch.testing.assert_close(got, want, rtol=0, atol=0)
+    assert ours.stats().hits == 2, ours.explain()
+
+
+def test_dropout_that_drops_nothing_is_no_op_at_all():
+    ours = from_torchscript(torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5))).eval())
+    x = torch.randn(2, 4)
+    for _ in range(3):
+        ours(x)
+    assert ours.stats().hits == 2 and "dropout" not in ours.explain(), ours.explain()
+
+    @torch.jit.script
+    def same(x):
+        return torch.dropout(x, 0.5, False)
+
+    assert from_torchscript(same)(x).data_ptr() == x.data_ptr()
