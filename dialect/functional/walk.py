@@ -115,7 +115,7 @@ class Walker:
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
-        row = optable.lookup(name)
+        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if name == "torch.operator" else name)
         if name == "torch.prim.If":
             functional_regions.branch(self, op)
         elif name == "torch.prim.Loop":

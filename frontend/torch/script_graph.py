@@ -30,6 +30,10 @@ from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _DROPOUT = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 _NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
+_OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
+    ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
+    ("Tensor_mode", 1): "Scalar_mode", ("self", 2): "ScalarOther", ("self", 1): "ScalarSelf", ("self", 1, 2): "Scalar",
+}  # fmt: skip
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
@@ -207,8 +211,9 @@ class GraphBuilder:
         numbers = [i for i, (v, a) in enumerate(given) if a.type.kind() == "TensorType" and str(v.type) in _NUMBERS]
         if not numbers:
             return name, operands
-        scalar = f"{name.removesuffix('.Tensor')}.Scalar"
-        if numbers == [1] and scalar in optable.table():
+        op, _, overload = name.removeprefix("aten.").partition(".")
+        scalar = f"aten.{op}.{_OF_NUMBERS.get((overload, *numbers))}"
+        if scalar in optable.table():
             return scalar, operands
         return name, [self._tensor_of(v) if i in numbers else v for i, v in enumerate(operands)]
 

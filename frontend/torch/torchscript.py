@@ -51,7 +51,8 @@ class _Script:
     def __init__(self, name: str, graph: Any, root: Any, schema: Any, foreign: str, options: Mapping[str, Any]) -> None:
         self.name, self.graph, self.root, self.foreign, self.options = name, graph, root, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
-        self.signature = inspect.Signature([_parameter(a) for a in self.arguments])
+        self.names = _different([a.name for a in self.arguments])
+        self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
 
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""
@@ -68,13 +69,22 @@ class _Script:
 
     def shape(self) -> CallShape:
         """Of a call not seen yet: tensors of any rank."""
-        return CallShape(tuple((a.name, _uncalled(a)) for a in self.arguments))
+        return CallShape(tuple((n, _uncalled(a)) for n, a in zip(self.names, self.arguments, strict=True)))
 
 
-def _parameter(argument: Any) -> inspect.Parameter:
+def _different(names: list[str]) -> list[str]:
+    """Traces give two arguments one name where the program calls them so at different places."""
+    found: list[str] = []
+    for name in names:
+        tries = (name if i == 0 else f"{name}_{i}" for i in range(len(names) + 1))
+        found.append(next(t for t in tries if t not in found))
+    return found
+
+
+def _parameter(name: str, argument: Any) -> inspect.Parameter:
     default = argument.default_value if argument.has_default_value() else inspect.Parameter.empty
     kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(argument.name, kind, default=default)
+    return inspect.Parameter(name, kind, default=default)
 
 
 _LEAVES = {"TensorType": "array", "IntType": "int", "FloatType": "float", "BoolType": "bool"}
