@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import takes_every_array
-from tierup.dialect.autodiff.loss_expansion import can_build, is_loss
+from tierup.dialect.autodiff.formula_expansion import can_build, is_formula
 from tierup.dialect.contracts import follows
 from tierup.dialect.inference.infer import LIST_WRITERS, PROMOTION, Inference
 from tierup.dialect.ir import torch_types
@@ -70,7 +70,7 @@ class Nativeness:
         if op.name == "torch.tensor_static_info_cast":
             source = self.inference[op.operands[0]]
             return isinstance(source, Tensor) and follows(op.results[0].type, source)
-        if is_loss(op):
+        if is_formula(op):
             return can_build(op, self.inference, self._made_is_native)
         row = optable.lookup(op.name)
         if row is None or not self._has_code(row):

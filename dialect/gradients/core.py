@@ -25,7 +25,7 @@ from tierup.dialect.gradients.emitter import Emitter, Operand
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import bool_of, float_of, int_of, ints_of, is_none, items_of, str_of, under_casts
-from tierup.dialect.ir.values import Int, List
+from tierup.dialect.ir.values import Int, List, Str, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -248,6 +248,14 @@ class Backward(Emitter):
         if isinstance(found, ir.Value):
             raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a constant: write it as a number")
         return found
+
+    def known_operand(self, i: int) -> Value | None:
+        """What is known of an operand that is no tensor: of a constant all."""
+        value = under_casts(self._operands[i])
+        text, numbers = str_of(value), ints_of(value)
+        if text is not None:
+            return Str(text)
+        return self.inference.values.get(value) if numbers is None else List(tuple(map(Int, numbers)))
 
     def ints(self, i: int) -> list[int] | None:
         """A list of integers among the operands; None where it was left out. Raises NoGradient where it is not constant."""

@@ -9,7 +9,7 @@ from tierup.dialect.optable.core import Op
 
 FAMILIES = (
     "pointwise", "comparison", "casts", "factories", "scalars", "lists",
-    "reductions", "normalisation", "losses", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
+    "reductions", "normalisation", "formulas", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from tierup.dialect import optable, registry
 from tierup.dialect.analysis.contiguity import VIEWS, doubtful_view
-from tierup.dialect.autodiff.loss_expansion import is_loss
+from tierup.dialect.autodiff.formula_expansion import is_formula
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import defined_functions
 from tierup.dialect.inference import symbols
@@ -46,7 +46,7 @@ VALUES = registry.parse(
 )
 # By pass, the ops that it expands. What tierup-explicit-promotion makes is typed; what these make is not.
 _EXPANDED: dict[str, Callable[[ir.Operation], bool]] = {
-    "tierup-expand-losses": is_loss,
+    "tierup-expand-formulas": is_formula,
     "tierup-expand-sum-to-size": lambda op: op.name == "torch.operator",
 }
 _TYPES = "func.func(tierup-infer-types,tierup-explicit-promotion)"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 
-from tierup.dialect.losses.core import Ops, T, as_dtype_of, loss, reduced
+from tierup.dialect.formulas.core import Ops, T, as_dtype_of, formula, reduced
 from tierup.dialect.optable.core import ShapeError
 
 # --- distances ---------------------------------------------------------------------------------------------------------
 
 
-@loss("mse_loss(self, target; reduction)")
+@formula("mse_loss(self, target; reduction)")
 def mse_loss(o: Ops[T], x: T, target: T, reduction: int = 1) -> T:
     return reduced(o, o.call("aten.square", o.sub(x, target)), reduction, integers="mse_loss")
 
 
-@loss("l1_loss(self, target; reduction)")
+@formula("l1_loss(self, target; reduction)")
 def l1_loss(o: Ops[T], x: T, target: T, reduction: int = 1) -> T:
     return reduced(o, o.call("aten.abs", o.sub(x, target)), reduction)
 
 
-@loss("smooth_l1_loss(self, target; reduction, beta)")
+@formula("smooth_l1_loss(self, target; reduction, beta)")
 def smooth_l1_loss(o: Ops[T], x: T, target: T, reduction: int = 1, beta: float = 1.0) -> T:
     if beta < 0:
         raise ShapeError("smooth_l1_loss does not support negative values for beta.")
@@ -33,7 +33,7 @@ def smooth_l1_loss(o: Ops[T], x: T, target: T, reduction: int = 1, beta: float =
     return reduced(o, distance, reduction)
 
 
-@loss("huber_loss(self, target; reduction, delta)")
+@formula("huber_loss(self, target; reduction, delta)")
 def huber_loss(o: Ops[T], x: T, target: T, reduction: int = 1, delta: float = 1.0) -> T:
     """Of the dtype of its input."""
     if delta <= 0:
@@ -47,7 +47,7 @@ def huber_loss(o: Ops[T], x: T, target: T, reduction: int = 1, delta: float = 1.
 # --- margins -----------------------------------------------------------------------------------------------------------
 
 
-@loss("soft_margin_loss(self, target; reduction)")
+@formula("soft_margin_loss(self, target; reduction)")
 def soft_margin_loss(o: Ops[T], x: T, target: T, reduction: int = 1) -> T:
     """log(1 + exp(-target x)), of the dtype and sizes of its input."""
     each = o.call("aten.log1p", o.call("aten.exp", o.mul(o.neg(target), x)))
@@ -55,14 +55,14 @@ def soft_margin_loss(o: Ops[T], x: T, target: T, reduction: int = 1) -> T:
     return reduced(o, as_dtype_of(o, "soft_margin_loss", each, x), reduction)
 
 
-@loss("hinge_embedding_loss(self, target; margin, reduction)")
+@formula("hinge_embedding_loss(self, target; margin, reduction)")
 def hinge_embedding_loss(o: Ops[T], x: T, target: T, margin: float = 1.0, reduction: int = 1) -> T:
     near = o.where(o.call("aten.ne.Scalar", target, 1), o.call("aten.clamp_min", o.rsub(margin, x), 0), 0)
     far = o.where(o.call("aten.ne.Scalar", target, -1), x, 0)
     return reduced(o, o.add(near, far), reduction)
 
 
-@loss("margin_ranking_loss(input1, input2, target; margin, reduction)")
+@formula("margin_ranking_loss(input1, input2, target; margin, reduction)")
 def margin_ranking_loss(o: Ops[T], x: T, y: T, target: T, margin: float = 0.0, reduction: int = 1) -> T:
     each = o.call("aten.clamp_min", o.add(o.mul(o.neg(target), o.sub(x, y)), margin), 0)
     return reduced(o, each, reduction, integers="margin_ranking_loss")
@@ -71,7 +71,7 @@ def margin_ranking_loss(o: Ops[T], x: T, y: T, target: T, margin: float = 0.0, r
 # --- distributions -----------------------------------------------------------------------------------------------------
 
 
-@loss("kl_div(self, target; reduction, log_target)")
+@formula("kl_div(self, target; reduction, log_target)")
 def kl_div(o: Ops[T], x: T, target: T, reduction: int = 1, log_target: bool = False) -> T:
     """Of an input of logarithms; the mean is that of all elements, as in PyTorch."""
     if o.is_float(x) is False or o.is_float(target) is False:
@@ -83,7 +83,7 @@ def kl_div(o: Ops[T], x: T, target: T, reduction: int = 1, log_target: bool = Fa
     return reduced(o, each, reduction)
 
 
-@loss("poisson_nll_loss(input, target; log_input, full, eps, reduction)")
+@formula("poisson_nll_loss(input, target; log_input, full, eps, reduction)")
 def poisson_nll_loss(o: Ops[T], x: T, target: T, log_input: bool, full: bool, eps: float, reduction: int) -> T:
     if log_input:
         each = o.sub(o.call("aten.exp", x), o.mul(target, x))
@@ -96,7 +96,7 @@ def poisson_nll_loss(o: Ops[T], x: T, target: T, log_input: bool, full: bool, ep
     return reduced(o, each, reduction, integers="poisson_nll_loss")
 
 
-@loss("binary_cross_entropy(self, target, weight; reduction)", raises=True)
+@formula("binary_cross_entropy(self, target, weight; reduction)", raises=True)
 def binary_cross_entropy(o: Ops[T], x: T, target: T, weight: T | None = None, reduction: int = 1) -> T:
     """Logarithms are bounded by -100. ValueError for an input outside of [0, 1]."""
     dtypes_ = [o.known(v).dtype for v in (x, target)]
@@ -112,7 +112,7 @@ def binary_cross_entropy(o: Ops[T], x: T, target: T, weight: T | None = None, re
     return reduced(o, _weighted(o, "binary_cross_entropy", each, weight, x), reduction)
 
 
-@loss("binary_cross_entropy_with_logits(self, target, weight, pos_weight; reduction)")
+@formula("binary_cross_entropy_with_logits(self, target, weight, pos_weight; reduction)")
 def binary_cross_entropy_with_logits(
     o: Ops[T], x: T, target: T, weight: T | None = None, pos_weight: T | None = None, reduction: int = 1
 ) -> T:

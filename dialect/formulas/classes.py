@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.losses.core import FLOAT, INT, SIZES, Ops, T, loss, reduced
+from tierup.dialect.formulas.core import FLOAT, INT, SIZES, Ops, T, formula, reduced
 from tierup.dialect.optable.core import ShapeError
 
 
@@ -62,17 +62,17 @@ def _nll(o: Ops[T], op: str, x: T, target: T, weight: T | None, reduction: int, 
     return likelihood(o, x, target, weight, reduction, ignored, dim)
 
 
-@loss("nll_loss(self, target, weight; reduction, ignore_index)", raises=True)
+@formula("nll_loss(self, target, weight; reduction, ignore_index)", raises=True)
 def nll_loss(o: Ops[T], x: T, target: T, weight: T | None = None, reduction: int = 1, ignored: int = -100) -> T:
     return _nll(o, "nll_loss", x, target, weight, reduction, ignored, (1, 2))[0]
 
 
-@loss("nll_loss_nd(self, target, weight; reduction, ignore_index)", raises=True)
+@formula("nll_loss_nd(self, target, weight; reduction, ignore_index)", raises=True)
 def nll_loss_nd(o: Ops[T], x: T, target: T, weight: T | None = None, reduction: int = 1, ignored: int = -100) -> T:
     return _nll(o, "nll_loss_nd", x, target, weight, reduction, ignored, ())[0]
 
 
-@loss("nll_loss2d(self, target, weight; reduction, ignore_index)", raises=True)
+@formula("nll_loss2d(self, target, weight; reduction, ignore_index)", raises=True)
 def nll_loss2d(o: Ops[T], x: T, target: T, weight: T | None = None, reduction: int = 1, ignored: int = -100) -> T:
     return _nll(o, "nll_loss2d", x, target, weight, reduction, ignored, (4,))[0]
 
@@ -84,17 +84,17 @@ def _forward(o: Ops[T], op: str, x: T, target: T, weight: T | None, reduction: i
     return found, o.call("aten.type_as", total, x)
 
 
-@loss("nll_loss_forward(self, target, weight; reduction, ignore_index)", results=2, raises=True)
+@formula("nll_loss_forward(self, target, weight; reduction, ignore_index)", results=2, raises=True)
 def nll_loss_forward(o: Ops[T], x: T, target: T, weight: T | None, reduction: int, ignored: int) -> tuple[T, T]:
     return _forward(o, "nll_loss_forward", x, target, weight, reduction, ignored, (1, 2))
 
 
-@loss("nll_loss2d_forward(self, target, weight; reduction, ignore_index)", results=2, raises=True)
+@formula("nll_loss2d_forward(self, target, weight; reduction, ignore_index)", results=2, raises=True)
 def nll_loss2d_forward(o: Ops[T], x: T, target: T, weight: T | None, reduction: int, ignored: int) -> tuple[T, T]:
     return _forward(o, "nll_loss2d_forward", x, target, weight, reduction, ignored, (4,))
 
 
-@loss("cross_entropy_loss(self, target, weight; reduction, ignore_index, label_smoothing)", raises=True)
+@formula("cross_entropy_loss(self, target, weight; reduction, ignore_index, label_smoothing)", raises=True)
 def cross_entropy_loss(
     o: Ops[T], x: T, target: T, weight: T | None = None, reduction: int = 1, ignored: int = -100, smoothing: float = 0.0
 ) -> T:

@@ -1,25 +1,25 @@
-"""A loss in a typed program as the ops that it is made of: for tierup-expand-losses, and for who asks whether that can be done."""
+"""A formula in a typed program as the ops that it is made of: for tierup-expand-formulas, and for who asks whether that can be done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from tierup.dialect.formulas import FORMULAS
+from tierup.dialect.formulas.core import INT, TENSOR, Ops
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import promotion, under_casts
 from tierup.dialect.ir.values import List, Tensor
-from tierup.dialect.losses import LOSSES
-from tierup.dialect.losses.core import INT, TENSOR, Ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site, same_shape, tied
-from tierup.dialect.optable.losses import lifted, operands_of
+from tierup.dialect.optable.formulas import lifted, operands_of
 from tierup.dialect.optable.operands import Unknown
 
 
-def is_loss(op: ir.Operation) -> bool:
-    """Whether an op is a loss under torch's dtype rules."""
-    return _name(op) in LOSSES and promotion(op) is None
+def is_formula(op: ir.Operation) -> bool:
+    """Whether an op is made of others, under torch's dtype rules."""
+    return _name(op) in FORMULAS and promotion(op) is None
 
 
 def _name(op: ir.Operation) -> str:
@@ -27,12 +27,15 @@ def _name(op: ir.Operation) -> str:
 
 
 def build(site: Site) -> tuple[ir.Value, ...]:
-    """What stands for the results of a loss, built before it. Raises Keep where types do not say what that is."""
-    loss = LOSSES[_name(site.op)]
+    """What stands for the results of a formula, built before it. Raises Keep where types do not say what that is."""
+    formula = FORMULAS[_name(site.op)]
     try:
-        made = loss.formula(_Built(site), *operands_of(loss, site.values, list(map(under_casts, site.operands))))
+        tensors = [_items(site, i) if isinstance(v, List) else under_casts(site.operands[i]) for i, v in enumerate(site.values)]
+        made = formula.compute(_Built(site), *operands_of(formula, site.values, tensors))
     except Unknown as e:
         raise Keep("the formula needs more than is known") from e
+    if isinstance(made, list):
+        return (_listed(site, made),)
     results = made if isinstance(made, tuple) else (made,)
     for wanted, new in zip(site.results, results, strict=True):
         found = site.inference[new]
@@ -43,8 +46,27 @@ def build(site: Site) -> tuple[ir.Value, ...]:
     return results
 
 
+def _items(site: Site, i: int) -> list[ir.Value]:
+    """The tensors in a list operand."""
+    return [under_casts(v) for v in site.items(i)]
+
+
+def _listed(site: Site, made: list[ir.Value]) -> ir.Value:
+    """A list of tensors as its items. Raises Keep where inference knew more of them."""
+    wanted = site.results[0]
+    if not isinstance(wanted, List) or wanted.items is None or len(wanted.items) != len(made):
+        raise Keep("the items of the result are not known")
+    for want, new in zip(wanted.items, made, strict=True):
+        found = site.inference[new]
+        if not (isinstance(want, Tensor) and isinstance(found, Tensor) and want.dtype is found.dtype and want.dtype is not None):
+            raise Keep("the dtype of an item is not known")
+        if want.shape is None or not same_shape(want, found, site.inference.ties):
+            raise Keep("the sizes of an item are not known")
+    return site.list_of(made, "vtensor")
+
+
 def can_build(op: ir.Operation, inference: Inference, is_native: Callable[[ir.Operation], bool]) -> bool:
-    """Whether a loss can be made of ops, all of which are native. Leaves the program as it is."""
+    """Whether a formula can be made of ops, all of which are native. Leaves the program as it is."""
     site = Site(op, inference)
     try:
         build(site)
@@ -56,7 +78,7 @@ def can_build(op: ir.Operation, inference: Inference, is_native: Callable[[ir.Op
 
 
 class _Built(Ops[ir.Value]):
-    """Builds the ops before the loss."""
+    """Builds the ops before the formula."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

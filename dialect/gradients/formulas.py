@@ -1,4 +1,4 @@
-"""Losses: of each the gradient of the ops that it is made of (dialect/losses). Operands are captured, and no result.
+"""Formulas: of each the gradient of the ops that it is made of (dialect/formulas). Operands are captured, and no result.
 
 A loss of classes whose rank is not known is taken apart as places x classes x places. That of a probability p is, as in PyTorch,
 (p - target) / (p (1 - p)), whose denominator is bounded, where the formula's logarithms are.
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tierup.dialect.formulas import FORMULAS
+from tierup.dialect.formulas.classes import likelihood, of_classes, of_probabilities
+from tierup.dialect.formulas.core import INT, TENSOR, Formula, Ops
 from tierup.dialect.gradients.composed import Recorded, through
 from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rules
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
-from tierup.dialect.losses import LOSSES
-from tierup.dialect.losses.classes import likelihood, of_classes, of_probabilities
-from tierup.dialect.losses.core import INT, TENSOR, Loss, Ops
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.formulas import plain
+from tierup.dialect.optable.operands import Unknown
 
 RULES = Rules()
 
@@ -45,12 +47,23 @@ class _Graph(Ops[ir.Value]):
         pass
 
 
-def _tensors(g: Backward, loss: Loss) -> list[ir.Value | None]:
-    return [None if g.is_none(i) else g.operands[i] for i in range(loss.tensors)]
+def _tensors(g: Backward, formula: Formula) -> list[ir.Value | None]:
+    return [None if g.is_none(i) else g.operands[i] for i in range(formula.tensors)]
 
 
-def _numbers(g: Backward, loss: Loss) -> list[Any]:
-    return [g.constant(i) for i in range(loss.tensors, len(loss.operands))]
+def _numbers(g: Backward, formula: Formula) -> list[Any]:
+    """What is no tensor among the operands, as Python has it."""
+    return [_plain(g, i) for i in range(formula.tensors, len(formula.operands))]
+
+
+def _plain(g: Backward, i: int) -> Any:
+    if g.is_none(i):
+        return None
+    known = g.known_operand(i)
+    try:
+        return g.constant(i) if known is None else plain(known)
+    except Unknown:
+        return g.constant(i)
 
 
 def _of_operands(g: Backward, tensors: Sequence[ir.Value | None], compute: Compute, skipped: int | None = None) -> list[Gradient]:
@@ -63,20 +76,20 @@ def _of_operands(g: Backward, tensors: Sequence[ir.Value | None], compute: Compu
     return each
 
 
-def _composed(loss: Loss) -> Callable[[Backward], Gradients]:
+def _composed(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
-        tensors, numbers = _tensors(g, loss), _numbers(g, loss)
-        return tuple(_of_operands(g, tensors, lambda o: loss.formula(o, *tensors, *numbers)))
+        tensors, numbers = _tensors(g, formula), _numbers(g, formula)
+        return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, *numbers)))
 
     return rule
 
 
-def _binary_cross_entropy(loss: Loss) -> Callable[[Backward], Gradients]:
+def _binary_cross_entropy(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
-        tensors, numbers = _tensors(g, loss), _numbers(g, loss)
+        tensors, numbers = _tensors(g, formula), _numbers(g, formula)
         x, target, weight = tensors
         assert x is not None and target is not None
-        each = _of_operands(g, tensors, lambda o: loss.formula(o, *tensors, *numbers), skipped=0)
+        each = _of_operands(g, tensors, lambda o: formula.compute(o, *tensors, *numbers), skipped=0)
         if g.wants(0):
             slope = g.div(g.sub(x, target), g.call("aten.clamp_min", g.mul(g.rsub(1, x), x), 1e-12))
             share = g.div(g.grad, g.call("aten.numel", x, type_=INT)) if numbers[0] == 1 else g.grad
@@ -89,29 +102,29 @@ def _binary_cross_entropy(loss: Loss) -> Callable[[Backward], Gradients]:
 # --- classes -----------------------------------------------------------------------------------------------------------
 
 
-def _likelihood(loss: Loss) -> Callable[[Backward], Gradients]:
+def _likelihood(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
-        tensors, (reduction, ignored) = _tensors(g, loss), _numbers(g, loss)
+        tensors, (reduction, ignored) = _tensors(g, formula), _numbers(g, formula)
         if g.rank(0) is not None and g.rank(1) is not None:
-            return tuple(_of_operands(g, tensors, lambda o: loss.formula(o, *tensors, reduction, ignored)))
+            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, reduction, ignored)))
 
         def compute(o: _Graph) -> Any:
             sizes = _normal_sizes(o, tensors[0])
             x, target = _reshaped(o, tensors[0], sizes), _reshaped(o, tensors[1], [sizes[0], sizes[2]])
             found, total = likelihood(o, x, target, tensors[2], reduction, ignored, 1)
             found = _like_result(o, g, found, reduction)
-            return found if loss.results == 1 else (found, o.call("aten.type_as", total, x))
+            return found if formula.results == 1 else (found, o.call("aten.type_as", total, x))
 
         return tuple(_of_operands(g, tensors, compute))
 
     return rule
 
 
-def _cross_entropy(loss: Loss) -> Callable[[Backward], Gradients]:
+def _cross_entropy(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
-        tensors, (reduction, ignored, smoothing) = _tensors(g, loss), _numbers(g, loss)
+        tensors, (reduction, ignored, smoothing) = _tensors(g, formula), _numbers(g, formula)
         if g.rank(0) is not None and g.rank(1) is not None:
-            return tuple(_of_operands(g, tensors, lambda o: loss.formula(o, *tensors, reduction, ignored, smoothing)))
+            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, reduction, ignored, smoothing)))
 
         def classes(o: _Graph) -> Any:
             sizes = _normal_sizes(o, tensors[0])
@@ -166,5 +179,6 @@ _SPECIAL = {
     **{f"aten.{name}": _likelihood for name in ("nll_loss", "nll_loss_nd", "nll_loss2d", "nll_loss_forward", "nll_loss2d_forward")},
 }
 
-for _loss in LOSSES.values():
-    RULES.vjp(_loss.head, captures=_loss.operands[: _loss.tensors])(_SPECIAL.get(_loss.name, _composed)(_loss))
+for _formula in FORMULAS.values():
+    if _formula.is_gradient:
+        RULES.vjp(_formula.head, captures=_formula.operands[: _formula.tensors])(_SPECIAL.get(_formula.name, _composed)(_formula))

@@ -1,4 +1,4 @@
-"""Tier-0 kernels of losses: the formulas of dialect/losses on arrays, with the kernels of their ops.
+"""Tier-0 kernels of ops made of others: the formulas of dialect/formulas on arrays, with the kernels of their ops.
 
 Common errors: ValueError for sizes that do not fit and numbers out of range, TypeError for dtypes, IndexError for a class out of range.
 """
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect.formulas import FORMULAS
+from tierup.dialect.formulas.core import TENSOR, Ops
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.kernels.axes import quiet
-from tierup.dialect.losses import LOSSES
-from tierup.dialect.losses.core import TENSOR, Ops
 from tierup.dialect.optable.core import ShapeError
 
 
@@ -46,7 +46,7 @@ _ARRAYS = _Arrays()
 
 
 def _kernel(name: str) -> Callable[..., Any]:
-    formula = LOSSES[name].formula
+    formula = FORMULAS[name].compute
 
     def kernel(*operands: Any) -> Any:
         try:
@@ -55,17 +55,8 @@ def _kernel(name: str) -> Callable[..., Any]:
         except ShapeError as e:
             raise ValueError(str(e)) from None
 
-    kernel.__doc__ = f"{name}: {formula.__doc__ or 'see dialect/losses.'}"
+    kernel.__doc__ = f"{name}: {formula.__doc__ or 'see dialect/formulas.'}"
     return kernel
 
 
-mse_loss, l1_loss = _kernel("aten.mse_loss"), _kernel("aten.l1_loss")
-smooth_l1_loss, huber_loss = _kernel("aten.smooth_l1_loss"), _kernel("aten.huber_loss")
-soft_margin_loss, hinge_embedding_loss = _kernel("aten.soft_margin_loss"), _kernel("aten.hinge_embedding_loss")
-margin_ranking_loss, poisson_nll_loss = _kernel("aten.margin_ranking_loss"), _kernel("aten.poisson_nll_loss")
-kl_div = _kernel("aten.kl_div")
-binary_cross_entropy = _kernel("aten.binary_cross_entropy")
-binary_cross_entropy_with_logits = _kernel("aten.binary_cross_entropy_with_logits")
-nll_loss, nll_loss_nd, nll_loss2d = _kernel("aten.nll_loss"), _kernel("aten.nll_loss_nd"), _kernel("aten.nll_loss2d")
-nll_loss_forward, nll_loss2d_forward = _kernel("aten.nll_loss_forward"), _kernel("aten.nll_loss2d_forward")
-cross_entropy_loss = _kernel("aten.cross_entropy_loss")
+globals().update({name.removeprefix("aten.").replace(".", "_"): _kernel(name) for name in FORMULAS})

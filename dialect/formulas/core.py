@@ -1,11 +1,12 @@
-"""What losses are written with: a loss is written once, as the ops that it is made of.
+"""What formulas are written with: an op that is made of other ops is written once, as these.
 
-    @loss("mse_loss(self, target; reduction)")
+    @formula("mse_loss(self, target; reduction)")
     def mse_loss(o, x, target, reduction): ...
 
-Tier 0 computes the formula with the kernels of its ops (kernels/losses.py), inference follows their rules (optable/losses.py), native code
-is made of these ops (loss_expansion.py), and so is the gradient (gradients/losses.py): `Ops` is whichever of them asks. Operands
-before the `;` are tensors, or None where they may be left out; those behind it numbers. `reduction` is torch's: 0 none, 1 mean, 2 sum.
+Tier 0 computes the formula with the kernels of its ops (kernels/formulas.py), inference follows their rules (optable/formulas.py), native
+code is made of these ops (formula_expansion.py), and so is the gradient (gradients/formulas.py): `Ops` is whichever of them asks. Operands
+before the `;` are tensors, `*tensors` a list of them, or None where they may be left out; those behind it numbers, strings, None, and
+lists of such. `reduction` is torch's: 0 none, 1 mean, 2 sum. A formula may give a list of tensors.
 
 Semantics are those of PyTorch's ATen ops; where ATen broadcasts what its Python functions refuse or warn of (binary_cross_entropy, a target
 of one place beside an input of none), so is it here: refused. Free of MLIR.
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from tierup.dialect.ir.values import Tensor
-from tierup.dialect.optable.core import ShapeError
+from tierup.dialect.optable.core import Kind, ShapeError
 from tierup.dialect.records import dataclass
 
 T = TypeVar("T")
@@ -103,32 +104,40 @@ class Ops(ABC, Generic[T]):
 
 
 @dataclass(frozen=True)
-class Loss:
-    """One loss. `formula(ops, *operands)`: its result, or a tuple of them. `tensors`: how many operands are tensors. `raises`: for some
-    values."""
+class Formula:
+    """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `tensors`: how many
+    operands are tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
+    table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula."""
 
     name: str
     operands: tuple[str, ...]
     tensors: int
-    formula: Callable[..., Any]
+    compute: Callable[..., Any]
     results: int
     raises: bool
+    kind: Kind
+    is_row: bool
+    is_gradient: bool
 
     @property
     def head(self) -> str:
         return f"{self.name}({', '.join(self.operands)})"
 
 
-LOSSES: dict[str, Loss] = {}
+LIST = 0  # `results` of an op that gives a list
+FORMULAS: dict[str, Formula] = {}
 
 
-def loss(*heads: str, results: int = 1, raises: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(formula: Callable[..., Any]) -> Callable[..., Any]:
+def formula(
+    *heads: str, results: int = 1, raises: bool = False, kind: Kind = Kind.REDUCTION, is_row: bool = True, is_gradient: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(compute: Callable[..., Any]) -> Callable[..., Any]:
         for head in heads:
             name, _, rest = head.rstrip(")").partition("(")
-            tensors, numbers = ([part.strip() for part in group.split(",")] for group in rest.split(";"))
-            LOSSES[f"aten.{name}"] = Loss(f"aten.{name}", (*tensors, *numbers), len(tensors), formula, results, raises)
-        return formula
+            tensors, others = ([p for part in group.split(",") if (p := part.strip(" *"))] for group in f"{rest};".split(";")[:2])
+            name = f"aten.{name}"
+            FORMULAS[name] = Formula(name, (*tensors, *others), len(tensors), compute, results, raises, kind, is_row, is_gradient)
+        return compute
 
     return register
 

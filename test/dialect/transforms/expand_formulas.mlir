@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --tierup-infer-types --tierup-expand-losses | FileCheck %s
-// RUN: tierup-opt %s --tierup-infer-types --tierup-expand-losses --tierup-expand-losses | FileCheck %s
+// RUN: tierup-opt %s --tierup-infer-types --tierup-expand-formulas | FileCheck %s
+// RUN: tierup-opt %s --tierup-infer-types --tierup-expand-formulas --tierup-expand-formulas | FileCheck %s
 
 // CHECK-LABEL: func.func @mse
 // CHECK: %[[D:.*]] = torch.aten.sub.Tensor %arg0, %arg1

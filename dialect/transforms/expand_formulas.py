@@ -1,4 +1,4 @@
-"""tierup-expand-losses: losses become the ops that they are made of, which have native code.
+"""tierup-expand-formulas: ops become the ops that they are made of, which have native code: losses, products with a sum, windows, ...
 
     %0 = torch.aten.mse_loss %x, %y, %int1 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.int -> !torch.vtensor<[],f32>
 
@@ -8,14 +8,14 @@ becomes
     %2 = torch.aten.square %1 : ...
     %0 = torch.aten.mean %2, %none : !torch.vtensor<[2,3],f32>, !torch.none -> !torch.vtensor<[],f32>
 
-The formulas are those that tier 0 computes (dialect/losses). Only where types are known (`tierup-infer-types` first), since it is ranks and
-dtypes that say what is to be computed, and the numbers among the operands. What a loss refuses is still refused: sizes that must be equal,
-and are not known to be, are compared, and so are values, as binary_cross_entropy does (`torch.runtime.assert`).
+The formulas are those that tier 0 computes (dialect/formulas). Only where types are known (`tierup-infer-types` first), since it is ranks
+and dtypes that say what is to be computed, and the numbers among the operands. What an op refuses is still refused: sizes that must be
+equal, and are not known to be, are compared, and so are values, as binary_cross_entropy does (`torch.runtime.assert`).
 """
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.loss_expansion import build, is_loss
+from tierup.dialect.autodiff.formula_expansion import build, is_formula
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refined_types import cast
@@ -29,27 +29,27 @@ from tierup.dialect.registry import Pass, functions, register
 
 @register
 @dataclass(frozen=True)
-class ExpandLosses(Pass):
-    """Rewrite losses as the ops that they are made of."""
+class ExpandFormulas(Pass):
+    """Rewrite composite ops as the ops that they are made of."""
 
-    name = "tierup-expand-losses"
+    name = "tierup-expand-formulas"
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            losses = [op for op in walk(func) if is_loss(op)]
-            inference = infer_or_remark(func, callees) if losses else None
+            found = [op for op in walk(func) if is_formula(op)]
+            inference = infer_or_remark(func, callees) if found else None
             if inference is None:
                 continue
             operands: list[ir.Value] = []
-            for op in losses:
+            for op in found:
                 if all(v in inference.values for v in (*op.operands, *op.results)):
                     operands += _expand(op, inference)
             drop_unused(operands)
 
 
 def _expand(op: ir.Operation, inference: Inference) -> list[ir.Value]:
-    """Put the formula in the place of a loss; the operands of the op that went, none where it stays."""
+    """Put the formula in the place of an op; the operands of the op that went, none where it stays."""
     site = Site(op, inference)
     try:
         results = build(site)

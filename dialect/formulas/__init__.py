@@ -1,0 +1,7 @@
+"""Losses by op name. See core.py for how one is written."""
+
+from __future__ import annotations
+
+from tierup.dialect.formulas import classes as classes
+from tierup.dialect.formulas import elementwise as elementwise
+from tierup.dialect.formulas.core import FORMULAS as FORMULAS
