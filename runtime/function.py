@@ -301,6 +301,11 @@ class Function:
         return [v.executor for variants in self._variants.values() for v in variants]
 
     @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The graphs in use."""
+        return tuple(v for found in self._variants.values() for v in found)
+
+    @property
     def versions(self) -> tuple[Version | Split, ...]:
         """The versions there are now: whole programs compiled, and programs split into native regions."""
         return tuple(version for executor in self._executors for version in executor.all_versions)

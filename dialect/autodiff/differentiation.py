@@ -53,15 +53,18 @@ def gradient_of_function(
     _Function(module, func, results, wrt).run(cotangents, keep_results)
 
 
-def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Sequence[int]) -> ir.Operation:
-    """Inline calls and make writes values; the function, which may now be differentiated. Raises as `gradient_of_function` does."""
+def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Sequence[int], *, writes: bool = False) -> ir.Operation:
+    """Inline calls and make writes values; the function, which may now be differentiated. Raises as `gradient_of_function` does.
+
+    `writes`: a function may write its arguments; their new contents follow its results (`take_written` says whose).
+    """
     func = function_names(module).get(entry)
     if func is None:
         raise ValueError(f"the module has no function @{entry}")
     writer = _first_writer(func)
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
-    _check(func, entry, wrt, results, writer)
+    _check(func, entry, wrt, results, writer, writes)
     refuse_floats(func, lambda: activity(module, func, wrt)[0])
     return func
 
@@ -75,7 +78,23 @@ def _first_writer(func: ir.Operation) -> tuple[ir.Location, str] | None:
     return None
 
 
-def _check(func: ir.Operation, entry: str, wrt: Sequence[int], results: Sequence[int], writer: tuple[ir.Location, str] | None) -> None:
+def take_written(func: ir.Operation) -> tuple[int, ...]:
+    """Which arguments the last results of a function in value form are the new contents of. Afterwards they are results like others."""
+    if _WRITEBACKS not in func.attributes:
+        return ()
+    found = tuple(ir.DenseI64ArrayAttr(func.attributes[_WRITEBACKS]))
+    del func.attributes[_WRITEBACKS]
+    return found
+
+
+def _check(
+    func: ir.Operation,
+    entry: str,
+    wrt: Sequence[int],
+    results: Sequence[int],
+    writer: tuple[ir.Location, str] | None,
+    writes: bool = False,
+) -> None:
     block = func.regions[0].blocks[0]
     returned = list(list(block.operations)[-1].operation.operands)
     for what, indices, values in (("argument", wrt, list(block.arguments)), ("result", results, returned)):
@@ -90,7 +109,7 @@ def _check(func: ir.Operation, entry: str, wrt: Sequence[int], results: Sequence
             dtype = torch_types.parse_tensor(str(type_))[1]
             if dtype is not None and not dtype.is_float:
                 raise PassFailure(func, f"has no gradient of {what} {i}, a tensor of {dtype}: only tensors of floating dtype have one")
-    if _WRITEBACKS in func.attributes:
+    if _WRITEBACKS in func.attributes and not writes:
         first = list(ir.DenseI64ArrayAttr(func.attributes[_WRITEBACKS]))[0]
         at, name = (func.location, "the function") if writer is None else writer
         with at:

@@ -25,6 +25,17 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, _torch().Tensor)
 
 
+def grad_mode() -> bool:
+    """Whether PyTorch records operations for gradients."""
+    return _torch().is_grad_enabled()
+
+
+def transformed() -> bool:
+    """Whether the caller is inside a transform of torch.func, or where forward-mode derivatives are taken."""
+    torch = _torch()
+    return torch._C._functorch.peek_interpreter_stack() is not None or torch.autograd.forward_ad._current_level >= 0
+
+
 def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A tensor's values, without a copy: writes are seen on both sides. What gradient it requires is not looked at.
 
@@ -64,13 +75,19 @@ def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
     return torch.from_numpy(values)  # type: ignore[no-any-return]
 
 
-def to_arrays(value: Any) -> Any:
-    """A tree of tensors, numbers and None as one of arrays."""
+def to_arrays(value: Any, seen: dict[int, torch.Tensor] | None = None) -> Any:
+    """A tree of tensors, numbers and None as one of arrays. `seen` is given the tensor of each array, by the array's id."""
     if isinstance(value, (list, tuple)):
-        return type(value)(to_arrays(v) for v in value) if not hasattr(value, "_fields") else tuple(to_arrays(v) for v in value)
+        items = [to_arrays(v, seen) for v in value]
+        return type(value)(items) if not hasattr(value, "_fields") else tuple(items)
     if isinstance(value, dict):
-        return {k: to_arrays(v) for k, v in value.items()}
-    return array(value) if is_tensor(value) else value
+        return {k: to_arrays(v, seen) for k, v in value.items()}
+    if not is_tensor(value):
+        return value
+    found = array(value)
+    if seen is not None:
+        seen[id(found)] = value
+    return found
 
 
 def to_tensors(value: Any) -> Any:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.kernels import torch_tensors
-from tierup.runtime.function import Function
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.arguments.trees import unflatten
+from tierup.runtime.errors import NotDifferentiable
+from tierup.runtime.events import EventKind
+from tierup.runtime.function import Function, Variant
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_module import Attributes
 
 
 class Source(Protocol):
-    """What makes functions of one program."""
+    """What makes functions of one program. `eager`: the program in PyTorch, for calls that want a gradient that tierup cannot make; None:
+    these raise NotDifferentiable."""
 
     name: str
     signature: inspect.Signature
+    eager: Callable[..., Any] | None
 
     def make(self) -> tuple[Function, Attributes]: ...
 
@@ -35,12 +42,41 @@ class TorchFunction:
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The program's result. Raises TypeError for a tensor that no array can stand for, and what the program raises."""
+        """The program's result; under autograd where something requires a gradient (frontend/torch/autograd.py). Raises TypeError for a
+        tensor that no array can stand for, and what the program raises."""
+        if torch_tensors.transformed():
+            from tierup.frontend.torch import transforms  # here: it imports PyTorch
+
+            transforms.refuse(self.__name__, (args, kwargs))
         if not self._attributes.refresh():
             self._choose()
-        arrays = [torch_tensors.to_arrays(a) for a in args]
-        named = {k: torch_tensors.to_arrays(v) for k, v in kwargs.items()}
-        return torch_tensors.to_tensors(self._function(*arrays, **named))
+        given: dict[int, Any] = {}  # the tensor of each array, by the array's id
+        arrays = tuple([torch_tensors.to_arrays(a, given) for a in args])
+        named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
+        function, variants = self._function, self._function.variants
+        if variants and not torch_tensors.grad_mode() and not any(_written(v) for v in variants):
+            return torch_tensors.to_tensors(function(*arrays, **named))
+        variant, flat = function.find(arrays, named)
+        given |= self._attributes.tensors()
+        tensors = [given.get(id(leaf)) for leaf in flat]
+        from tierup.frontend.torch import autograd  # here: it imports PyTorch
+
+        if autograd.wanted(tensors):
+            return self._under_autograd(variant, flat, tensors, args, kwargs)
+        return unflatten(variant.built.output, iter(autograd.plain(variant.executor, flat, tensors)))
+
+    def _under_autograd(self, variant: Variant, flat: Sequence[Any], tensors: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        from tierup.frontend.torch import autograd  # here: it imports PyTorch
+
+        executor, eager = variant.executor, self._source.eager
+        try:
+            found = autograd.joined(executor, flat, tensors)
+        except NotDifferentiable as e:
+            if eager is None:
+                raise
+            executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
+            return eager(*args, **kwargs)
+        return unflatten(variant.built.output, iter(found))
 
     def _choose(self) -> None:
         """The function for the numbers that the module has now: one of those there were, or a new one."""
@@ -58,5 +94,18 @@ class TorchFunction:
             raise AttributeError(name)
         return getattr(self._function, name)
 
+    def explain(self) -> str:
+        """As `Function.explain`, with how calls went whose inputs or parameters require a gradient."""
+        joined = [v.executor.gradients.stats() for v in self._function.variants if v.executor.has_gradients]
+        count = sum(s.hits + s.misses for s in joined)
+        through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
+        line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
+        return self._function.explain() + (line if count or through else "")
+
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"
+
+
+def _written(variant: Variant) -> bool:
+    """Whether calls may write their arguments."""
+    return any(parameter.written for parameter in variant.executor.program.tier0.parameters)

@@ -67,6 +67,10 @@ class Attributes:
         self._tensors[path] = owner, name, tensor, tensor.data_ptr()
         self._namespace[path] = torch_tensors.array(tensor.detach())
 
+    def tensors(self) -> dict[int, Any]:
+        """The tensors of which arrays are handed over now, by the arrays' ids."""
+        return {id(self._namespace[path]): tensor for path, (_, _, tensor, _) in self._tensors.items()}
+
     def refresh(self) -> bool:
         """Look at all attributes again; whether the numbers and strings are still those of the graph."""
         for path, (owner, name, tensor, address) in self._tensors.items():

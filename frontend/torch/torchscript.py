@@ -18,18 +18,23 @@ from tierup.runtime.function import Built, Function
 FOREIGN = ("torch", "error")
 
 
-def from_torchscript(program: Any, *, method: str = "forward", foreign: str = "torch", **options: Any) -> TorchFunction:
+def from_torchscript(
+    program: Any, *, method: str = "forward", foreign: str = "torch", gradients: str = "torch", **options: Any
+) -> TorchFunction:
     """A `torch.jit.script`ed or traced function or module as a function that starts in tier 0 and gets faster.
 
     Tensors in, tensors out, without copies; parameters and buffers are read from the module at every call. `method`: which of a
     module's. `foreign`: an op that tierup has no kernel for is called through PyTorch ("torch"), or refused when the graph is built
-    ("error"). `options`: as `tierup.options`. Raises TypeError for what is neither; UnsupportedProgram, at the first call, for what is
-    not translated.
+    ("error"). `gradients`: a call that wants a gradient which tierup cannot make runs the program as it is in PyTorch, under its
+    autograd, and an event says so ("torch"), or raises `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`. Raises
+    TypeError for what is no program of TorchScript; UnsupportedProgram, at the first call, for what is not translated.
     """
     import torch  # here: an optional package, and a second to import
 
     if foreign not in FOREIGN:
         raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
+    if gradients not in FOREIGN:
+        raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
     if isinstance(program, torch.jit.ScriptModule):
         found = program._c._get_method(method) if program._c._has_method(method) else None
         if found is None:
@@ -42,13 +47,17 @@ def from_torchscript(program: Any, *, method: str = "forward", foreign: str = "t
         raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
     graph = graph.copy()
     torch._C._jit_pass_inline(graph)
-    return TorchFunction(_Script(name.replace(".", "_"), graph, root, schema, foreign, options))
+    eager = getattr(program, method) if root is not None else program
+    return TorchFunction(_Script(name.replace(".", "_"), graph, root, schema, foreign, options, eager if gradients == "torch" else None))
 
 
 class _Script:
     """A TorchScript graph, and how functions are made of it."""
 
-    def __init__(self, name: str, graph: Any, root: Any, schema: Any, foreign: str, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, graph: Any, root: Any, schema: Any, foreign: str, options: Mapping[str, Any], eager: Callable[..., Any] | None
+    ) -> None:
+        self.eager = eager
         self.name, self.graph, self.root, self.foreign, self.options = name, graph, root, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])

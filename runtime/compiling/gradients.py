@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect import dtypes, registry
-from tierup.dialect.autodiff.differentiation import value_form
+from tierup.dialect.autodiff.differentiation import take_written, value_form
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
-from tierup.dialect.contracts import function_names
+from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.values import Tensor
@@ -41,7 +41,8 @@ class Source:
 @dataclass(frozen=True)
 class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
-    by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`."""
+    by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`. `written`: arguments whose new contents are the last
+    results. `detaches`: whether some value stands apart from what it is a view of, for gradients."""
 
     prepared: str
     entry: str
@@ -53,25 +54,37 @@ class Halves:
     split: Split
     forward: Source
     backward: Source
+    written: tuple[int, ...] = ()
+    detaches: bool = False
 
 
 def split(
-    name: str, graph: str, entry: str, wrt: tuple[int, ...], kinds: tuple[Kind, ...], lengths: tuple[int, ...], sizes: Sizes | None
+    name: str,
+    graph: str,
+    entry: str,
+    wrt: tuple[int, ...],
+    kinds: tuple[Kind, ...],
+    lengths: tuple[int, ...],
+    sizes: Sizes | None,
+    writes: bool = False,
 ) -> Halves:
     """The forward and backward programs of a pristine graph, for gradients of the arguments `wrt` and arguments of these kinds.
 
     `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one. `sizes`: the arguments' in a
-    call, of which some may be taken for equal (`Split.assumed`); None: none is.
+    call, of which some may be taken for equal (`Split.assumed`); None: none is. `writes`: the program may write its arguments, and gives
+    their new contents behind its results instead; else it is refused.
     Raises NotDifferentiable, naming the op, its line and what to do instead.
     """
     module = parse_module(graph)
     with _failures(name):
-        func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), ())
+        func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), (), writes=writes)
+        written = _first_items(func, take_written(func), lengths)
+        detaches = any(op.name == "torch.aten.detach" for op in walk(func))
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
-    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, detaches)
 
 
 def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int]) -> list[int]:
@@ -81,6 +94,15 @@ def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int])
     for i, argument in enumerate(func.regions[0].blocks[0].arguments):
         owners += [i] * (next(of_lists, 0) if is_tensor_list(argument.type) else 1)
     return sorted({owners[k] for k in items})
+
+
+def _first_items(func: ir.Operation, arguments: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:
+    """Where arguments that are no lists are when the items of lists are counted one by one."""
+    of_lists, at, starts = iter(lengths), 0, []
+    for argument in func.regions[0].blocks[0].arguments:
+        starts.append(at)
+        at += next(of_lists, 0) if is_tensor_list(argument.type) else 1
+    return tuple([starts[i] for i in arguments])
 
 
 def restricted(name: str, halves: Halves, seeds: tuple[int, ...]) -> tuple[Split, Source] | None:

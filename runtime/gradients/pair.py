@@ -96,6 +96,7 @@ class Pair:
         self._owner, self._halves, self.key, self.equal, self.names, self.results = owner, halves, key, equal, halves.names, halves.results
         self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
+        self.written, self.detaches = halves.written, halves.detaches
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)
@@ -154,11 +155,16 @@ class Pair:
 
 
 class Gradients:
-    """The pairs of one program. Thread-safe: a pair is made once, and no call that has its own waits for it."""
+    """The pairs of one program. Thread-safe: a pair is made once, and no call that has its own waits for it.
+
+    `joins`: set by who has an autograd of their own and asks for pairs (`pair`): a program may then write its arguments, whose new contents
+    are the last results of its pairs (`Pair.written`), for the caller to write; and where there is no gradient the program is not run.
+    """
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self.name = executor.program.name
+        self.joins = False
         self._takes_lists = any(map(takes_list, executor.program.tier0.parameters))
         self._making, self._counting = threading.RLock(), threading.Lock()
         self._pairs: Recent[Pair] = Recent()
@@ -182,7 +188,7 @@ class Gradients:
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
         if self._takes_lists:
             return self._forward_lists(flat, wrt, order)
-        pair = self._pair(flat, wrt, (), flat)
+        pair = self.pair(flat, wrt, (), flat)
         results, pullback = pair.run(flat, order)
         if not pair.results.lengths:
             return results, pullback
@@ -193,12 +199,13 @@ class Gradients:
         nesting = Nesting.of(flat, self._executor.program.tier0.parameters)
         items = tuple(nesting.flat(flat, "leaves"))
         chosen, wanted = nesting.positions(wrt)
-        pair = self._pair(items, chosen, nesting.lengths, flat)
+        pair = self.pair(items, chosen, nesting.lengths, flat)
         results, pullback = pair.run(items, order)
         return pair.results.nested(results), ListPullback(pullback, pair.results, wanted)
 
-    def _pair(self, flat: tuple[Any, ...], wrt: tuple[int, ...], lengths: tuple[int, ...], given: tuple[Any, ...]) -> Pair:
-        """The pair that serves a call. `lengths`: of lists of leaves, whose items are in `flat`; `given`: the leaves as they came."""
+    def pair(self, flat: tuple[Any, ...], wrt: tuple[int, ...], lengths: tuple[int, ...], given: tuple[Any, ...]) -> Pair:
+        """The pair that serves a call. `lengths`: of lists of leaves, whose items are in `flat`; `given`: the leaves as they came. Raises
+        as `forward` does."""
         exact = wrt, tuple([(leaf.dtype, leaf.shape) if type(leaf) is np.ndarray else type(leaf) for leaf in flat]), lengths
         known = self._known.get(exact)
         if known is not None and known[0] is self._latest:  # used last, so no other goes before it
@@ -249,7 +256,7 @@ class Gradients:
         if pair is None:
             assert refused is not None
             self.count("refused")
-            if not any(parameter.written for parameter in self._executor.program.tier0.parameters):
+            if not self.joins and not any(parameter.written for parameter in self._executor.program.tier0.parameters):
                 self._executor.call(given)  # what the program itself raises comes first
             raise NotDifferentiable(refused)
         return pair
@@ -272,7 +279,7 @@ class Gradients:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
         wrt, kinds, lengths, differ = key
         sizes = None if differ else tuple([leaf.shape if kind is not None else None for leaf, kind in zip(flat, kinds, strict=True)])
-        halves = compiler.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes)
+        halves = compiler.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
         return Pair(self, halves, key, compiler.assumed(halves))
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:

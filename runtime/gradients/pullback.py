@@ -89,16 +89,17 @@ class Pullback:
 
     def _call(self, cotangents: Sequence[Any]) -> Call | None:
         given = self._check(cotangents)
-        if self._pair is None:
+        backward, here = self.seeds([g is not None for g in given])
+        if backward is None:
             return None
-        here = tuple([k for k in self._pair.seeds if given[k] is not None])
-        if not here:
-            return None
-        backward = self._pair.backward_from(here)
-        if backward is self._pair.backward and len(here) < len(self._pair.seeds):
-            here = self._pair.seeds
-            given = [np.zeros(*shape) if g is None and shape is not None else g for g, shape in zip(given, self._results, strict=True)]
-        return Call(backward, here, (*[self._captured[i] for i in backward.order], *[given[k] for k in here]))
+        seeds = [np.zeros(*self.shape(k)) if given[k] is None else given[k] for k in here]
+        return Call(backward, here, (*[self._captured[i] for i in backward.order], *seeds))
+
+    def shape(self, result: int) -> Shape:
+        """Of a result that has a cotangent."""
+        shape = self._results[result]
+        assert shape is not None  # what has a cotangent is of floating dtype
+        return shape
 
     def _in_order(self, found: dict[int, Array], zeros: bool) -> tuple[Array | None, ...]:
         return tuple(
@@ -123,6 +124,31 @@ class Pullback:
                 raise TypeError(f"the cotangent of result {k} has the dtype {array.dtype}, the result {dtype}")
             given.append(array if array.dtype == dtype else array.astype(dtype))
         return given
+
+    @property
+    def pair(self) -> Pair:
+        """The programs that it runs. Only of a run of which gradients were wanted."""
+        assert self._pair is not None
+        return self._pair
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What is captured, in the order of `pair.captures`: for who keeps it elsewhere, see `holding`."""
+        return self._captured
+
+    def holding(self, values: tuple[Any, ...]) -> Pullback:
+        """This pullback with other captured values in the same order; without any it holds nothing, and is good for nothing else."""
+        return Pullback(self._pair, values, self._results, self._wanted)
+
+    def seeds(self, there: Sequence[bool]) -> tuple[Backward | None, tuple[int, ...]]:
+        """The backward program for cotangents of these results, and of which results it takes cotangents; None where nothing flows."""
+        if self._pair is None:
+            return None, ()
+        here = tuple([k for k in self._pair.seeds if there[k]])
+        if not here:
+            return None, ()
+        backward = self._pair.backward_from(here)
+        return backward, here if backward is not self._pair.backward else self._pair.seeds
 
     @property
     def captured(self) -> tuple[Captured, ...]:

@@ -1,0 +1,319 @@
+"""A call that joins PyTorch's autograd: forward and backward are two programs of tierup's, each profiled and compiled like any other.
+
+    results = joined(executor, leaves, tensors)
+
+is the seam for whoever calls a program with tensors that require a gradient. `executor` is a program's (`Function.find` gives it with
+the flat leaves), `leaves` what it takes: arrays, numbers, lists of arrays. `tensors` has for each leaf the tensor of whose memory it is
+made (for a list of arrays a list of tensors), None for numbers. The results are flat ones, tensors in the place of arrays; they require a
+gradient where PyTorch's would. `wanted` says whether there is anything to join for; where not, `plain` is the call.
+
+What the backward program needs is saved with `ctx.save_for_backward`, so that PyTorch's own rules hold: a tensor that was written in
+between makes `backward` raise, saved tensors go with the first `backward` without `retain_graph`, saved-tensor hooks see them. Under
+`create_graph` the backward program is called through this seam, as is, once more, the forward program where it saved values of its own:
+so second and higher derivatives are the same thing again.
+
+Arguments that the program writes get their new contents by `tensor.copy_` after the run, which leaves versions, views and autograd's
+leaves to PyTorch. Where there is no gradient (NotDifferentiable) nothing has run yet, and the caller may do something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from tierup.dialect.kernels import torch_tensors
+from tierup.frontend.torch import shared_memory
+from tierup.runtime.errors import NotDifferentiable
+from tierup.runtime.gradients.list_leaves import Nesting, takes_list
+
+if TYPE_CHECKING:
+    from tierup.runtime.executor import Executor
+    from tierup.runtime.gradients.pair import Pair
+    from tierup.runtime.gradients.pullback import Pullback
+
+
+def wanted(tensors: Sequence[Any]) -> bool:
+    """Whether a call with these tensors joins: grad mode is on, and one of them requires a gradient."""
+    return torch.is_grad_enabled() and any(t.requires_grad for t in _flat(tensors) if t is not None)
+
+
+def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """See the head of this file. Raises NotDifferentiable, naming op, line and remedy, before anything has run; RuntimeError for a write to
+    a leaf of autograd's that requires a gradient; else what the program raises."""
+    call = _Call(executor, leaves, tensors)
+    if not call.wrt:
+        return plain(executor, leaves, tensors)
+    found = _Run.apply(call, *[call.tensors[i] for i in call.wrt])  # type: ignore[no-untyped-call]  # torch's decorators
+    return call.results(found)
+
+
+def plain(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """`joined` where no gradient is wanted. PyTorch is told of what is written."""
+    written = [t for p, t in zip(executor.program.tier0.parameters, tensors, strict=True) if p.written and isinstance(t, torch.Tensor)]
+    for tensor in written:
+        if tensor.is_inference() and not torch.is_inference_mode_enabled():
+            raise RuntimeError(f"{executor.program.name}: an update to an inference tensor outside of inference mode: pass tensor.clone()")
+    found = executor.call(tuple(leaves))
+    for tensor in written:
+        if not tensor.is_inference():
+            torch.autograd.graph.increment_version(tensor)
+    return tuple([torch_tensors.to_tensors(value) for value in found])
+
+
+class _Call:
+    """One call, until its results are there. Lists are taken apart: all here is item by item."""
+
+    def __init__(self, executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> None:
+        parameters = executor.program.tier0.parameters
+        self.executor, self.given = executor, tuple(leaves)
+        self.lengths: tuple[int, ...] = ()
+        self.leaves: tuple[Any, ...] = self.given
+        self.tensors: Sequence[Any] = tensors
+        if any(map(takes_list, parameters)):
+            nesting = Nesting.of(self.given, parameters)
+            self.lengths = nesting.lengths
+            self.leaves, self.tensors = tuple(nesting.flat(self.given, "leaves")), nesting.flat(tensors, "tensors")
+        self.wrt = tuple([i for i, t in enumerate(self.tensors) if isinstance(t, torch.Tensor) and t.requires_grad])
+        if self.wrt:
+            executor.gradients.joins = True
+            self.pair: Pair = executor.gradients.pair(self.leaves, self.wrt, self.lengths, self.given)
+        self.places: list[tuple[str, Any]] = []  # of each result
+
+    # --- inside autograd -----------------------------------------------------------------------------------------------
+
+    def run(self, ctx: Any) -> tuple[torch.Tensor, ...]:
+        """The tensors that autograd takes for made by this call, in grad mode off."""
+        pair = self.pair
+        results, pullback = pair.run(self.leaves, 1)
+        first_content = len(results) - len(pair.written)
+        self.refuse_leaves(results[first_content:])
+        outputs, positions = self._place(results)
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*[t for t, k in zip(outputs, positions, strict=True) if k not in pair.seeds])
+        made = dict(zip(positions, outputs, strict=True))
+        saved: list[torch.Tensor] = []
+        held: list[Any] = []
+        for capture, value in zip(pair.captures, pullback.values, strict=True):
+            if isinstance(value, np.ndarray):
+                if capture.kind == "argument" and capture.index not in pair.written:
+                    kept = self.tensors[capture.index]
+                elif capture.kind == "argument":
+                    kept = torch_tensors.tensor(value.copy())  # what it was before the write, as PyTorch keeps it
+                elif capture.kind == "result" and capture.index in made:
+                    kept = made[capture.index]
+                else:
+                    kept = torch_tensors.tensor(value)
+                saved.append(kept)
+                held.append(_Saved)
+            elif isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+                saved += map(torch_tensors.tensor, value)
+                held.append(len(value))
+            else:
+                held.append((value,))
+        ctx.save_for_backward(*saved)
+        ctx.tierup = _Later(self, pullback.holding(()), held, positions, len(results))
+        return tuple(outputs)
+
+    def refuse_leaves(self, contents: Sequence[Any]) -> None:
+        for i, content in zip(self.pair.written, contents, strict=True):
+            tensor = self.tensors[i]
+            if content is not self.leaves[i] and tensor.is_leaf and tensor.requires_grad:
+                raise RuntimeError(
+                    f"{self.executor.program.name} writes its argument {self.pair.names[i]}: a leaf Variable that requires grad is used "
+                    "in an in-place operation: pass a copy of it, or call under torch.no_grad()"
+                )
+
+    def _place(self, results: Sequence[Any]) -> tuple[list[torch.Tensor], list[int]]:
+        """Say of each result what it is: a value, a tensor that autograd gets from this call, a view of an argument, of a result, or of an
+        argument's new contents. The tensors for autograd, and which results they are."""
+        pair, outputs, positions = self.pair, [], []
+        first_content = len(results) - len(pair.written)
+        for k in (*range(first_content, len(results)), *range(first_content)):
+            value = results[k]
+            if not isinstance(value, np.ndarray):
+                self.places.append(("value", torch_tensors.to_tensors(value)))
+                continue
+            if k >= first_content:
+                if value is self.leaves[pair.written[k - first_content]]:
+                    self.places.append(("unwritten", None))
+                    continue
+                if shared_memory.shares(value, self.leaves):
+                    value = value.copy()
+            else:
+                place = self._shared(k, results, positions)
+                if place is not None:
+                    self.places.append(place)
+                    continue
+                if not value.flags.owndata and shared_memory.shares(value, [*self.leaves, *[results[p] for p in positions]]):
+                    value = value.copy()
+            self.places.append(("output", len(outputs)))
+            outputs.append(torch_tensors.tensor(value))
+            positions.append(k)
+        count = len(pair.written)
+        self.places = [*self.places[count:], *self.places[:count]]
+        self.arrays = results
+        return outputs, positions
+
+    def _shared(self, k: int, results: Sequence[Any], before: Sequence[int]) -> tuple[str, Any] | None:
+        """Where a result lies that has no memory of its own, None for a copy of it or one that has."""
+        value, pair = results[k], self.pair
+        if pair.detaches and k in pair.seeds:
+            return None  # how much of it autograd is to see through, the view does not say
+        i = shared_memory.owner_of(value, self.leaves)
+        if i is not None and self.tensors[i] is not None and i not in pair.written:
+            return "argument", i
+        made = [results[p] for p in before]
+        i = shared_memory.owner_of(value, made)
+        if i is not None and shared_memory.is_whole(made[i]) and not shared_memory.shares(value, self.leaves):
+            return "result", before[i]
+        return None
+
+    # --- afterwards ----------------------------------------------------------------------------------------------------
+
+    def results(self, found: Sequence[torch.Tensor]) -> tuple[Any, ...]:
+        """The user's results, tensors as autograd gave them; arguments get their new contents."""
+        pair = self.pair
+        first_content = len(self.places) - len(pair.written)
+        for k, i in enumerate(pair.written, first_content):
+            kind, which = self.places[k]
+            if kind == "output":
+                self.tensors[i].copy_(found[which])
+        made: list[Any] = []
+        for k, (kind, which) in enumerate(self.places[:first_content]):
+            if kind == "output":
+                made.append(found[which])
+            elif kind == "value":
+                made.append(which)
+            else:
+                made.append(self._view(k, kind, which, found))
+        return tuple(pair.results.nested([*made, *[None] * len(pair.written)])[:first_content] if pair.results.lengths else made)
+
+    def _view(self, k: int, kind: str, which: int, found: Sequence[torch.Tensor]) -> torch.Tensor:
+        first_content = len(self.places) - len(self.pair.written)
+        if kind == "argument":
+            base, array = self.tensors[which], self.leaves[which]
+        elif which >= first_content:
+            base, array = self.tensors[self.pair.written[which - first_content]], self.arrays[which]
+        else:
+            base, array = found[self.places[which][1]], self.arrays[which]
+        if k not in self.pair.seeds:
+            base = base.detach()
+        return shared_memory.view(base, array, self.arrays[k])
+
+
+class _Saved:
+    """Stands for a captured tensor that autograd keeps."""
+
+
+class _Later:
+    """What a call leaves for its backward: no tensor that autograd made is in here, or nothing would ever be freed."""
+
+    def __init__(self, call: _Call, pullback: Pullback, held: list[Any], positions: list[int], count: int) -> None:
+        self.pair, self.pullback, self.held, self.positions, self.count = call.pair, pullback, held, positions, count
+        self.lengths = call.lengths
+        self.needs_forward = any(capture.kind == "saved" for capture in call.pair.captures)
+        self.leaves: list[Any] | None = None
+        if self.needs_forward and not call.pair.written:
+            self.leaves = list(call.tensors)
+            for i, tensor in enumerate(self.leaves):
+                if tensor is None:
+                    self.leaves[i] = call.leaves[i]
+            self.versions = [t._version if isinstance(t, torch.Tensor) and not t.is_inference() else 0 for t in self.leaves]
+
+    def values(self, saved: Sequence[torch.Tensor], convert: Any) -> tuple[Any, ...]:
+        """What was captured."""
+        items = iter(saved)
+        found: list[Any] = []
+        for held in self.held:
+            if held is _Saved:
+                found.append(convert(next(items)))
+            elif isinstance(held, int):
+                found.append([convert(next(items)) for _ in range(held)])
+            else:
+                found.append(held[0])
+        return tuple(found)
+
+    def cotangents(self, given: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+        """One per result of the pair."""
+        all_: list[torch.Tensor | None] = [None] * self.count
+        for k, cotangent in zip(self.positions, given, strict=True):
+            if k in self.pair.seeds:
+                all_[k] = cotangent
+        return all_
+
+    def backward(self, saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None]) -> Iterator[torch.Tensor | None]:
+        """The gradients of what the call was made for, in order."""
+        cotangents = [None if t is None else torch_tensors.array(t) for t in self.cotangents(given)]
+        pullback = self.pullback.holding(self.values(saved, torch_tensors.array))
+        return (None if g is None else torch_tensors.tensor(g) for g in pullback(cotangents, zeros=False))
+
+    def tracked(self, saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None]) -> Iterator[torch.Tensor | None]:
+        """The gradients, which have gradients themselves."""
+        pair, name = self.pair, self.pair.forward.program.name
+        cotangents = self.cotangents(given)
+        backward, seeds = self.pullback.seeds([c is not None for c in cotangents])
+        if backward is None:
+            return iter([None] * len(pair.wrt))
+        captured = list(self.values(saved, lambda t: t))
+        if any(isinstance(value, list) for value in captured):
+            raise NotDifferentiable(f"{name} has no second derivatives: a loop saves tensors in a list, for their sizes change")
+        if pair.written:
+            raise NotDifferentiable(f"{name} has no second derivatives: it writes its arguments: let it write to copies")
+        if any(pair.captures[i].kind == "saved" for i in backward.order):
+            handed = self._forward_again()
+            first_saved = len(handed) - sum(capture.kind == "saved" for capture in pair.captures)
+            for at, capture in enumerate(pair.captures):
+                if capture.kind != "argument":
+                    captured[at] = handed[capture.index + (first_saved if capture.kind == "saved" else 0)]
+        there = [captured[i] for i in backward.order]
+        for k in seeds:
+            seed = cotangents[k]
+            if seed is None:
+                shape = self.pullback.shape(k)
+                seed = torch_tensors.tensor(np.zeros(*shape))
+            there.append(seed)
+        found = _on_tensors(backward.executor, there)
+        by_position = dict(zip(backward.positions, found, strict=True))
+        return (by_position.get(n) for n in range(len(pair.wrt)))
+
+    def _forward_again(self) -> tuple[Any, ...]:
+        assert self.leaves is not None
+        for leaf, version, name in zip(self.leaves, self.versions, self.pair.names, strict=True):
+            if isinstance(leaf, torch.Tensor) and not leaf.is_inference() and leaf._version != version:
+                raise RuntimeError(
+                    f"{self.pair.forward.program.name}: {name}, which is needed for second derivatives, has been modified by an inplace "
+                    f"operation: is at version {leaf._version}; expected version {version}"
+                )
+        return _on_tensors(self.pair.forward, self.leaves)
+
+
+def _on_tensors(executor: Executor, values: Sequence[Any]) -> tuple[Any, ...]:
+    """A program of tensors and numbers, joined where a gradient is wanted of some."""
+    tensors = [v if isinstance(v, torch.Tensor) else None for v in values]
+    return joined(executor, [torch_tensors.array(v) if isinstance(v, torch.Tensor) else v for v in values], tensors)
+
+
+class _Run(torch.autograd.Function):
+    """The node of a call in PyTorch's graph: as many inputs as tensors require a gradient, as many outputs as results have own memory."""
+
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *inputs: torch.Tensor) -> Any:
+        return call.run(ctx)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
+        later: _Later = ctx.tierup
+        saved = ctx.saved_tensors
+        gradients = later.tracked if torch.is_grad_enabled() else later.backward
+        return (None, *gradients(saved, cotangents))
+
+
+def _flat(tensors: Sequence[Any]) -> Iterator[Any]:
+    for t in tensors:
+        if isinstance(t, (list, tuple)):
+            yield from _flat(t)
+        else:
+            yield t
