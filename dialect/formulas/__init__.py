@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tierup.dialect.formulas import attention as attention
 from tierup.dialect.formulas import classes as classes
 from tierup.dialect.formulas import elementwise as elementwise
 from tierup.dialect.formulas.core import FORMULAS as FORMULAS

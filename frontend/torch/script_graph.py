@@ -20,7 +20,7 @@ from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.torch import by_torch, script_constants
+from tierup.frontend.torch import by_torch, script_constants, script_dropout
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_module import Attributes
 from tierup.frontend.torch.script_types import spelled
@@ -28,7 +28,6 @@ from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, 
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_DROPOUT = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 _NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
     ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
@@ -190,17 +189,23 @@ class GraphBuilder:
     def _op(self, node: Any) -> None:
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(by_torch.name_of(node, schema), schema, self._operands(node))
-        if name in _DROPOUT and bool_of(operands[2]) is False:
-            self._bind(node, operands[:1])  # nothing is dropped: the result is the operand itself
-            return
+        same = script_dropout.identity(name, operands)
+        if same is not None:
+            self._bind(node, [same])
+        elif script_dropout.drops(name, operands):
+            self._bind(node, [script_dropout.attention(self, operands)])
+        else:
+            self._bind(node, self.create(name, schema, operands, self._result_types(node)))
+
+    def create(self, name: str, schema: Any, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+        """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch."""
         if not self._is_ours(name) and not by_torch.known(name, schema, self.foreign):
             raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
-        types = self._result_types(node)
         if self.em.context.is_registered_operation(f"torch.{name}"):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
-        self._bind(node, list(made.results))
+        return list(made.results)
 
     def _numbers(self, name: str, schema: Any, operands: list[ir.Value]) -> tuple[str, list[ir.Value]]:
         """Numbers where a traced graph has tensors that were numbers (`x * 0.5`): for the overload that takes numbers, `aten.mul.Scalar`,

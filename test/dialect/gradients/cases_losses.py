@@ -49,7 +49,18 @@ CLASSES: list[Case] = [
         (array(2, 3, 2, seed=1), array(2, 3, 2, low=0, high=1, seed=2), 0)) for w, smoothing in ((None, 0.0), (POSITIVE, 0.3))),
 ]  # fmt: skip
 
-CASES = [*ELEMENTWISE, *CLASSES]
+_Q, _K, _V = array(2, 3, 4, seed=1), array(2, 5, 4, seed=2), array(2, 5, 3, seed=3)
+_SEEN = np.array([[1, 0, 0, 1, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]], bool)
+
+ATTENTION: list[Case] = [
+    case("aten.scaled_dot_product_attention", _Q, _K, _V, None, 0.0, causal, scale, False) for causal, scale in ((False, None), (True, 0.7))
+]
+TYPED_ATTENTION: list[Case] = [  # dtypes say what a mask means, and sizes how many heads there are
+    *(case("aten.scaled_dot_product_attention", _Q, _K, _V, mask, 0.0, False, None, False) for mask in (_SEEN, array(3, 5, seed=4))),
+    case("aten.scaled_dot_product_attention", array(1, 4, 3, 4, seed=1), _K[None], _V[None], None, 0.0, False, None, True),
+]
+
+CASES = [*ELEMENTWISE, *CLASSES, *ATTENTION]
 
 UNKNOWN_TO_TORCH = ("aten.binary_cross_entropy",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases_losses import INSIDE, PLACES, POSITIVE, TARGET
+from cases_losses import INSIDE, PLACES, POSITIVE, TARGET, TYPED_ATTENTION
 from gradient_harness import Case, array, case, check, differentiated, program, runner
 from gradient_operands import COLUMN, X
 
@@ -24,6 +24,11 @@ def test_weights_are_operands_like_others(given: Case) -> None:
 
 @pytest.mark.parametrize("given", WEIGHTED[::4], ids=str)
 def test_so_are_they_in_typed_programs(given: Case) -> None:
+    check(given, typed=True)
+
+
+@pytest.mark.parametrize("given", TYPED_ATTENTION, ids=str)
+def test_attention_with_masks_and_shared_heads_has_a_gradient_in_typed_programs(given: Case) -> None:
     check(given, typed=True)
 
 

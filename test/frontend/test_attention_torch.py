@@ -1,0 +1,98 @@
+"""scaled_dot_product_attention against PyTorch's, in tier 0 and native: masks, what is masked whole, dtypes, errors, dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def plain(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def causal(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def scaled(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, scale=0.3)
+
+
+def grouped(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
+def masked(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def operands(*lead: int, rows: int = 4, places: int = 6, dtype: Any = torch.float32) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return tuple(torch.randn(*lead, n, w).to(dtype) for n, w in ((rows, 5), (places, 5), (places, 7)))
+
+
+def agree(program: Any, *args: torch.Tensor) -> None:
+    ours = from_torchscript(torch.jit.script(program))
+    half = args[0].dtype in (torch.float16, torch.bfloat16)
+    for _ in range(3):
+        got, want = ours(*args), program(*args)
+        torch.testing.assert_close(got, want, rtol=2e-2 if half else 1e-5, atol=1e-2 if half else 1e-6)
+    assert (ours.stats().profiled_runs, ours.stats().hits) == (1, 2), ours.explain()
+
+
+@pytest.mark.parametrize("program", [plain, causal, scaled])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)], ids=str)
+def test_ranks(program, lead):
+    agree(program, *operands(*lead))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_dtypes(dtype):
+    agree(causal, *operands(2, dtype=dtype))
+
+
+MASKS = {
+    "bools": torch.rand(4, 6, generator=torch.Generator().manual_seed(0)) > 0.5,
+    "per sample": torch.arange(6).expand(2, 1, 1, 6) < 3,
+    "nothing is seen": torch.zeros(4, 6, dtype=torch.bool),
+    "added": torch.linspace(-2, 2, 24).view(4, 6),
+    "minus infinity": torch.full((4, 6), -torch.inf),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_masks(mask):
+    agree(masked, *operands(2, 3), mask)
+
+
+def test_heads_of_queries_share_those_of_keys():
+    q, k, v = operands(2, 4)
+    agree(grouped, q, k[:, :2], v[:, :2])
+
+
+@pytest.mark.parametrize("other", [(2, 5, 6), (3, 5, 9)], ids=str)
+def test_sizes_become_symbols(other):
+    ours = from_torchscript(torch.jit.script(causal))
+    for sizes in ((2, 3, 3), (2, 3, 3), other, other, (4, 2, 2)):
+        args = operands(sizes[0], rows=sizes[1], places=sizes[2])
+        torch.testing.assert_close(ours(*args), causal(*args), rtol=1e-5, atol=1e-6)
+    assert ours.stats().compiles <= 3, ours.explain()
+
+
+def test_what_pytorch_refuses_is_refused():
+    q, k, v = operands(2)
+    ours = from_torchscript(torch.jit.script(plain))
+    for wrong in ((q, k[..., :3], v), (q, k, v[:, :2]), (q[0, 0], k, v), (q, k.double(), v), (q.int(), k.int(), v.int())):
+        with pytest.raises(RuntimeError):
+            plain(*wrong)
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            ours(*wrong)
