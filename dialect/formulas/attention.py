@@ -10,12 +10,12 @@ import math
 
 from tierup.dialect import dtypes
 from tierup.dialect.formulas.core import FLOAT, Ops, T, formula
-from tierup.dialect.optable.core import ShapeError
+from tierup.dialect.optable.core import Kind, ShapeError
 
 _NAME = "scaled_dot_product_attention"
 
 
-@formula(f"{_NAME}(query, key, value, attn_mask; dropout_p, is_causal, scale, enable_gqa)")
+@formula(f"{_NAME}(query, key, value, attn_mask; dropout_p, is_causal, scale, enable_gqa)", kind=Kind.PRODUCT)
 def scaled_dot_product_attention(
     o: Ops[T], q: T, k: T, v: T, mask: T | None = None,
     dropout: float = 0.0, causal: bool = False, scale: float | None = None, gqa: bool = False,
