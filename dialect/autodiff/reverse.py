@@ -150,7 +150,7 @@ class Reverse:
             raise PassFailure(op, "writes a tensor: only programs on values have gradients; run tierup-functionalize first")
         rule = gradients.lookup(name)
         if rule is None:
-            raise PassFailure(op, f"has no gradient: {REMEDY}")
+            raise PassFailure(op, f"{f'({name}) ' if op.name == 'torch.operator' else ''}has no gradient: {REMEDY}")
         wanted = [self.active.get(v, False) for v in op.operands]
         if not any(wanted):
             return

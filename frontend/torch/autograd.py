@@ -79,8 +79,20 @@ class _Call:
         self.wrt = tuple([i for i, t in enumerate(self.tensors) if isinstance(t, torch.Tensor) and t.requires_grad])
         if self.wrt:
             executor.gradients.joins = True
+            self._refuse_overlaps()
             self.pair: Pair = executor.gradients.pair(self.leaves, self.wrt, self.lengths, self.given)
         self.places: list[tuple[str, Any]] = []  # of each result
+
+    def _refuse_overlaps(self) -> None:
+        """A write to one of two tensors in the same memory is seen through the other. The pair's programs, which write nothing, miss it."""
+        program = self.executor.program
+        for i, parameter in enumerate(program.tier0.parameters):
+            for j, leaf in enumerate(self.given if parameter.written else ()):
+                if i != j and isinstance(leaf, np.ndarray) and np.may_share_memory(leaf, self.given[i]):
+                    raise NotDifferentiable(
+                        f"{program.name} has no gradient where {parameter.name}, which it writes, shares memory with {program.names[j]}: "
+                        f"pass a copy of one (at {program.place})"
+                    )
 
     # --- inside autograd -----------------------------------------------------------------------------------------------
 

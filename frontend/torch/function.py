@@ -70,6 +70,9 @@ class TorchFunction:
 
         executor, eager = variant.executor, self._source.eager
         try:
+            why = self._attributes.why_not(executor.program.names, tensors)
+            if why is not None:
+                raise NotDifferentiable(f"{self.__name__} has no gradient: {why}")
             found = autograd.joined(executor, flat, tensors)
         except NotDifferentiable as e:
             if eager is None:

@@ -22,6 +22,7 @@ from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch import by_torch, script_constants, script_dropout
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_grad_mode import GradMode, is_no_grad
 from tierup.frontend.torch.script_module import Attributes
 from tierup.frontend.torch.script_types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
@@ -46,6 +47,7 @@ class GraphBuilder:
         self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
         self._types: dict[str, ir.Type] = {}
+        self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
         self._block: ir.Block = None  # type: ignore[assignment]  # set by build
 
     def type(self, text: str) -> ir.Type:
@@ -86,6 +88,7 @@ class GraphBuilder:
                 self._values[value.unique()] = self._argument(tree, value.type(), flat)
             for node in self.graph.nodes():
                 self.node(node)
+            self._say_without_gradient(leaves)
             results, output = self._results(list(self.graph.outputs()))
             em.create("func.return", results, [])
         arguments = [a.type for a in self._block.arguments]
@@ -95,6 +98,12 @@ class GraphBuilder:
         func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, em.context)
         hidden = tuple(self.attributes.input(name) for name in self._tensors)
         return GraphResult(module, self.name, leaves, output, hidden, writes=True)
+
+    def _say_without_gradient(self, leaves: Sequence[tuple[str, Leaf]]) -> None:
+        """Tell the attributes of what a gradient would not be PyTorch's."""
+        names = {self._block.arguments[i]: name for i, (name, _) in enumerate(leaves)} | {v: n for n, v in self._tensors.items()}
+        self.attributes.without_gradient = self.attributes.without_gradient or self._grad_mode.refused
+        self.attributes.without_gradient_of.update({names[v]: why for v, why in self._grad_mode.refused_of.items()})
 
     def _leaf_type(self, leaf: Leaf) -> ir.Type:
         return self.em.types.tensor if leaf.kind in ("array", "scalar") else self.type(leaf.kind)
@@ -201,11 +210,12 @@ class GraphBuilder:
         """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch."""
         if not self._is_ours(name) and not by_torch.known(name, schema, self.foreign):
             raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
+        operands = self._grad_mode.operands(name, operands)
         if self.em.context.is_registered_operation(f"torch.{name}"):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
-        return list(made.results)
+        return self._grad_mode.results(name, list(made.results))
 
     def _numbers(self, name: str, schema: Any, operands: list[ir.Value]) -> tuple[str, list[ir.Value]]:
         """Numbers where a traced graph has tensors that were numbers (`x * 0.5`): for the overload that takes numbers, `aten.mul.Scalar`,
@@ -278,7 +288,21 @@ class GraphBuilder:
             return
         self._values[output.unique()] = script_constants.constant(self, value, output.type())
 
+    def _create_object(self, node: Any) -> None:
+        type_ = node.output().type()
+        if not is_no_grad(type_):
+            raise UnsupportedProgram(f"objects of the class {type_.annotation_str} are not supported")
+        self._objects[node.output().unique()] = type_
+
+    def _enter(self, node: Any) -> None:
+        self._grad_mode.enter()
+
+    def _exit(self, node: Any) -> None:
+        self._grad_mode.leave()
+
     def _set_attribute(self, node: Any) -> None:
+        if is_no_grad(next(iter(node.inputs())).type()):
+            return  # the mode before, which nothing reads
         raise UnsupportedProgram(f"the program sets the attribute {node.s('name')!r}: return the new value, or write into the tensor")
 
     def _construct(self, node: Any) -> None:
@@ -359,6 +383,9 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::Constant": GraphBuilder._constant,
     "prim::GetAttr": GraphBuilder._get_attribute,
     "prim::SetAttr": GraphBuilder._set_attribute,
+    "prim::CreateObject": GraphBuilder._create_object,
+    "prim::Enter": GraphBuilder._enter,
+    "prim::Exit": GraphBuilder._exit,
     "prim::ListConstruct": GraphBuilder._construct,
     "prim::TupleConstruct": GraphBuilder._construct,
     "prim::DictConstruct": GraphBuilder._construct,

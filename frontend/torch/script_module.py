@@ -6,6 +6,7 @@ changed (`module.eval()` changes `training`) asks for another graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -23,6 +24,8 @@ class Attributes:
 
     def __init__(self, root: Any) -> None:
         self.root = root
+        self.without_gradient: str | None = None  # why the program's gradients are to be PyTorch's
+        self.without_gradient_of: dict[str, str] = {}  # the same where these inputs require one
         self._namespace: dict[str, Any] = {}
         self._holder = FunctionType(_holder.__code__, self._namespace)
         self._names: dict[int, str] = {id(root): ""}  # the path of each module
@@ -70,6 +73,12 @@ class Attributes:
     def tensors(self) -> dict[int, Any]:
         """The tensors of which arrays are handed over now, by the arrays' ids."""
         return {id(self._namespace[path]): tensor for path, (_, _, tensor, _) in self._tensors.items()}
+
+    def why_not(self, names: Sequence[str], tensors: Sequence[Any]) -> str | None:
+        """Why PyTorch is to make the gradients of a call with these inputs, of which tensors are given; None where tierup does."""
+        of = self.without_gradient_of
+        here = [of[n] for n, t in zip(names, tensors, strict=True) if n in of and t is not None and t.requires_grad] if of else []
+        return self.without_gradient or (here[0] if here else None)
 
     def refresh(self) -> bool:
         """Look at all attributes again; whether the numbers and strings are still those of the graph."""

@@ -1,0 +1,174 @@
+"""TorchScript programs that write tensors, or compute without gradients, under PyTorch's autograd."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - it may be missing
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def scales(x, w):
+    x.mul_(w)
+    return x.sum() * 2
+
+
+def adds_to_a_part(x, w):
+    x[0] += w[0]
+    return x[1:], x
+
+
+def writes_through_a_view(x, w):
+    v = x[0]
+    v.mul_(2)
+    return v * w[0], v
+
+
+def keeps_the_old(x, w):
+    old = x.clone()
+    x.add_(w)
+    return old, x + old
+
+
+def writes_its_own(x, w):
+    y = x * w
+    y[0] = w[1]
+    y.sigmoid_()
+    return y, x
+
+
+def without_gradients(x, w):
+    with torch.no_grad():
+        y = x * 2
+        if bool(y.sum() > 0):
+            y = y + 1
+        z = y * w
+        y.mul_(2)
+    return z + y * w + x
+
+
+def adds_without_gradients(x, w):
+    y = x * 1
+    with torch.no_grad():
+        y.add_(w)
+    return y * w
+
+
+def scales_without_gradients(x, w):
+    y = x * 1
+    with torch.no_grad():
+        y.mul_(w)
+    return y * w
+
+
+def calls(ours):
+    """Of those under autograd: by tierup's programs, by PyTorch."""
+    words = ours.explain().splitlines()[-1].partition("under autograd: ")[2].split()
+    return int(words[0]), int(words[8])
+
+
+WRITERS = [scales, adds_to_a_part, writes_through_a_view, keeps_the_old, writes_its_own, without_gradients, adds_without_gradients]
+
+
+@pytest.mark.parametrize("of_a_view", [False, True])
+@pytest.mark.parametrize("program", WRITERS, ids=lambda p: p.__name__)
+def test_what_was_written_and_gradients_are_those_of_eager(program, of_a_view):
+    ours = from_torchscript(torch.jit.script(program), gradients="error")
+    for seed in range(3):
+        found = []
+        for f in (ours, program):
+            generator = torch.Generator().manual_seed(seed)
+            a, w = (torch.randn(3, 4, dtype=torch.float64, generator=generator).requires_grad_() for _ in range(2))
+            base = torch.cat([a, a])
+            x = base[3:] if of_a_view else base[3:] * 1
+            results = f(x, w)
+            results = results if isinstance(results, tuple) else (results,)
+            loss = sum((r * r).sum() for r in results) + (x**3).sum() + (base**2).sum()
+            found.append([*torch.autograd.grad(loss, (a, w)), x, base, *results])
+        for mine, theirs in zip(*found, strict=True):
+            torch.testing.assert_close(mine, theirs)
+    assert calls(ours) == (3, 0)
+
+
+def test_a_write_without_gradients_that_is_no_sum_is_left_to_pytorch():
+    ours = from_torchscript(torch.jit.script(scales_without_gradients))
+    x, w = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+    found = torch.autograd.grad(ours(x, w).sum(), (x, w))
+    torch.testing.assert_close(found, torch.autograd.grad(scales_without_gradients(x, w).sum(), (x, w)))
+    assert calls(ours) == (0, 1)
+    assert "aten.mul_.Tensor writes in a no_grad block" in ours.explain()
+
+
+def test_a_write_to_one_of_two_tensors_in_one_memory_is_left_to_pytorch():
+    def program(x, w):
+        x.add_(w)
+        return x * w
+
+    ours = from_torchscript(torch.jit.script(program))
+    found = []
+    for f in (ours, program):
+        a = torch.arange(4.0, requires_grad=True)
+        x = a * 1
+        found.append(torch.autograd.grad(f(x[:3], x[:3]).sum(), a)[0])
+    torch.testing.assert_close(*found)
+    assert calls(ours) == (0, 1)
+    assert "x, which it writes, shares memory with w" in ours.explain()
+
+
+def test_a_leaf_is_not_written_in_grad_mode():
+    ours, x = from_torchscript(torch.jit.script(scales)), torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="writes its argument x: a leaf Variable"):
+        ours(x, torch.full((3,), 2.0))
+    assert x.tolist() == [1, 1, 1]
+    with torch.no_grad():
+        ours(x, torch.full((3,), 2.0))
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_writes_without_gradients_are_counted_for_others():
+    ours, x = from_torchscript(torch.jit.script(scales)), torch.ones(3)
+    for mode in (True, False):
+        version = x._version
+        with torch.set_grad_enabled(mode):
+            ours(x, torch.full((3,), 2.0))
+        assert x._version > version
+    w = torch.ones(3, requires_grad=True)
+    y = x * w
+    with torch.no_grad():
+        ours(x, torch.full((3,), 2.0))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+class Averaging(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.ones(3))
+        self.w = nn.Parameter(torch.randn(3))
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.mean.mul_(0.9).add_(x.mean(0) * 0.1)
+        return x * self.mean * self.w
+
+
+def test_a_buffer_is_written_once_and_has_no_gradient():
+    program = Averaging()
+    twin = copy.deepcopy(program)
+    ours = from_torchscript(torch.jit.script(program), gradients="error")
+    for _ in range(3):
+        x = torch.randn(4, 3, requires_grad=True)
+        mine = torch.autograd.grad(ours(x).sum(), (x, program.w))
+        torch.testing.assert_close(mine, torch.autograd.grad(twin(x).sum(), (x, twin.w)))
+        torch.testing.assert_close(program.mean, twin.mean)
+    assert calls(ours) == (3, 0)
+    program.mean.requires_grad_()
+    with pytest.raises(TypeError, match="writes in a no_grad block"):
+        ours(x)
