@@ -30,7 +30,8 @@ __all__ = [
     "find", "functions", "named_pipelines", "parse", "passes", "pipeline", "register",
 ]  # fmt: skip
 
-PIPELINE_MODULES = ("tierup.dialect.pipelines.default", "tierup.lowering.pipelines")  # each has PIPELINES, a tuple of NamedPipeline
+# each has PIPELINES, a tuple of NamedPipeline
+PIPELINE_MODULES = ("tierup.dialect.pipelines.default", "tierup.lowering.pipelines", "tierup.lowering.cuda.pipelines")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from tierup.dialect.pipelines import diagnostics, option_limits
 from tierup.dialect.pipelines.diagnostics import Diagnostic
 from tierup.dialect.spelling import closest
 
-PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms")  # every module in them is a pass file
+# every module in them is a pass file
+PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms", "tierup.lowering.cuda.transforms")
 ENTRY_POINTS = "tierup.passes"  # other distributions name modules of passes here
 
 _registered: dict[str, type[Pass]] = {}

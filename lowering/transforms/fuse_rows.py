@@ -16,15 +16,16 @@ row_runs.py's to say. Runs without a reduction stay as they are: elementwise fus
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Annotated
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS
 from tierup.lowering.row_runs import Member, Run, runs
 
-_STACK_BYTES = 4096  # a shrunken buffer up to this size goes on the stack, where LLVM turns single elements into registers
+ROWS = "tierup.rows"  # on the loop: its iterations touch nothing of one another's
 
 
 @register
@@ -33,21 +34,22 @@ class FuseRows(Pass):
     """Ops that work row by row share one loop over the rows."""
 
     name = "tierup-fuse-rows"
+    stack_bytes: Annotated[int, AtLeast(0)] = 4096  # a row's buffer of this size goes on the stack: single elements become registers
+    heap: bool = True  # larger rows' buffers shrink too, to memory that all iterations use; else they stay what they are
 
     def run_on_function(self, function: ir.Operation) -> None:
         for region in function.regions:
             for block in region.blocks:
-                _fuse_block(block, function)
+                self.fuse_block(block, function)
 
-
-def _fuse_block(block: ir.Block, function: ir.Operation) -> None:
-    for view in list(block.operations):
-        for region in view.operation.regions:
-            if not view.operation.name.startswith("linalg."):
-                for inner in region.blocks:
-                    _fuse_block(inner, function)
-    for run in runs(block):
-        _fuse(run, function)
+    def fuse_block(self, block: ir.Block, function: ir.Operation) -> None:
+        for view in list(block.operations):
+            for region in view.operation.regions:
+                if not view.operation.name.startswith("linalg."):
+                    for inner in region.blocks:
+                        self.fuse_block(inner, function)
+        for run in runs(block):
+            _fuse(run, function, self)
 
 
 @dataclass
@@ -66,7 +68,7 @@ class _Rows:
         return self.row_of[buffer]
 
 
-def _fuse(run: Run, function: ir.Operation) -> None:
+def _fuse(run: Run, function: ir.Operation, how: FuseRows) -> None:
     last = run.members[-1].op
     inside = {hash(m.op) for m in run.members}
     location = last.location
@@ -74,9 +76,9 @@ def _fuse(run: Run, function: ir.Operation) -> None:
         with ir.InsertionPoint(last):
             count = _count(run)
         written = dict.fromkeys(v for m in run.members for v in m.written)
-        shrunk = {v: new for v in written if (new := _shrink(v, inside, function)) is not None}
+        shrunk = {v: new for v in written if (new := _shrink(v, inside, function, how)) is not None}
         with ir.InsertionPoint(last):
-            loop = b.op("scf.for", [b.index(0), count, b.index(1)], regions=1)
+            loop = b.op("scf.for", [b.index(0), count, b.index(1)], regions=1, **{ROWS: ir.UnitAttr.get()})
         body = loop.regions[0].blocks.append(b.index_type(), arg_locs=[location])
         with ir.InsertionPoint(body):
             rows = _Rows(body.arguments[0], shrunk)
@@ -93,7 +95,7 @@ def _fuse(run: Run, function: ir.Operation) -> None:
                 if use.owner.name == "memref.dealloc":
                     use.owner.erase()
         allocation.erase()
-    _fuse_block(body, function)
+    how.fuse_block(body, function)
 
 
 def _count(run: Run) -> ir.Value:
@@ -107,7 +109,7 @@ def _count(run: Run) -> ir.Value:
     return made.operands[0] if made is not None and made.name in ALLOCATIONS else b.dim(buffer, 0)
 
 
-def _shrink(buffer: ir.Value, inside: set[int], function: ir.Operation) -> ir.Value | None:
+def _shrink(buffer: ir.Value, inside: set[int], function: ir.Operation, how: FuseRows) -> ir.Value | None:
     """One row's worth of a buffer that only the run uses; None for any other.
 
     On the stack when it is small, and then where the function begins: in a loop each turn would take more of it. Otherwise where the
@@ -124,8 +126,10 @@ def _shrink(buffer: ir.Value, inside: set[int], function: ir.Operation) -> ir.Va
     dynamic = list(allocation.operands)[1 if type_.is_dynamic_dim(0) else 0 :]
     count = 1
     for axis in range(1, type_.rank):
-        count = _STACK_BYTES if type_.is_dynamic_dim(axis) else count * type_.get_dim_size(axis)
-    small = not dynamic and count * 8 <= _STACK_BYTES
+        count = how.stack_bytes if type_.is_dynamic_dim(axis) else count * type_.get_dim_size(axis)
+    small = not dynamic and count * 8 <= how.stack_bytes
+    if not small and not how.heap:
+        return None
     where = ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]) if small else ir.InsertionPoint(allocation)
     with where:
         segments = ir.DenseI32ArrayAttr.get([len(dynamic), 0])

@@ -1,0 +1,144 @@
+"""The threads of a block at work together: on the points of an op side by side, on a reduction as a tree.
+
+    block = Block(here, threads)
+    block.spread(op)            # thread t runs points t, t + threads, ... of an op without reductions
+    block.reduce(op)            # every thread gets the sum of all: shuffles within a warp, shared memory between warps
+
+The tree is the usual one (M. Harris, "Optimizing Parallel Reduction in CUDA"; its warp step with shuffles: NVIDIA, CUDA C++ Programming
+Guide, warp shuffle functions): five exchanges make a warp's result known to its 32 threads, one store per warp and five more exchanges
+the block's. It needs whole warps, which blocks of a power of two of at least 32 threads have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.combining import Combiner
+from tierup.lowering.cuda.structured import Structured
+
+
+class Block:
+    """`threads` (index): how many there are, all along x. `scratch`: shared buffers of 32 elements, one per type that is reduced."""
+
+    def __init__(self, here: gpu.Here, threads: ir.Value, scratch: Sequence[ir.Value] = ()) -> None:
+        self.thread, self.threads = here.thread[0], threads
+        self._scratch = {ir.MemRefType(s.type).element_type: s for s in scratch}
+
+    def spread(self, op: Structured, sizes: Sequence[ir.Value], first: ir.Value | None = None) -> None:
+        """All points of an op, side by side, this thread's from `first` on (its own number); with reductions, all outputs, each summed by
+        one thread."""
+        parallel = [i for i, kind in enumerate(op.iterators) if kind == "parallel"]
+        reduced = [i for i, kind in enumerate(op.iterators) if kind != "parallel"]
+        count = gpu.product([sizes[i] for i in parallel])
+        with gpu.strided(self.thread if first is None else first, count, self.threads) as point:
+            at: list[ir.Value | None] = [None] * len(sizes)
+            for i, position in zip(parallel, positions(point, [sizes[i] for i in parallel]), strict=True):
+                at[i] = position
+            self._inner(op, at, reduced, sizes)
+
+    def everyone(self, op: Structured, sizes: Sequence[ir.Value]) -> None:
+        """All points of an op, by each thread for itself, one after the other."""
+        self._inner(op, [None] * len(sizes), list(range(len(sizes))), sizes)
+
+    def _inner(self, op: Structured, at: list[ir.Value | None], left: list[int], sizes: Sequence[ir.Value]) -> None:
+        if not left:
+            op.run([p for p in at if p is not None])
+            return
+        with gpu.strided(b.index(0), sizes[left[0]], b.index(1)) as position:
+            self._inner(op, [position if i == left[0] else p for i, p in enumerate(at)], left[1:], sizes)
+
+
+    def all_reduce(self, value: ir.Value, combiner: Combiner) -> ir.Value:
+        """The block's values combined; every thread gets the result."""
+        value = _warp_reduce(value, combiner)
+        scratch = self._scratch[value.type]
+        lane = b.value("arith.remui", [self.thread, b.index(gpu.WARP)], b.index_type())
+        warp = b.value("arith.divui", [self.thread, b.index(gpu.WARP)], b.index_type())
+        warps = b.value("arith.divui", [self.threads, b.index(gpu.WARP)], b.index_type())
+        gpu.barrier()  # who still reads what the scratch held
+        with gpu.when(gpu.same(lane, b.index(0))):
+            b.op("memref.store", [value, scratch, warp])
+        gpu.barrier()
+        mine = gpu.smaller(lane, b.value("arith.subi", [warps, b.index(1)], b.index_type()))
+        found = b.value("memref.load", [scratch, mine], value.type)
+        there = b.value("arith.select", [gpu.below(lane, warps), found, combiner.neutral()], value.type)
+        return _warp_reduce(there, combiner)
+
+
+Span = tuple[ir.Value, ir.Value, ir.Value]  # from, up to, step
+
+
+def summed(
+    op: Structured, known: Sequence[Combiner], at: Sequence[ir.Value | None], sizes: Sequence[ir.Value], span: Span
+) -> list[ir.Value]:
+    """What one thread's points of a reduction come to. `at`: its position in the parallel loops, None in the others, whose points are
+    numbered; `span`: the numbers that the thread takes."""
+    reduced = [i for i, position in enumerate(at) if position is None]
+    start = [c.neutral() for c in known]
+    loop = b.op("scf.for", [*span, *start], [v.type for v in start], regions=1)
+    types = [b.index_type(), *(v.type for v in start)]
+    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    with ir.InsertionPoint(block):
+        point, *sums = block.arguments
+        inside = iter(positions(point, [sizes[i] for i in reduced]))
+        place = [next(inside) if position is None else position for position in at]
+        b.op("scf.yield", op.compute(place, [*op.read(place, op.reads), *sums]))
+    return list(loop.results)
+
+
+def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:
+    """The values of a warp's threads combined, in each of them."""
+    distance = gpu.WARP // 2
+    while distance:
+        value = combiner.combine(value, shuffle_xor(value, distance))
+        distance //= 2
+    return value
+
+
+def shuffle_xor(value: ir.Value, distance: int) -> ir.Value:
+    """The value of the thread whose lane differs in one bit. Registers of 32 bits are exchanged: narrow types take one, wide two."""
+    type_ = value.type
+    bits = _bits(type_)
+    if bits == 64:
+        return _shuffle_halves(value, distance)
+    if bits == 32:
+        made = b.op(
+            "gpu.shuffle", [value, b.integer(distance, 32), b.integer(gpu.WARP, 32)], [type_, b.integer_type(1)],
+            mode=ir.Attribute.parse("#gpu<shuffle_mode xor>"),
+        )  # fmt: skip
+        return made.results[0]
+    narrow = b.integer_type(bits)
+    as_bits = value if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [value], narrow)
+    moved = shuffle_xor(b.value("arith.extui", [as_bits], b.integer_type(32)), distance)
+    back = b.value("arith.trunci", [moved], narrow)
+    return back if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [back], type_)
+
+
+def _shuffle_halves(value: ir.Value, distance: int) -> ir.Value:
+    word, half, type_ = b.integer_type(64), b.integer_type(32), value.type
+    as_bits = value if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [value], word)
+    high = b.value("arith.shrui", [as_bits, b.integer(32, 64)], word)
+    low, high = (shuffle_xor(b.value("arith.trunci", [part], half), distance) for part in (as_bits, high))
+    low, high = (b.value("arith.extui", [part], word) for part in (low, high))
+    back = b.value("arith.ori", [low, b.value("arith.shli", [high, b.integer(32, 64)], word)], word)
+    return back if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [back], type_)
+
+
+def _bits(type_: ir.Type) -> int:
+    if isinstance(type_, ir.IntegerType):
+        return type_.width
+    return {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}[str(type_)]
+
+
+def positions(number: ir.Value, sizes: Sequence[ir.Value]) -> list[ir.Value]:
+    """The positions in a nest of loops that a number of all its points stands for, outermost first."""
+    if not sizes:
+        return []
+    found = []
+    for size in reversed(sizes[1:]):
+        found.append(b.value("arith.remui", [number, size], b.index_type()))
+        number = b.value("arith.divui", [number, size], b.index_type())
+    return [number, *reversed(found)]

@@ -1,0 +1,60 @@
+"""What a reduction combines with: the op that takes the accumulator, and what leaves any value as it is under it.
+
+    linalg.generic {reduction} { %s = arith.addf %out, %in;  linalg.yield %s }         addf, neutral -0.0
+
+A tree of threads needs both: every thread begins with the neutral element, and partial results are combined in any order, which the
+documented bound on reductions covers (tierup-relax-reductions).
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.lowering import builders as b
+from tierup.lowering.cuda.structured import Structured
+
+_NEUTRAL = {
+    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maximumf": "-inf", "arith.minimumf": "inf",
+    "arith.maxnumf": "nan", "arith.minnumf": "nan",
+    "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.minui": -1,
+    "arith.maxsi": "lowest", "arith.minsi": "highest",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """`op`: the body's combining op, to be cloned."""
+
+    op: ir.Operation
+    type: ir.Type
+
+    def neutral(self) -> ir.Value:
+        """A constant, at the insertion point."""
+        number = _NEUTRAL[self.op.name]
+        if isinstance(self.type, ir.IntegerType):
+            width = self.type.width
+            number = {"lowest": -(1 << (width - 1)), "highest": (1 << (width - 1)) - 1}.get(number, number)  # type: ignore[call-overload]
+            return b.value("arith.constant", [], self.type, value=ir.IntegerAttr.get(self.type, number))
+        return b.value("arith.constant", [], self.type, value=ir.FloatAttr.get(self.type, float(number)))
+
+    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        made = self.op.clone()
+        made.operands[0], made.operands[1] = left, right
+        return made.results[0]
+
+
+def combiners(op: Structured) -> list[Combiner] | None:
+    """One for each buffer that a reduction writes; None where one is not a known op of its accumulator and a term without it."""
+    if op.op.name != "linalg.generic":
+        return None
+    block = op.op.regions[0].blocks[0]
+    accumulators = list(block.arguments)[op.reads :]
+    yielded = list(list(block.operations)[-1].operation.operands)
+    found = []
+    for accumulator, value in zip(accumulators, yielded, strict=True):
+        made = b.defining_op(value)
+        uses = [use.owner.operation for use in accumulator.uses]
+        if made is None or made.name not in _NEUTRAL or uses != [made] or made.block != block:
+            return None
+        found.append(Combiner(made, accumulator.type))
+    return found

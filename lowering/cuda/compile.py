@@ -1,0 +1,73 @@
+"""From a specialised program to kernels: `compile(request, target) -> CudaArtifact`, the GPU's counterpart of `lowering.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tierup.dialect import registry
+from tierup.dialect.context import thread_context
+from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.lowering import builders as b
+from tierup.lowering import literals
+from tierup.lowering.abi import ErrorSite, Request, ResultKind
+from tierup.lowering.cuda import host_program, ptx, targets
+from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
+from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
+
+_SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
+
+
+def compile(  # noqa: A001 - the field's word
+    request: Request, target: str = targets.DEFAULT, stages: Collection[str] = (), keep: Keep | None = None
+) -> CudaArtifact:
+    """Compile a request for a GPU. `stages`: whose texts to keep, of torch, linalg, buffers, kernels, nvvm, optimized, ptx.
+
+    Raises what `lowering.compile.compile` does, ValueError for a target that is none.
+    """
+    log = Log(stages, keep)
+    chosen = targets.target(target)
+    with thread_context(), ir.Location.unknown(), crashes_are_compile_errors(request):
+        with log.timed("parse"):
+            module = parse(request)
+        prepared = prepare(request, log, module)
+        _refuse(prepared)
+        for named, shows in _SHOWN.items():
+            stage(named, module, request, log, shows=shows, last=named is NVVM)
+        with log.timed("translate"):
+            sites = error_sites(module)
+            function = next(iter(registry.functions(module.operation)))
+            host = host_program.extract(module, function)
+            text = _llvm(module, request)
+        sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in prepared.ties)
+        with log.timed("optimise+emit"):
+            try:
+                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=log.wants("optimized"))
+            except RuntimeError as e:
+                raise CompileError(str(e), "LLVM", text) from e
+    for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
+        if log.wants(name):
+            log.add(name, shown)
+    return CudaArtifact(emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, log.texts, log.milliseconds)
+
+
+def _refuse(prepared: object) -> None:
+    """What the host program has no steps for."""
+    if prepared.exits:
+        raise Unsupported(prepared.exits[0].op, prepared.exits[0].location, "a bet in mid-program has no kernel: speculate=\"versioned\"")
+    if any(result.kind is ResultKind.ALLOCATED for result in prepared.results):
+        raise Unsupported("the program", "", "a result whose size only the values say has no kernel")
+
+
+def _llvm(module: ir.Module, request: Request) -> str:
+    """LLVM IR of the kernels: the body of their gpu.module, in a module of its own."""
+    kernels = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
+    apart = ir.Module.create()
+    for each in kernels:
+        for view in list(each.regions[0].blocks[0].operations):
+            apart.body.append(view.operation.detach_from_parent())
+    left_over = b.first(apart.operation, lambda op: not op.name.startswith(("llvm.", "nvvm.")))
+    if left_over is not None:  # the translation crashes on what is not LLVM's
+        raise CompileError(f"'{left_over.name}' was left over", NVVM.name, f"{request.ir}\n// -----\n{apart}")
+    return literals.mend(translate_module_to_llvmir(apart.operation))

@@ -1,0 +1,216 @@
+"""Extracting the host program: what the lowered function does besides launching kernels, as steps.
+
+    func.func @f(%x : memref<?xf32>, %y : memref<?xf32>) {         ("size", 2, 0, 0)
+      %n = memref.dim %x, %c0                                      ("constant", 3, 255)
+      ... %grid = arith.divui ...                                  ("div", 5, 4, 3)
+      gpu.launch_func @kernels::@f_0 blocks in (%grid, ...)        ("launch", "f_0", (5, 6, 6), (7, 6, 6), -1, ((0, 1), (0, 3), (1, 1)))
+
+host_steps.py says what the steps are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.lowering import builders as b
+from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, Constant, HostProgram, Step
+from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
+from tierup.lowering.errors import Unsupported
+from tierup.lowering.origins import origin
+
+_ARITHMETIC = {
+    "arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.divui": "div", "arith.divsi": "div",
+    "arith.floordivsi": "floordiv", "arith.ceildivui": "ceildiv", "arith.ceildivsi": "ceildiv",
+    "arith.remui": "rem", "arith.remsi": "rem", "arith.minui": "min",
+    "arith.minsi": "min", "arith.maxui": "max", "arith.maxsi": "max", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
+    "arith.select": "select", "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "fdiv",
+}  # fmt: skip
+_SAME = (
+    "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp", "arith.extf", "memref.cast",
+)  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge")  # arith.cmpi's predicates; sizes have no sign bit
+
+
+def extract(module: ir.Module, function: ir.Operation) -> HostProgram:
+    """The host program of a function whose kernels are outlined, after the pipeline lower-gpu-nvvm.
+    Raises Unsupported for what neither a kernel nor a step does."""
+    return _Extraction(module).function(function)
+
+
+class _Extraction:
+    def __init__(self, module: ir.Module) -> None:
+        self._numbers: dict[ir.Value, int] = {}
+        self._count = 0
+        self._kernels: list[str] = []
+        self._parameters: dict[str, list[int]] = {}
+        self._globals = {}
+        self._constants: dict[str, Constant] = {}
+        for op in b.walk(module.operation):
+            if op.name == "llvm.func" and PARAMETERS in op.attributes:
+                self._parameters[_symbol(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
+            elif op.name == "memref.global":
+                self._globals[_symbol(op)] = op
+
+    def function(self, function: ir.Operation) -> HostProgram:
+        block = function.regions[0].blocks[0]
+        for argument in block.arguments:
+            self._new(argument)
+        steps = self._block(block)
+        last = list(block.operations)[-1].operation
+        returns = tuple(self._numbers[v] for v in last.operands)
+        return HostProgram(len(block.arguments), tuple(steps), returns, tuple(self._kernels), self._constants)
+
+    def _new(self, value: ir.Value | None = None) -> int:
+        number = self._count
+        self._count += 1
+        if value is not None:
+            self._numbers[value] = number
+        return number
+
+    def _block(self, block: ir.Block) -> list[Step]:
+        steps: list[Step] = []
+        for view in block.operations:
+            op = view.operation
+            if op.name not in ("func.return", "scf.yield"):
+                steps.extend(self._op(op))
+        return steps
+
+    def _op(self, op: ir.Operation) -> list[Step]:
+        name = op.name
+        if name in _SAME:
+            self._numbers[op.results[0]] = self._numbers[op.operands[0]]
+            return []
+        if name in _ARITHMETIC:
+            given = self._all(op.operands)
+            return [(_ARITHMETIC[name], self._new(op.results[0]), *given)]
+        handler = getattr(self, "_" + name.replace(".", "_"), None)
+        if handler is None:
+            found = origin(op.location)
+            raise Unsupported(found.op if found else name, found.place if found else "", f"has no kernel: '{name}' is left for the host")
+        return handler(op)
+
+    def _all(self, values: Sequence[ir.Value]) -> tuple[int, ...]:
+        return tuple(self._numbers[v] for v in values)
+
+    def _arith_constant(self, op: ir.Operation) -> list[Step]:
+        attribute = op.attributes["value"]
+        if not isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr)):
+            raise Unsupported("arith.constant", "", f"a constant of type {op.results[0].type} is left for the host")
+        return [("constant", self._new(op.results[0]), int(attribute.value) if isinstance(attribute, ir.BoolAttr) else attribute.value)]
+
+    def _arith_cmpi(self, op: ir.Operation) -> list[Step]:
+        given = self._all(op.operands)
+        return [(_COMPARISONS[ir.IntegerAttr(op.attributes["predicate"]).value], self._new(op.results[0]), *given)]
+
+    def _memref_dim(self, op: ir.Operation) -> list[Step]:
+        given = self._all(op.operands)
+        return [("size", self._new(op.results[0]), *given)]
+
+    def _allocate(self, op: ir.Operation) -> list[Step]:
+        type_ = ir.MemRefType(op.results[0].type)
+        steps: list[Step] = []
+        dynamic = iter(self._all(op.operands))
+        sizes = []
+        for axis in range(type_.rank):
+            if type_.is_dynamic_dim(axis):
+                sizes.append(next(dynamic))
+            else:
+                sizes.append(self._new())
+                steps.append(("constant", sizes[-1], type_.get_dim_size(axis)))
+        steps.append(("allocate", self._new(op.results[0]), str(type_.element_type), tuple(sizes)))
+        return steps
+
+    _memref_alloc = _memref_alloca = _allocate
+
+    def _memref_dealloc(self, op: ir.Operation) -> list[Step]:
+        return [("free", *self._all(op.operands))]
+
+    def _memref_get_global(self, op: ir.Operation) -> list[Step]:
+        name = ir.FlatSymbolRefAttr(op.attributes["name"]).value
+        if name not in self._constants:
+            self._constants[name] = _constant(self._globals[name])
+        return [("data", self._new(op.results[0]), name)]
+
+    def _memref_extract_strided_metadata(self, op: ir.Operation) -> list[Step]:
+        (source,) = self._all(op.operands)
+        base, offset, *rest = op.results
+        rank = len(rest) // 2
+        steps: list[Step] = [("base", self._new(base), source)]
+        for field, result in enumerate([offset, *rest], start=2):
+            steps.append(("field", self._new(result), source, field))
+        assert field == 2 + 2 * rank
+        return steps
+
+    def _memref_reinterpret_cast(self, op: ir.Operation) -> list[Step]:
+        source, *dynamic = self._all(op.operands)
+        given = iter(dynamic)
+        steps: list[Step] = []
+        groups: list[tuple[int, ...]] = []
+        for name in ("static_offsets", "static_sizes", "static_strides"):
+            numbers = []
+            for static in ir.DenseI64ArrayAttr(op.attributes[name]):
+                if static == ir.ShapedType.get_dynamic_size():
+                    numbers.append(next(given))
+                else:
+                    numbers.append(self._new())
+                    steps.append(("constant", numbers[-1], static))
+            groups.append(tuple(numbers))
+        steps.append(("view", self._new(op.results[0]), source, groups[0][0], groups[1], groups[2]))
+        return steps
+
+    def _memref_load(self, op: ir.Operation) -> list[Step]:
+        buffer, *at = self._all(op.operands)
+        return [("read", self._new(op.results[0]), buffer, tuple(at), str(op.results[0].type))]
+
+    def _memref_store(self, op: ir.Operation) -> list[Step]:
+        value, buffer, *at = self._all(op.operands)
+        return [("write", value, buffer, tuple(at), str(op.operands[0].type))]
+
+    def _gpu_launch_func(self, op: ir.Operation) -> list[Step]:
+        name = str(op.attributes["kernel"]).rpartition("@")[2].strip('"')
+        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        operands = list(op.operands)
+        groups, start = [], 0
+        for size in segments:
+            groups.append(operands[start : start + size])
+            start += size
+        # async, grid x y z, block x y z, cluster x y z, shared bytes, parameters
+        grid = tuple(self._numbers[group[0]] for group in groups[1:4])
+        block = tuple(self._numbers[group[0]] for group in groups[4:7])
+        shared = self._numbers[groups[10][0]] if groups[10] else NOTHING
+        exploded = [pair for value in groups[11] for pair in self._fields(value)]
+        self._kernels.append(name)
+        return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
+
+    def _fields(self, value: ir.Value) -> list[tuple[int, int]]:
+        number = self._numbers[value]
+        if not isinstance(value.type, ir.MemRefType):
+            return [(number, NUMBER)]
+        return [(number, field) for field in range(3 + 2 * ir.ShapedType(value.type).rank)]
+
+    def _scf_for(self, op: ir.Operation) -> list[Step]:
+        if len(op.results):
+            raise Unsupported("scf.for", "", "a loop that carries values is left for the host")
+        bounds = self._all(op.operands)
+        block = op.regions[0].blocks[0]
+        index = self._new(block.arguments[0])
+        return [("for", index, *bounds, tuple(self._block(block)))]
+
+    def _scf_if(self, op: ir.Operation) -> list[Step]:
+        if len(op.results):
+            raise Unsupported("scf.if", "", "a branch that gives values is left for the host")
+        arms = tuple(tuple(self._block(region.blocks[0])) if len(region.blocks) else () for region in op.regions)
+        return [("if", *self._all(op.operands), *arms)]
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _constant(op: ir.Operation) -> Constant:
+    type_ = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value)
+    value = op.attributes["initial_value"]
+    data = bytes(memoryview(value)) if not isinstance(value, ir.DenseResourceElementsAttr) else b""
+    sizes = tuple(b.shape_of(type_))
+    return Constant(str(type_.element_type), sizes, data)

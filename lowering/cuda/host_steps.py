@@ -1,0 +1,61 @@
+"""The host's part of a program on the GPU: allocations, views and launches, as steps that a small interpreter runs.
+
+    ("size", 2, 0, 0)                                    value 2 is the size of axis 0 of value 0
+    ("constant", 3, 255)
+    ("add", 4, 2, 3)
+    ("launch", "f_0", (5, 6, 6), (7, 6, 6), -1, ((0, 1), (0, 3), (1, 1)))
+
+Values have numbers, the program's arguments the first ones. No step hangs on MLIR: a program is plain tuples of ints and strings,
+goes into a bundle as JSON, and runs on a machine without a compiler (`docs/cuda.md` lists the steps). Numbers are the host's; what lies
+on the device only kernels touch, but for "read" and "write" of single elements, each of which waits for the device.
+
+A launch's parameter is a pair: (value, -1) is the number itself; (buffer, field) a field of the buffer's descriptor: 1 its memory's
+address, 2 its offset in elements, 3 ... its sizes, then its strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Union
+
+from tierup.dialect.records import dataclass
+
+Step = tuple[Union[int, str, tuple], ...]  # type: ignore[type-arg]  # nested, as JSON is
+NOTHING = -1
+NUMBER = -1  # the field of a parameter that is a number
+_BODIES = {"for": 5, "if": 2}  # where the steps begin that a step has inside
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Data that the program brings: `dtype` as MLIR spells it, C order."""
+
+    dtype: str
+    sizes: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class HostProgram:
+    """`arguments`: how many values are given. `returns`: the numbers that come back. `kernels`: their names, in order of launch."""
+
+    arguments: int
+    steps: tuple[Step, ...]
+    returns: tuple[int, ...]
+    kernels: tuple[str, ...]
+    constants: dict[str, Constant]
+
+    @property
+    def synchronises(self) -> bool:
+        """Whether the host waits for the device in mid-program, to read a number."""
+        return any(step[0] == "read" for step in walk(self.steps))
+
+
+def walk(steps: Sequence[Step]) -> Sequence[Step]:
+    """All steps, those of loops and branches too."""
+    found: list[Step] = []
+    for step in steps:
+        found.append(step)
+        for body in step[_BODIES.get(step[0], len(step)) :]:
+            found.extend(walk(body))
+    return found

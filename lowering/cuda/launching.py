@@ -1,0 +1,159 @@
+"""Building `gpu.launch`: a grid of blocks of threads, and where a thread finds itself in it.
+
+    with launch([blocks], [index(256)]) as here:
+        i = here.linear_thread()          # block * 256 + thread, along x
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.lowering import builders as b
+
+WARP = 32  # threads that run in step; shuffles exchange registers among them
+LAUNCH = "gpu.launch"
+MOST_BLOCKS_Y = 65535  # CUDA C Programming Guide, technical specifications: blocks along y and z
+_AXES = 3
+
+
+@dataclass(frozen=True)
+class Here:
+    """The body of a launch: per axis (x, y, z) the block's and the thread's number, and how many there are of each."""
+
+    block: tuple[ir.Value, ...]
+    thread: tuple[ir.Value, ...]
+    blocks: tuple[ir.Value, ...]
+    threads: tuple[ir.Value, ...]
+    shared: tuple[ir.Value, ...]  # memory that the threads of a block share, one buffer per type asked for
+
+    def position(self, axis: int = 0) -> ir.Value:
+        """The thread's number among all threads along an axis."""
+        start = b.value("arith.muli", [self.block[axis], self.threads[axis]], b.index_type())
+        return b.value("arith.addi", [start, self.thread[axis]], b.index_type())
+
+    def width(self, axis: int = 0) -> ir.Value:
+        """How many threads there are along an axis."""
+        return b.value("arith.muli", [self.blocks[axis], self.threads[axis]], b.index_type())
+
+
+def shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
+    """The type of a buffer in the memory that a block's threads share."""
+    return ir.MemRefType.get(shape, element, memory_space=ir.Attribute.parse("#gpu.address_space<workgroup>"))
+
+
+@contextmanager
+def launch(blocks: Sequence[ir.Value], threads: Sequence[ir.Value], shared: Sequence[ir.Type] = ()) -> Iterator[Here]:
+    """A launch of `blocks` x `threads` (index, per axis; missing axes are 1). The body is what is built inside the `with`."""
+    ir.Context.current.get_dialect_descriptor("gpu")  # loads it: contexts are made without
+    one = b.index(1)
+    sizes = [*blocks, *[one] * (_AXES - len(blocks)), *threads, *[one] * (_AXES - len(threads))]
+    segments = [0, *[1] * len(sizes), *[0] * 5]  # no async dependencies before, no clusters, shared bytes or modules behind
+    made = b.op(
+        LAUNCH, sizes, regions=1,
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get(segments),
+        workgroup_attributions=ir.IntegerAttr.get(b.integer_type(64), len(shared)),
+    )  # fmt: skip
+    types = [*[b.index_type()] * 4 * _AXES, *shared]
+    body = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    values = list(body.arguments)
+    axes = [tuple(values[i * _AXES : (i + 1) * _AXES]) for i in range(4)]
+    with ir.InsertionPoint(body):
+        yield Here(*axes, tuple(values[4 * _AXES :]))
+        b.op("gpu.terminator")
+
+
+def barrier() -> None:
+    """All threads of the block have come this far, and see what the others wrote."""
+    b.op("gpu.barrier")
+
+
+@contextmanager
+def when(condition: ir.Value) -> Iterator[None]:
+    """The ops built inside run where the condition holds."""
+    branch = b.op("scf.if", [condition], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        yield
+        b.op("scf.yield")
+
+
+@contextmanager
+def strided(start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Value]:
+    """A loop over start, start + step, ... below stop, carrying nothing."""
+    loop = b.op("scf.for", [start, stop, step], regions=1)
+    block = loop.regions[0].blocks.append(b.index_type(), arg_locs=[ir.Location.unknown()])
+    with ir.InsertionPoint(block):
+        yield block.arguments[0]
+        b.op("scf.yield")
+
+
+def below(left: ir.Value, right: ir.Value) -> ir.Value:
+    """left < right, of type index and not negative."""
+    less = ir.IntegerAttr.get(b.integer_type(64), 6)  # ult
+    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=less)
+
+
+def same(left: ir.Value, right: ir.Value) -> ir.Value:
+    """left == right, of type index."""
+    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), 0))
+
+
+def ceil_div(left: ir.Value, right: ir.Value) -> ir.Value:
+    """left / right rounded up, of type index and not negative."""
+    rounded = b.value("arith.addi", [left, b.value("arith.subi", [right, b.index(1)], b.index_type())], b.index_type())
+    return b.value("arith.divui", [rounded, right], b.index_type())
+
+
+def smaller(left: ir.Value, right: ir.Value) -> ir.Value:
+    return b.value("arith.minui", [left, right], b.index_type())
+
+
+def larger(left: ir.Value, right: ir.Value) -> ir.Value:
+    return b.value("arith.maxui", [left, right], b.index_type())
+
+
+def product(numbers: Sequence[ir.Value]) -> ir.Value:
+    """Of type index; 1 for none."""
+    result = None
+    for number in numbers:
+        result = number if result is None else b.value("arith.muli", [result, number], b.index_type())
+    return b.index(1) if result is None else result
+
+
+def folded(number: ir.Value) -> ir.Value:
+    """The number, as one constant where it follows from constants: who builds a launch may ask for it."""
+    known = _constant(number)
+    return number if known is None else b.index(known)
+
+
+_FOLD: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": int.__add__, "arith.subi": int.__sub__, "arith.muli": int.__mul__, "arith.divui": int.__floordiv__,
+    "arith.remui": int.__mod__, "arith.minui": min, "arith.maxui": max,
+}  # fmt: skip
+
+
+def _constant(number: ir.Value) -> int | None:
+    made = b.defining_op(number)
+    if made is None:
+        return None
+    if made.name == "arith.constant":
+        return ir.IntegerAttr(made.attributes["value"]).value
+    given = [_constant(v) for v in made.operands] if made.name in _FOLD else [None]
+    left, right = (given[0], given[1]) if len(given) == 2 else (None, None)
+    return None if left is None or right is None else _FOLD[made.name](left, right)
+
+
+def host_ops(function: ir.Operation) -> list[ir.Operation]:
+    """The ops that the host runs: those of the function and of its loops and branches, none inside a launch or a linalg op."""
+    found: list[ir.Operation] = []
+
+    def visit(view: ir.Operation) -> ir.WalkResult:
+        op = view.operation
+        found.append(op)
+        return ir.WalkResult.SKIP if op.name == LAUNCH or op.name.startswith("linalg.") else ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]

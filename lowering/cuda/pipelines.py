@@ -1,0 +1,66 @@
+"""The stages of lowering to the GPU as named pipelines; the first two are the CPU's.
+
+    lower-torch          torch dialect -> linalg on tensors
+    lower-tensors        linalg on tensors: fused, canonical
+    lower-gpu-buffers    arguments, results and what lies between are buffers on the device
+    lower-gpu-kernels    every op on buffers is a launch; kernels stand apart from the host program
+    lower-gpu-nvvm       kernels in the LLVM and NVVM dialects, the host program in scalars
+    lower-nvvm           all of them, in this order
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.registry import NamedPipeline
+from tierup.lowering.pipelines import TENSORS, TORCH
+
+BUFFERS = NamedPipeline(
+    "lower-gpu-buffers",
+    "bufferise: memory of the device becomes explicit",
+    (
+        "func.func(tierup-reuse-products,tierup-separate-results)",
+        "eliminate-empty-tensors",
+        "one-shot-bufferize{allow-return-allocs-from-loops=1}",
+        "canonicalize",
+        "func.func(tierup-asserts-to-status)",
+        "canonicalize",
+        "cse",
+        "func.func(tierup-relax-reductions,tierup-fuse-rows{stack-bytes=32768 heap=false},tierup-collapse-loops)",
+    ),
+)
+
+KERNELS = NamedPipeline(
+    "lower-gpu-kernels",
+    "a kernel for every op on buffers",
+    (
+        "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-pointwise-to-threads,tierup-expand-math,tierup-legalize-bf16)",
+        "lower-affine",
+        "canonicalize",
+        "cse",
+        "func.func(gpu-launch-sink-index-computations)",
+        "gpu-kernel-outlining",
+        "tierup-merge-kernels",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+NVVM = NamedPipeline(
+    "lower-gpu-nvvm",
+    "kernels in the LLVM and NVVM dialects",
+    (
+        "tierup-annotate-kernels,tierup-math-to-intrinsics",
+        "expand-strided-metadata",
+        "lower-affine",
+        "gpu.module(strip-debuginfo,convert-scf-to-cf,convert-gpu-to-nvvm,convert-arith-to-llvm,convert-index-to-llvm,"
+        "convert-ub-to-llvm,reconcile-unrealized-casts)",
+        "canonicalize",
+        "cse",
+        "tierup-trim-kernels",
+    ),
+)
+
+STAGES = (TORCH, TENSORS, BUFFERS, KERNELS, NVVM)
+
+CUDA = NamedPipeline("lower-nvvm", "from the specialised torch dialect to NVVM", tuple(s for stage in STAGES for s in stage.steps))
+
+PIPELINES = (BUFFERS, KERNELS, NVVM, CUDA)

@@ -1,0 +1,76 @@
+"""NVIDIA's assembler, where it is installed: is the PTX right, and what does each kernel take of a multiprocessor.
+
+    assemble(ptx, "sm_90") -> Assembled(cubin=b"...", report=(KernelReport("k0", registers=32, spill_stores=0, ...),))
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tierup.dialect.records import dataclass
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """What ptxas says of a kernel: registers per thread, bytes spilled from them to memory, bytes of shared memory per block."""
+
+    kernel: str
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Assembled:
+    cubin: bytes
+    report: tuple[KernelReport, ...]
+
+
+class AssemblyError(Exception):
+    """ptxas does not take the PTX; the message is its own."""
+
+
+def find() -> str | None:
+    """The path of ptxas: $TIERUP_PTXAS, on PATH, or in $CUDA_HOME/bin. None when it is not installed."""
+    named = os.environ.get("TIERUP_PTXAS")
+    if named:
+        return named
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    return shutil.which("ptxas") or (shutil.which("ptxas", path=str(Path(home, "bin"))) if home else None)
+
+
+def assemble(ptx: str, target: str) -> Assembled:
+    """Assemble for a target. Raises FileNotFoundError when there is no ptxas, AssemblyError when it refuses the code."""
+    tool = find()
+    if tool is None:
+        raise FileNotFoundError("ptxas is not installed: it comes with NVIDIA's CUDA toolkit; put it on PATH or name it in TIERUP_PTXAS")
+    with tempfile.TemporaryDirectory(prefix="tierup-") as folder:
+        source, cubin = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
+        source.write_text(ptx)
+        run = subprocess.run([tool, f"--gpu-name={target}", "--verbose", "-o", str(cubin), str(source)], capture_output=True, text=True)
+        if run.returncode:
+            raise AssemblyError(f"ptxas refuses the code for {target}: {(run.stderr or run.stdout).replace(str(source), 'ptx').strip()}")
+        return Assembled(cubin.read_bytes(), tuple(_reports(run.stderr + run.stdout)))
+
+
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def _reports(text: str) -> list[KernelReport]:
+    found = []
+    for part in text.split("Compiling entry function '")[1:]:
+        stack, registers, shared = _STACK.search(part), _REGISTERS.search(part), _SHARED.search(part)
+        if stack is None or registers is None:
+            raise AssemblyError(f"ptxas' report has another form than expected: {part.strip()}")
+        frame, stores, loads = map(int, stack.groups())
+        found.append(KernelReport(part.split("'")[0], int(registers[1]), stores, loads, frame, int(shared[1]) if shared else 0))
+    return found

@@ -1,0 +1,131 @@
+"""A linalg op on buffers, point by point: what a thread does for one position of the op's loops.
+
+    op = Structured.of(generic)
+    op.write(at, op.compute(at, op.read(at)))       # memref.load ..., the body, memref.store ...
+
+linalg.fill and memref.copy are taken for the linalg.generic that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.lowering import builders as b
+
+OPS = ("linalg.generic", "linalg.fill", "memref.copy")
+
+
+@dataclass(frozen=True)
+class Structured:
+    """`maps`: where each buffer is accessed, by the loops' positions; the first `reads` buffers are only read."""
+
+    op: ir.Operation
+    buffers: tuple[ir.Value, ...]
+    maps: tuple[ir.AffineMap, ...]
+    reads: int
+    iterators: tuple[str, ...]
+
+    @staticmethod
+    def of(op: ir.Operation) -> Structured | None:
+        """None for an op of another kind, or one on tensors."""
+        if op.name not in OPS or len(op.results):
+            return None
+        if op.name == "linalg.generic":
+            buffers = tuple(op.operands)
+            maps = tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"]))
+            reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+            iterators = tuple("parallel" if "parallel" in str(a) else "reduction" for a in ir.ArrayAttr(op.attributes["iterator_types"]))
+        else:
+            buffers = tuple(op.operands) if op.name == "memref.copy" else (op.operands[1],)
+            if not isinstance(buffers[-1].type, ir.MemRefType):
+                return None
+            rank = ir.ShapedType(buffers[-1].type).rank
+            maps, reads, iterators = (ir.AffineMap.get_identity(rank, op.context),) * len(buffers), len(buffers) - 1, ("parallel",) * rank
+        if not all(isinstance(v.type, ir.MemRefType) for v in buffers):
+            return None
+        return Structured(op, buffers, maps, reads, iterators)
+
+    @property
+    def is_parallel(self) -> bool:
+        return "reduction" not in self.iterators
+
+    def sizes(self) -> list[ir.Value]:
+        """How often each loop runs, as index: the size of the first axis that it alone indexes. Built at the insertion point."""
+        return [self._size(position) for position in range(len(self.iterators))]
+
+    def _size(self, position: int) -> ir.Value:
+        known = None
+        for buffer, map_ in zip(self.buffers, self.maps, strict=True):
+            for axis, e in enumerate(map_.results):
+                if isinstance(e, ir.AffineDimExpr) and e.position == position:
+                    shaped = ir.ShapedType(buffer.type)
+                    if not shaped.is_dynamic_dim(axis):
+                        return b.index(shaped.get_dim_size(axis))
+                    known = known or (buffer, axis)
+        if known is None:
+            raise ValueError(f"loop {position} of {self.op.name} indexes no axis by itself")
+        return b.dim(*known)
+
+    def read(self, at: Sequence[ir.Value], count: int | None = None) -> list[ir.Value | None]:
+        """The elements at a position, one per buffer (of the first `count`); None for those that the body does not look at."""
+        used = self._used()[:count]
+        return [self.load(i, at) if looked_at else None for i, looked_at in enumerate(used)]
+
+    def read_of(self, i: int) -> bool:
+        """Whether the body looks at the element that buffer `i` holds."""
+        return self._used()[i]
+
+    def _used(self) -> list[bool]:
+        if self.op.name != "linalg.generic":
+            return [i < self.reads for i in range(len(self.buffers))]
+        return [any(True for _ in argument.uses) for argument in self.op.regions[0].blocks[0].arguments]
+
+    def load(self, i: int, at: Sequence[ir.Value]) -> ir.Value:
+        element = ir.ShapedType(self.buffers[i].type).element_type
+        return b.value("memref.load", [self.buffers[i], *places(self.maps[i], at)], element)
+
+    def compute(self, at: Sequence[ir.Value], elements: Sequence[ir.Value | None]) -> list[ir.Value]:
+        """The new elements of the buffers that are written: the body, inlined."""
+        if self.op.name == "linalg.fill":
+            return [self.op.operands[0]]
+        if self.op.name == "memref.copy":
+            return [v for v in elements[:1] if v is not None]
+        made = self.op.clone()  # whatever stands in the body refers to the clone's arguments, to any depth
+        block = made.regions[0].blocks[0]
+        for argument, element in zip(block.arguments, elements, strict=True):
+            if element is not None:
+                argument.replace_all_uses_with(element)
+        for inner in list(b.walk(made)):
+            if inner.name == "linalg.index":
+                inner.results[0].replace_all_uses_with(at[ir.IntegerAttr(inner.attributes["dim"]).value])
+                inner.erase()
+        *body, last = [view.operation for view in block.operations]
+        for inner in body:
+            inner.move_before(made)
+        values = list(last.operands)
+        made.erase()
+        return values
+
+    def write(self, at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+        """Store what the written buffers hold from now on."""
+        for i, value in enumerate(values, start=self.reads):
+            b.op("memref.store", [value, self.buffers[i], *places(self.maps[i], at)])
+
+    def run(self, at: Sequence[ir.Value]) -> None:
+        """Read, compute and write one position."""
+        self.write(at, self.compute(at, self.read(at)))
+
+
+def places(map_: ir.AffineMap, at: Sequence[ir.Value]) -> list[ir.Value]:
+    """The indices that a map gives for a position."""
+    return [_number(e, at) for e in map_.results]
+
+
+def _number(e: ir.AffineExpr, at: Sequence[ir.Value]) -> ir.Value:
+    if isinstance(e, ir.AffineDimExpr):
+        return at[e.position]
+    if isinstance(e, ir.AffineConstantExpr):
+        return b.index(e.value)
+    return b.value("affine.apply", list(at), b.index_type(), map=ir.AffineMapAttr.get(ir.AffineMap.get(len(at), 0, [e])))

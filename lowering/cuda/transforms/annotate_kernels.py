@@ -1,0 +1,92 @@
+"""tierup-annotate-kernels: what LLVM may believe of the memory that a kernel is given.
+
+    gpu.launch_func @kernels::@f_0 ... args(%x : memref<?xf32>, %y : memref<?xf32>)
+    gpu.func @f_0(%x : memref<?xf32>, %y : memref<?xf32>) kernel
+becomes
+    gpu.func @f_0(%x : memref<?xf32> {llvm.align = 16, llvm.readonly}, %y : memref<?xf32> {llvm.align = 16}) kernel
+        attributes {tierup.apart = array<i64: 1, 6>}
+
+Buffers begin at multiples of 16 bytes: the device's allocator gives them so, and an argument that does not is copied by the caller. So
+loads and stores of neighbouring elements can be one. `tierup.apart` lists the pointers, by their place among the parameters that the LLVM
+dialect will have (allocated pointer, aligned pointer, offset, sizes, strides), through which no memory is reached that another parameter
+reaches and one of the two writes; tierup-trim-kernels makes it `llvm.noalias`, which lets loads go through the read-only cache and move
+across stores.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.cuda.transforms.merge_kernels import LAUNCH
+
+APART = "tierup.apart"
+ALIGNMENT = 16
+_LEADING = 3  # parameters of a memref before its sizes and strides
+_READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.load", "memref.extract_strided_metadata")
+
+
+@register
+@dataclass(frozen=True)
+class AnnotateKernels(Pass):
+    """Say of kernels' parameters which are only read, aligned, and apart from the others."""
+
+    name = "tierup-annotate-kernels"
+
+    def run(self, module: ir.Module) -> None:
+        launches: dict[str, list[ir.Operation]] = {}
+        for op in b.walk(module.operation):
+            if op.name == LAUNCH:
+                launches.setdefault(str(op.attributes["kernel"]), []).append(op)
+        with ir.Location.unknown(module.context):
+            for outer in (view.operation for view in module.body.operations):
+                if outer.name != "gpu.module":
+                    continue
+                for view in outer.regions[0].blocks[0].operations:
+                    if view.operation.name == "gpu.func":
+                        _annotate(view.operation, launches.get(f"@{_name(outer)}::@{_name(view.operation)}", []))
+
+
+def _name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:
+    count = len(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
+    parameters = list(kernel.regions[0].blocks[0].arguments)[:count]
+    buffers = [i for i, p in enumerate(parameters) if isinstance(p.type, ir.MemRefType)]
+    read_only = {i for i in buffers if _only_read(parameters[i])}
+    align = ir.IntegerAttr.get(b.integer_type(64), ALIGNMENT)
+    known = [
+        ir.DictAttr.get(({"llvm.align": align} if i in buffers else {}) | ({"llvm.readonly": ir.UnitAttr.get()} if i in read_only else {}))
+        for i in range(count)
+    ]
+    kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+    places, place = {}, 0
+    for i, parameter in enumerate(parameters):
+        places[i] = place + 1  # the aligned pointer
+        place += _LEADING + 2 * ir.ShapedType(parameter.type).rank if i in buffers else 1
+    apart = [places[i] for i in buffers if all(_lies_apart(i, buffers, read_only, _given(launch, count)) for launch in launches)]
+    kernel.attributes[APART] = ir.DenseI64ArrayAttr.get(apart)
+
+
+def _given(launch: ir.Operation, count: int) -> list[ir.Value]:
+    """What a launch hands to its kernel."""
+    return list(launch.operands)[len(launch.operands) - count :]
+
+
+def _only_read(buffer: ir.Value) -> bool:
+    for use in buffer.uses:
+        op = use.owner.operation
+        if op.name not in _READS or not all(_only_read(r) for r in op.results if isinstance(r.type, ir.MemRefType)):
+            return False
+    return True
+
+
+def _lies_apart(i: int, buffers: list[int], read_only: set[int], given: list[ir.Value]) -> bool:
+    """Whether no other buffer of a launch shares memory with buffer `i` that either of them writes."""
+    mine = base(given[i])
+    others = [j for j in buffers if j != i and not (i in read_only and j in read_only)]
+    return not any(may_alias(mine, base(given[j])) for j in others)

@@ -1,0 +1,46 @@
+"""tierup-math-to-intrinsics: math that the device has instructions for, as LLVM's intrinsics.
+
+    %r = math.fma %a, %b, %c : f32
+becomes
+    %r = llvm.call_intrinsic "llvm.fma.f32"(%a, %b, %c) : (f32, f32, f32) -> f32
+
+In gpu.func alone. MLIR's own conversion calls libdevice for these (`__nv_fmaf`), which not every machine has and which does no more than
+the instruction. What has neither an instruction nor an expansion of ours (tierup-expand-math) is left, and becomes a call of libdevice.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+
+# LLVM, User Guide for NVPTX: these are selected to single instructions, rounded as IEEE 754 says
+_INTRINSICS = {
+    "math.fma": "fma", "math.absf": "fabs", "math.sqrt": "sqrt", "math.floor": "floor", "math.ceil": "ceil", "math.trunc": "trunc",
+    "math.roundeven": "rint", "math.copysign": "copysign",
+}  # fmt: skip
+
+
+@register
+@dataclass(frozen=True)
+class MathToIntrinsics(Pass):
+    """Make LLVM's intrinsics of the math that is one instruction of the device."""
+
+    name = "tierup-math-to-intrinsics"
+
+    def run(self, module: ir.Module) -> None:
+        module.context.get_dialect_descriptor("llvm")
+        kernels = [op for op in b.walk(module.operation) if op.name == "gpu.func"]
+        for op in [inner for kernel in kernels for inner in b.walk(kernel)]:
+            if op.name in _INTRINSICS:
+                type_ = op.results[0].type
+                with op.location, ir.InsertionPoint(op):
+                    made = b.value(
+                        "llvm.call_intrinsic", list(op.operands), type_,
+                        intrin=ir.StringAttr.get(f"llvm.{_INTRINSICS[op.name]}.{type_}"),
+                        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(op.operands), 0]),
+                        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+                    )  # fmt: skip
+                op.results[0].replace_all_uses_with(made)
+                op.erase()

@@ -1,0 +1,120 @@
+"""tierup-pointwise-to-threads: an elementwise op on buffers becomes a kernel with a thread for every few elements.
+
+    linalg.generic {parallel, parallel} ins(%x : memref<?x?xf32>, %v : memref<?xf32>) outs(%y : memref<?x?xf32>)
+becomes
+    gpu.launch blocks(%bx, %by) in (...) threads(%tx, %ty) in (...) {
+      the points (%row, 4 * %column .. 4 * %column + 3) of a thread, straight one after the other; what is left over, in a loop
+    }
+
+Threads lie along the innermost loop, so that neighbours touch neighbouring memory; the loops around it are one number along y. The block's
+shape is found at launch from the sizes: rows of 3 have blocks of 1 x 256. tierup-collapse-loops, before, makes one loop of most.
+
+A thread reads all its elements before it computes: LLVM makes loads and stores of up to 16 bytes of them where the buffer begins at such an
+address (vectorised access: NVIDIA, CUDA C++ Best Practices Guide). So no point may read what another point writes, and none does:
+bufferization copies what is read elsewhere than where it is written.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.blocks import positions
+from tierup.lowering.cuda.structured import Structured
+
+_THREADS = 256  # of a block: eight blocks make a multiprocessor of any target full
+_BYTES = 16  # the widest load of a thread
+
+
+@register
+@dataclass(frozen=True)
+class PointwiseToThreads(Pass):
+    """Launch a kernel for each elementwise op on buffers."""
+
+    name = "tierup-pointwise-to-threads"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in gpu.host_ops(function):
+            structured = Structured.of(op)
+            if structured is not None and structured.is_parallel:
+                with op.location, ir.InsertionPoint(op):
+                    _launch(structured)
+                op.erase()
+
+
+def _launch(op: Structured) -> None:
+    sizes = op.sizes()
+    if not sizes:
+        with gpu.launch([b.index(1)], [b.index(1)]):
+            op.run([])
+        return
+    *outer, inner = sizes
+    points = _points(op)
+    wide = b.index(_THREADS) if not outer else _wide(gpu.ceil_div(inner, b.index(points)))
+    tall = b.value("arith.divui", [b.index(_THREADS), wide], b.index_type())
+    rows = gpu.product(outer)
+    across = gpu.ceil_div(inner, b.value("arith.muli", [wide, b.index(points)], b.index_type()))
+    down = gpu.smaller(gpu.ceil_div(rows, tall), b.index(gpu.MOST_BLOCKS_Y))
+    with gpu.launch([across, down] if outer else [across], [wide, tall] if outer else [wide]) as here:
+        first = b.value("arith.muli", [here.position(0), b.index(points)], b.index_type())
+        if not outer:
+            _row(op, [], first, inner, points)
+            return
+        with gpu.strided(here.position(1), rows, here.width(1)) as row:
+            _row(op, positions(row, outer), first, inner, points)
+
+
+def _wide(wanted: ir.Value) -> ir.Value:
+    """Threads of a block along the innermost loop: the least power of two that holds `wanted`, at most all of a block's."""
+    result, size = b.index(_THREADS), _THREADS
+    while size > 1:
+        size //= 2
+        fits = gpu.below(wanted, b.index(size + 1))
+        result = b.value("arith.select", [fits, b.index(size), result], b.index_type())
+    return result
+
+
+def _points(op: Structured) -> int:
+    """How many points in a row a thread takes: as many as the widest load has elements, where every buffer steps by one element or none."""
+    last = len(op.iterators) - 1
+    sizes = []
+    for buffer, map_ in zip(op.buffers, op.maps, strict=True):
+        type_ = ir.MemRefType(buffer.type)
+        axes = [axis for axis, e in enumerate(map_.results) if str(e).find(f"d{last}") >= 0]
+        if not axes:
+            continue
+        strides, _ = type_.get_strides_and_offset()
+        if axes != [type_.rank - 1] or not isinstance(map_.results[axes[0]], ir.AffineDimExpr) or strides[-1] != 1:
+            return 1
+        sizes.append(width(type_.element_type))
+    return max(1, _BYTES // max(sizes, default=_BYTES))
+
+
+def width(element: ir.Type) -> int:
+    """Bytes of an element."""
+    if isinstance(element, ir.IndexType):
+        return 8
+    return max(8, int(str(element).lstrip("ibfcomplex<>").rstrip(">") or 8)) // 8
+
+
+def _row(op: Structured, outer: list[ir.Value], first: ir.Value, size: ir.Value, points: int) -> None:
+    """The points of a thread in one row, from `first` on."""
+    if points == 1:
+        with gpu.when(gpu.below(first, size)):
+            op.run([*outer, first])
+        return
+    beyond = b.value("arith.addi", [first, b.index(points - 1)], b.index_type())
+    branch = b.op("scf.if", [gpu.below(beyond, size)], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        at = [[*outer, b.value("arith.addi", [first, b.index(i)], b.index_type())] for i in range(points)]
+        elements = [op.read(place) for place in at]
+        values = [op.compute(place, e) for place, e in zip(at, elements, strict=True)]
+        for place, v in zip(at, values, strict=True):
+            op.write(place, v)
+        b.op("scf.yield")
+    with ir.InsertionPoint(branch.regions[1].blocks.append()):
+        with gpu.strided(first, size, b.index(1)) as column:
+            op.run([*outer, column])
+        b.op("scf.yield")

@@ -1,0 +1,193 @@
+"""tierup-reductions-to-blocks: a reduction on buffers becomes kernels in which blocks of threads sum together.
+
+    linalg.generic {parallel, reduction} ins(%x : memref<?x?xf32>) outs(%s : memref<?xf32>)
+becomes
+    gpu.launch blocks(%row, %part) ... { the block's threads take every 256th element of their part; a tree gives the block's sum }
+    gpu.launch blocks(%row) ...        { the sums of a row's parts, and what %s held }
+
+What is summed is cut into parts where the outputs are too few to keep the device busy; where one part is certain there is one kernel, and
+it writes %s. The last loop decides how threads lie, so that neighbours read neighbouring elements:
+
+    last loop reduced     a block for each output and part, along the reduced loops ("rows")
+    last loop parallel    32 outputs side by side, 8 threads deep along the reduced loops ("columns")
+
+A reduction whose combining op is not known (the position of a maximum) is a thread for each output, one element after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.blocks import Block, positions, summed
+from tierup.lowering.cuda.combining import Combiner, combiners
+from tierup.lowering.cuda.structured import Structured
+
+_THREADS = 256
+_PER_THREAD = 16  # elements that a thread sums before another part is worth a block
+_PARTS_FOR = 2048  # blocks that keep any device busy
+_DEPTH = 8  # of a block of columns
+
+
+@register
+@dataclass(frozen=True)
+class ReductionsToBlocks(Pass):
+    """Launch kernels for each reduction on buffers."""
+
+    name = "tierup-reductions-to-blocks"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in gpu.host_ops(function):
+            structured = Structured.of(op)
+            if structured is None or structured.is_parallel:
+                continue
+            with op.location, ir.InsertionPoint(op):
+                known = combiners(structured)
+                if known is None:
+                    _one_thread_each(structured)
+                else:
+                    (_rows if structured.iterators[-1] == "reduction" else _columns)(structured, known)
+            op.erase()
+
+
+def _split(op: Structured, sizes: Sequence[ir.Value]) -> tuple[list[int], list[int], list[ir.Value], list[ir.Value]]:
+    parallel = [i for i, kind in enumerate(op.iterators) if kind == "parallel"]
+    reduced = [i for i, kind in enumerate(op.iterators) if kind != "parallel"]
+    return parallel, reduced, [sizes[i] for i in parallel], [sizes[i] for i in reduced]
+
+
+def _one_thread_each(op: Structured) -> None:
+    sizes = op.sizes()
+    _, _, outer, _ = _split(op, sizes)
+    outputs = gpu.product(outer)
+    with gpu.launch([gpu.ceil_div(outputs, b.index(_THREADS))], [b.index(_THREADS)]) as here:
+        Block(here, here.width()).spread(op, sizes, here.position())
+
+
+def _rows(op: Structured, known: list[Combiner]) -> None:
+    sizes = op.sizes()
+    parallel, _, outer, inner = _split(op, sizes)
+    outputs, count = gpu.product(outer), gpu.product(inner)
+    parts = _parts(outputs, count)
+    partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
+    scratch = [gpu.shared_type([gpu.WARP], t) for t in dict.fromkeys(c.type for c in known)]
+    with gpu.launch([outputs, parts], [b.index(_THREADS)], scratch) as here:
+        block = Block(here, b.index(_THREADS), here.shared)
+        output, part = here.block[0], here.block[1]
+        at = _at(op, parallel, positions(output, outer))
+        start = b.value("arith.addi", [b.value("arith.muli", [part, b.index(_THREADS)], b.index_type()), here.thread[0]], b.index_type())
+        step = b.value("arith.muli", [parts, b.index(_THREADS)], b.index_type())
+        sums = [block.all_reduce(v, c) for v, c in zip(summed(op, known, at, sizes, (start, count, step)), known, strict=True)]
+        with gpu.when(gpu.same(here.thread[0], b.index(0))):
+            _finish(op, known, at, sums) if partial is None else _store(partial, [output, part], sums)
+    if partial is not None:
+        with gpu.launch([outputs], [b.index(_THREADS)], scratch) as here:
+            block = Block(here, b.index(_THREADS), here.shared)
+            output = here.block[0]
+            sums = [
+                block.all_reduce(_gathered(c, buffer, output, (here.thread[0], parts, b.index(_THREADS))), c)
+                for c, buffer in zip(known, partial, strict=True)
+            ]
+            with gpu.when(gpu.same(here.thread[0], b.index(0))):
+                _finish(op, known, _at(op, parallel, positions(output, outer)), sums)
+
+
+def _columns(op: Structured, known: list[Combiner]) -> None:
+    sizes = op.sizes()
+    parallel, _, outputs_of, inner = _split(op, sizes)
+    *outer, width = outputs_of
+    rows, count = gpu.product(outer), gpu.product(inner)
+    outputs = b.value("arith.muli", [rows, width], b.index_type())
+    across = gpu.ceil_div(width, b.index(gpu.WARP))
+    down = gpu.smaller(rows, b.index(gpu.MOST_BLOCKS_Y))
+    parts = _parts(b.value("arith.muli", [rows, across], b.index_type()), count, gpu.MOST_BLOCKS_Y)
+    partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
+    tiles = [gpu.shared_type([_DEPTH, gpu.WARP], c.type) for c in known]
+    with gpu.launch([across, down, parts], [b.index(gpu.WARP), b.index(_DEPTH)], tiles) as here:
+        column, deep = here.position(0), here.thread[1]
+        inside = gpu.below(column, width)
+        with gpu.strided(here.block[1], rows, here.blocks[1]) as row:
+            at = _at(op, parallel, [*positions(row, outer), column] if outer else [column])
+            part = b.value("arith.muli", [here.block[2], b.index(_DEPTH)], b.index_type())
+            start = b.value("arith.addi", [part, deep], b.index_type())
+            stop = b.value("arith.select", [inside, count, b.index(0)], b.index_type())
+            step = b.value("arith.muli", [parts, b.index(_DEPTH)], b.index_type())
+            for tile, mine in zip(here.shared, summed(op, known, at, sizes, (start, stop, step)), strict=True):
+                b.op("memref.store", [mine, tile, deep, here.thread[0]])
+            gpu.barrier()
+            first = b.value("arith.andi", [gpu.same(deep, b.index(0)), inside], b.integer_type(1))
+            with gpu.when(first):
+                sums = [_down(tile, c, here.thread[0]) for tile, c in zip(here.shared, known, strict=True)]
+                if partial is None:
+                    _finish(op, known, at, sums)
+                else:
+                    output = b.value("arith.addi", [b.value("arith.muli", [row, width], b.index_type()), column], b.index_type())
+                    _store(partial, [output, here.block[2]], sums)
+            gpu.barrier()  # before the next row's sums go where these were
+    if partial is not None:
+        with gpu.launch([gpu.ceil_div(outputs, b.index(_THREADS))], [b.index(_THREADS)]) as here:
+            output = here.position()
+            with gpu.when(gpu.below(output, outputs)):
+                span = (b.index(0), parts, b.index(1))
+                sums = [_gathered(c, buffer, output, span) for c, buffer in zip(known, partial, strict=True)]
+                _finish(op, known, _at(op, parallel, positions(output, outputs_of)), sums)
+
+
+def _parts(outputs: ir.Value, count: ir.Value, most: int = _PARTS_FOR) -> ir.Value:
+    """Into how many parts `count` elements are cut: enough for all of the device, each worth a block."""
+    worth = gpu.larger(b.value("arith.divui", [count, b.index(_THREADS * _PER_THREAD)], b.index_type()), b.index(1))
+    free = gpu.larger(b.value("arith.divui", [b.index(_PARTS_FOR), gpu.larger(outputs, b.index(1))], b.index_type()), b.index(1))
+    return gpu.folded(gpu.smaller(gpu.smaller(worth, free), b.index(most)))
+
+
+def _is(number: ir.Value, constant: int) -> bool:
+    made = b.defining_op(number)
+    return made is not None and made.name == "arith.constant" and ir.IntegerAttr(made.attributes["value"]).value == constant
+
+
+def _allocate(sizes: Sequence[ir.Value], element: ir.Type) -> ir.Value:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    type_ = ir.MemRefType.get([dynamic] * len(sizes), element)
+    return b.value("memref.alloc", list(sizes), type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+
+
+def _at(op: Structured, parallel: list[int], outputs: Sequence[ir.Value]) -> list[ir.Value | None]:
+    """The position in all loops of an output: None in the reduced ones."""
+    found: list[ir.Value | None] = [None] * len(op.iterators)
+    for i, position in zip(parallel, outputs, strict=True):
+        found[i] = position
+    return found
+
+
+def _finish(op: Structured, known: list[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value]) -> None:
+    """Combine with what the outputs hold, and write them. (Their maps do not look at the reduced loops.)"""
+    place = [b.index(0) if p is None else p for p in at]
+    op.write(place, [c.combine(op.load(op.reads + i, place), v) for i, (c, v) in enumerate(zip(known, sums, strict=True))])
+
+
+def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+    for buffer, value in zip(buffers, values, strict=True):
+        b.op("memref.store", [value, buffer, *at])
+
+
+def _gathered(combiner: Combiner, buffer: ir.Value, output: ir.Value, span: tuple[ir.Value, ir.Value, ir.Value]) -> ir.Value:
+    """The parts of an output that one thread takes, combined."""
+    loop = b.op("scf.for", [*span, combiner.neutral()], [combiner.type], regions=1)
+    types = [b.index_type(), combiner.type]
+    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * 2)
+    with ir.InsertionPoint(block):
+        part, so_far = block.arguments
+        b.op("scf.yield", [combiner.combine(so_far, b.value("memref.load", [buffer, output, part], combiner.type))])
+    return loop.results[0]
+
+
+def _down(tile: ir.Value, combiner: Combiner, column: ir.Value) -> ir.Value:
+    """A column of a tile, combined by one thread."""
+    result = b.value("memref.load", [tile, b.index(0), column], combiner.type)
+    for deep in range(1, _DEPTH):
+        result = combiner.combine(result, b.value("memref.load", [tile, b.index(deep), column], combiner.type))
+    return result

@@ -1,0 +1,228 @@
+"""From a request to linalg on tensors: the part of a compile that is the same for every kind of device.
+
+`prepare` decides on the torch dialect what the ABI will be (sizes, kinds of results, checks) and lowers out of it; `compile.py` goes on
+to machine code, `cuda/compile.py` to kernels. Both run named pipelines, stage by stage, through `run`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import field
+
+from tierup.dialect import optable, registry
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.dims import Dim
+from tierup.dialect.ir.rewriting import is_used
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.reproducer import Reproducer
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import PassFailure
+from tierup.dialect.transforms.expand_to_torch import expand
+from tierup.lowering import builders as b
+from tierup.lowering import faults, llvm, origins, signature
+from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
+from tierup.lowering.errors import BadRequest, CompileError, Unsupported
+from tierup.lowering.exits import bailouts, live_values
+from tierup.lowering.pipelines import LOOPS, TENSORS, TORCH
+from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.transforms.insert_bounds_checks import is_checked
+from tierup.lowering.transforms.verify_lowered import NotLowered
+
+Ties = tuple[tuple[Dim, Dim], ...]
+Keep = Callable[[str, str], None]
+STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
+
+_STAGES = {"tensors": "linalg", "buffers": "bufferise", "optimise+emit": "emit"}  # those of lowering/faults.py, where they have other names
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request as linalg on tensors. `ties`: sizes that must be equal, checked at run time; `exits`: where bets may be lost."""
+
+    module: ir.Module
+    results: tuple[ResultSpec, ...]
+    ties: Ties
+    exits: tuple[ExitSite, ...]
+
+
+def prepare(request: Request, log: Log, module: ir.Module) -> Prepared:
+    """The first two stages, in place. Raises what `compile.compile` does. `module`: the request's text, parsed."""
+    with log.timed("torch"):
+        function = _entry(module, request)
+        results, ties, exits = _prepare(module, function, request)
+        if log.wants("torch"):
+            log.add("torch", str(module))
+        with log.step(module, TORCH.text):
+            _lower_torch(module, request, log)
+    stage(TENSORS, module, request, log, shows="linalg")
+    return Prepared(module, results, ties, exits)
+
+
+def stage(named: registry.NamedPipeline, module: ir.Module, request: Request, log: Log, *, shows: str = "", last: bool = False) -> None:
+    """Run a named pipeline, timed; what it leaves is the stage `shows`, where that is asked for. `last`: verify it."""
+    with log.timed(named.name.removeprefix("lower-")):
+        text = named.text
+        if named is LOOPS and not llvm.has_fma(request.target):
+            text = text.replace("tierup-expand-math", "tierup-expand-math{fma=false}")  # else each would be a call to libm
+        with log.step(module, text):
+            # between stages only where their texts are kept, to name the right one: who reads what a stage left verifies it all the same
+            _guard(registry.parse(text), named.name, module, request, verify_end=last or log.keep is not None)
+    if shows and log.wants(shows):
+        log.add(shows, str(module))
+
+
+@dataclass
+class Log:
+    """What is kept beside the code: texts of stages asked for, and milliseconds per stage.
+
+    `keep` is given every stage's text as soon as it stands; `running` is then the step that runs, for a reproducer.
+    """
+
+    wanted: Collection[str]
+    keep: Keep | None = None
+    texts: dict[str, str] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    running: Reproducer | None = None
+
+    def wants(self, stage: str) -> bool:
+        return self.keep is not None or stage in self.wanted
+
+    def add(self, stage: str, text: str) -> None:
+        if stage in self.wanted:
+            self.texts[stage] = text
+        if self.keep is not None:
+            self.keep(stage, text)
+
+    @contextmanager
+    def step(self, module: ir.Module, pipeline: str) -> Iterator[None]:
+        """Around a pipeline. When it fails, a reproducer is what it was given; printing that costs only those who keep texts."""
+        if self.keep is not None:
+            self.running = Reproducer(module.operation.get_asm(enable_debug_info=True), pipeline)
+        yield
+        self.running = None
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        faults.begins(_STAGES.get(stage, stage))
+        yield
+        self.milliseconds[stage] = (time.perf_counter() - start) * 1e3
+
+
+@contextmanager
+def crashes_are_compile_errors(request: Request) -> Iterator[None]:
+    """Whatever a compile trips over leaves as CompileError with a reproducer; the function stays in tier 0."""
+    try:
+        yield
+    except (Unsupported, CompileError, BadRequest, MemoryError):
+        raise
+    except Exception as e:
+        raise CompileError(f"{type(e).__name__}: {e}", "lowering", f"// {type(e).__name__}: {e}\n// {request!r}\n{request.ir}") from e
+
+
+def parse(request: Request) -> ir.Module:
+    try:
+        return ir.Module.parse(request.ir)
+    except ir.MLIRError as e:
+        raise CompileError(str(e), "parse", request.ir) from e
+
+
+def _entry(module: ir.Module, request: Request) -> ir.Operation:
+    """The entry, with all it calls inlined; every other function is dropped."""
+    names = [ir.StringAttr(f.attributes["sym_name"]).value for f in registry.functions(module.operation)]
+    if request.entry not in names:
+        raise BadRequest(f"the module has no function '{request.entry}'; it has {', '.join(names)}")
+    private = ir.StringAttr.get("private")
+    bailouts.detach(module)
+    for function in registry.functions(module.operation):
+        if ir.StringAttr(function.attributes["sym_name"]).value != request.entry:
+            function.attributes["sym_visibility"] = private
+        elif "sym_visibility" in function.attributes:
+            del function.attributes["sym_visibility"]
+    if len(names) > 1:
+        _guard(registry.parse("inline,symbol-dce"), "inline", module, request)
+    functions = list(registry.functions(module.operation))
+    if len(functions) != 1:
+        raise Unsupported("func.call", "", "the program is recursive")
+    _check_arguments(functions[0], request)
+    return functions[0]
+
+
+def _check_arguments(function: ir.Operation, request: Request) -> None:
+    types = [str(t) for t in ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs]
+    wanted = [signature.argument_type(spec) for spec in request.arguments]
+    if types != wanted:
+        raise BadRequest(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
+
+
+def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties, tuple[ExitSite, ...]]:
+    """What is decided on the torch dialect: sizes, kinds of results, exits, checks."""
+    expanded = expand(function)  # what a user's own pass made
+    origins.tag(b.walk(function))
+    signature.refuse(function)
+    baked = any(spec.value is not None for spec in request.arguments)
+    if baked:
+        signature.bake(function, request.arguments)
+    if baked or expanded:
+        _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
+    bailouts.lower(function, force=request.force)
+    inference = signature.infer(function, request.arguments)
+    signature.fold(function, inference)
+    ties = signature.ties(request.arguments, inference)
+    results = signature.decide(function, request.arguments, inference)
+    exits = live_values.sites(function, request.arguments, inference)
+    bailouts.forget_guards(function)
+    _refuse_lost_errors(function)
+    _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
+    signature.settle(function, request.arguments, results)
+    symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
+    function.attributes[STRICT] = ir.UnitAttr.get()
+    return results, ties, exits
+
+
+def _refuse_lost_errors(function: ir.Operation) -> None:
+    """What nobody uses is dropped on the way; an error that no check notices would go with it."""
+    for op in b.walk(function):
+        row = optable.lookup(op.name)
+        if row is not None and row.raises and row.results and not is_checked(op) and not any(map(is_used, op.results)):
+            place = diagnostics.place_of(op.location)
+            why = "nobody uses its result, and whether it raises is for tier 0 to say"
+            raise Unsupported(row.name, str(place) if place.line else "", why)
+
+
+def _lower_torch(module: ir.Module, request: Request, log: Log) -> None:
+    """Out of the torch dialect; what fails here is an op of the program that has no lowering."""
+    try:
+        registry.parse(TORCH.text).run(module, verify_each=False, verify_end=log.keep is not None)
+    except NotLowered as e:
+        raise Unsupported(e.origin.op, e.origin.place, str(e.diagnostics[0].message)) from e
+    except PassFailure as e:
+        place = next((str(d.place) for d in e.diagnostics if d.place.line), "")
+        raise Unsupported(_op_at(place, request), place, f"has no lowering ({e})") from e
+
+
+def _op_at(place: str, request: Request) -> str:
+    """The first op of the program at a place. The module that failed may have lost it."""
+    for op in b.walk(parse(request).operation):
+        if op.name.startswith("torch.") and str(diagnostics.place_of(op.location)) == place:
+            return op.name.removeprefix("torch.")
+    return "an op"
+
+
+def _guard(pipeline: registry.Pipeline, stage: str, module: ir.Module, request: Request, *, verify_end: bool = False) -> None:
+    try:
+        pipeline.run(module, verify_each=False, verify_end=verify_end)
+    except PassFailure as e:
+        raise CompileError(str(e), stage, f"// {stage}: {e}\n// {request!r}\n{request.ir}") from e
+
+
+def error_sites(module: ir.Module) -> tuple[ErrorSite, ...]:
+    for view in module.body.operations:
+        attributes = view.operation.attributes
+        if ERROR_SITES in attributes:
+            found = [ir.DictAttr(site) for site in ir.ArrayAttr(attributes[ERROR_SITES])]
+            return tuple(ErrorSite(ir.StringAttr(s["op"]).value, ir.StringAttr(s["place"]).value) for s in found)
+    return ()
