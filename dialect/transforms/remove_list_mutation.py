@@ -14,6 +14,8 @@ becomes
 `append`, `insert` at a constant index (which clamps, as Python's), assignment to a constant index in range. They must be the list's
 first uses and stand in its block: up to there nobody else knows the list, so no other alias need be looked for. A write at an
 index that only the run knows, or out of range, and every one after it, stays.
+
+A list of tensors to which a loop appends in each iteration becomes one that the loop carries (dialect/functional/carried_lists.py).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.functional.carried_lists import carry_lists
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import blocks, create, drop_unused, int_of
 from tierup.dialect.mlir import ir
@@ -41,6 +44,7 @@ class RemoveListMutation(Pass):
     def run_on_function(self, func: ir.Operation) -> None:
         if any(op.name in (_APPEND, _INSERT, _SET) for op in walk(func)):  # it runs in every compile, and few programs write lists
             _rewrite(func)
+            carry_lists(func)
 
 
 @dataclass

@@ -22,7 +22,9 @@ becomes
     %0 = torch.aten.select.int %r#1, %int0, %k : ...
 
 So gradients save what a loop carries (autodiff/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
-in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it; else the list stays.
+in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it, to stack it, or to
+join it (`aten.cat`); else the list stays. A stack is the tensor itself, its rows moved to where they are to be; of no rows there is none,
+in PyTorch neither, which is checked.
 Sizes that are symbols are asked of what the loop carries, or of an argument. The iterations of a loop that ends by its
 condition are counted first, by running a copy of it (dialect/autodiff/counting_loops.py): twice in native code is less than once in tier 0.
 """
@@ -35,13 +37,14 @@ from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.ir.rewriting import drop_unused, items_of, maker
+from tierup.dialect.ir.rewriting import drop_unused, int_of, items_of, maker
 from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
 
 _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
+_STACK, _CAT = "torch.aten.stack", "torch.aten.cat"
 
 
 @register
@@ -102,7 +105,11 @@ def _is_record(loop: ir.Operation, k: int) -> bool:
         return False
     if _uses(argument) != [grown] or _uses(grown.results[0]) != [last]:
         return False
-    return all(op.name == _TAKE and op.operands[0] == result for op in _uses(result))
+    return all(op.operands[0] == result and (op.name == _TAKE or _joins(op)) for op in _uses(result))
+
+
+def _joins(op: ir.Operation) -> bool:
+    return op.name in (_STACK, _CAT) and int_of(op.operands[1]) is not None
 
 
 def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
@@ -140,10 +147,22 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> None:
     for op in takers:
         with e.before(op):
             e.location = op.location
-            item = e.call("aten.select.int", result, 0, op.operands[1])
+            item = e.call("aten.select.int", result, 0, op.operands[1]) if op.name == _TAKE else _joined(e, op, result, rows, len(sizes))
             item.set_type(op.results[0].type)
         op.results[0].replace_all_uses_with(item)
         op.erase()
+
+
+def _joined(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:
+    """What `aten.stack` or `aten.cat` of the list is: the tensor with its rows, of that rank each, at the dim, for `cat` in it."""
+    some = e.call("aten.gt.int", count, 0, type_="!torch.bool")
+    message = {"message": ir.StringAttr.get("expected a non-empty list of tensors", op.context)}
+    ir.Operation.create("torch.runtime.assert", [], [some], message, loc=op.location, ip=ir.InsertionPoint(op))
+    dim = int_of(op.operands[1]) or 0
+    dim += (rank + (op.name == _STACK)) * (dim < 0)
+    order = [*range(1, dim + 1), 0, *range(dim + 1, rank + 1)]
+    moved = e.call("aten.permute", rows, order) if dim else rows
+    return moved if op.name == _STACK else e.call("aten.flatten.using_ints", moved, dim, dim + 1)
 
 
 def _sizes(e: Emitter, loop: ir.Operation, value: ir.Value) -> list[int | ir.Value] | None:

@@ -134,3 +134,51 @@ func.func @put_into_a_list(%a: !torch.int) -> !torch.list<list<int>> {
   %1 = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
   return %o : !torch.list<list<int>>
 }
+
+// -----
+// What a loop appends to is carried by the loop.
+// CHECK-LABEL: func.func @loop
+// CHECK: %[[L:.*]] = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+// CHECK: %[[R:.*]]:2 = torch.prim.Loop %{{.*}}, init(%{{.*}}, %[[L]]) {
+// CHECK-NEXT: ^bb0(%{{.*}}: !torch.int, %[[A:.*]]: !torch.vtensor, %[[M:.*]]: !torch.list<vtensor>):
+// CHECK: %[[ONE:.*]] = torch.prim.ListConstruct %[[A]]
+// CHECK: %[[MORE:.*]] = torch.aten.add.t %[[M]], %[[ONE]]
+// CHECK: torch.prim.Loop.condition %{{.*}}, iter(%{{.*}}, %[[MORE]]
+// CHECK: torch.aten.stack %[[R]]#1
+func.func @loop(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %l = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor):
+    %0 = torch.aten.append.t %l, %a : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %b = torch.aten.sin %a : !torch.vtensor -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%b : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  %1 = torch.aten.stack %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+
+// -----
+// Not one that is appended to twice, that the loop looks at, or that is known before it.
+// CHECK-LABEL: func.func @known
+// CHECK-NOT: torch.aten.add.t
+// CHECK: return
+func.func @known(%x: !torch.vtensor, %n: !torch.int) -> (!torch.list<vtensor>, !torch.list<vtensor>, !torch.int) {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %l = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+  %m = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+  %k = torch.prim.ListConstruct : () -> !torch.list<vtensor>
+  %length = torch.aten.len.t %k : !torch.list<vtensor> -> !torch.int
+  %r = torch.prim.Loop %n, %true, init(%zero) {
+  ^bb0(%i: !torch.int, %a: !torch.int):
+    %0 = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %1 = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %2 = torch.aten.append.t %m, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    %3 = torch.aten.len.t %m : !torch.list<vtensor> -> !torch.int
+    %4 = torch.aten.append.t %k, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+    torch.prim.Loop.condition %true, iter(%3 : !torch.int)
+  } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
+  return %l, %m, %length : !torch.list<vtensor>, !torch.list<vtensor>, !torch.int
+}

@@ -93,9 +93,9 @@ func.func @writes(%x: !x, %y: !torch.tensor<[3],f32>, %n: !torch.int, %c: !torch
   return %0 : !torch.vtensor
 }
 
-// CHECK-LABEL: func.func @joined
+// CHECK-LABEL: func.func @counted
 // CHECK-NOT: select_scatter
-func.func @joined(%x: !x, %n: !torch.int) -> !torch.vtensor {
+func.func @counted(%x: !x, %n: !torch.int) -> !torch.int {
   %true = torch.constant.bool true
   %zero = torch.constant.int 0
   %l = torch.prim.ListConstruct : () -> !l
@@ -105,6 +105,31 @@ func.func @joined(%x: !x, %n: !torch.int) -> !torch.vtensor {
     %more = torch.aten.add.t %m, %one : !l, !l -> !l
     torch.prim.Loop.condition %true, iter(%more : !l)
   } : (!torch.int, !torch.bool, !l) -> !l
-  %0 = torch.aten.cat %r, %zero : !l, !torch.int -> !torch.vtensor
-  return %0 : !torch.vtensor
+  %0 = torch.aten.len.t %r : !l -> !torch.int
+  return %0 : !torch.int
+}
+
+// A stack is the tensor, its rows where they are to be; joined rows lie in their dim. Of no rows there is none.
+// CHECK-LABEL: func.func @joined
+// CHECK: %[[R:.*]]:2 = torch.prim.Loop
+// CHECK: %[[SOME:.*]] = torch.aten.gt.int
+// CHECK: torch.runtime.assert %[[SOME]], "expected a non-empty list of tensors"
+// CHECK: %[[P:.*]] = torch.aten.permute %[[R]]#1
+// CHECK: %[[J:.*]] = torch.aten.flatten.using_ints %[[R]]#1, %int0{{.*}}, %int1
+// CHECK: return
+func.func @joined(%x: !x, %n: !torch.int) -> (!torch.vtensor, !torch.vtensor) {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %last = torch.constant.int -1
+  %l = torch.prim.ListConstruct : () -> !l
+  %r:2 = torch.prim.Loop %n, %true, init(%x, %l) {
+  ^bb0(%i: !torch.int, %a: !x, %m: !l):
+    %one = torch.prim.ListConstruct %a : (!x) -> !l
+    %more = torch.aten.add.t %m, %one : !l, !l -> !l
+    %b = torch.aten.sin %a : !x -> !x
+    torch.prim.Loop.condition %true, iter(%b, %more : !x, !l)
+  } : (!torch.int, !torch.bool, !x, !l) -> (!x, !l)
+  %0 = torch.aten.stack %r#1, %last : !l, !torch.int -> !torch.vtensor
+  %1 = torch.aten.cat %r#1, %zero : !l, !torch.int -> !torch.vtensor
+  return %0, %1 : !torch.vtensor, !torch.vtensor
 }

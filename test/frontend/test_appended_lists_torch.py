@@ -1,0 +1,79 @@
+"""Lists that loops append to: one native program, whatever the number of iterations; what raises, and what stays a list."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+
+
+def stacked_first(x):
+    out: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out.append(x[t] * t)
+    return torch.stack(out)
+
+
+def stacked_last(x):
+    out: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out.append(x[t] * t)
+    return torch.stack(out, -1)
+
+
+def joined_inside(x):
+    out: list[torch.Tensor] = []
+    others: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out.append(x[t] * t)
+        others.append(x[t].sum(1))
+    return torch.cat(out, 1), torch.cat(others), torch.stack(others, 1)
+
+
+@pytest.mark.parametrize("program", [stacked_first, stacked_last, joined_inside], ids=lambda f: f.__name__)
+def test_lists_of_a_loop_are_native_for_any_number_of_iterations(program):
+    ours = from_torchscript(torch.jit.script(program))
+    for n in (3, 3, 4, 5, 5, 1, 8):
+        x = torch.randn(n, 2, n + 1)
+        torch.testing.assert_close(ours(x), program(x), rtol=1e-6, atol=1e-6)
+    assert [v.bet.kind for v in ours.versions][:2] == ["static", "dynamic"] and ours.stats().hits >= 4, ours.explain()
+
+
+def test_a_stack_of_nothing_raises_as_in_pytorch_and_later_calls_are_native():
+    ours = from_torchscript(torch.jit.script(stacked_first))
+    for n in (3, 3, 4, 5):
+        ours(torch.ones(n, 2))
+    with pytest.raises(RuntimeError, match="non-empty"):
+        stacked_first(torch.ones(0, 2))
+    with pytest.raises((RuntimeError, ValueError)):
+        ours(torch.ones(0, 2))
+    hits = ours.stats().hits
+    ours(torch.ones(7, 2))
+    assert ours.stats().hits == hits + 1
+
+
+def test_a_list_whose_items_grow_stays_a_list():
+    def program(x):
+        out: list[torch.Tensor] = []
+        for t in range(x.size(0)):
+            out.append(x[: t + 1] * t)
+        return torch.cat(out)
+
+    ours = from_torchscript(torch.jit.script(program))
+    for n in (3, 3, 3, 5, 4):
+        x = torch.randn(n, 2)
+        torch.testing.assert_close(ours(x), program(x))
+
+
+def test_gradients_go_through_the_list():
+    ours, x = from_torchscript(torch.jit.script(stacked_last)), torch.randn(4, 3, requires_grad=True)
+    for _ in range(3):
+        got, = torch.autograd.grad(ours(x).square().sum(), x)
+        want, = torch.autograd.grad(stacked_last(x).square().sum(), x)
+        torch.testing.assert_close(got, want)
