@@ -224,6 +224,8 @@ class AliasAnalysis:
         if name in p.TERMINATORS or name in p.IDENTITIES or name in p.CONSTRUCTS or name.startswith("torch.constant."):
             return _NONE  # they hand values on and look into none
         row = row_of(op)
+        if row is not None and row.acts:
+            return self._anything(op)
         if row is None:
             return Effects(self._reach(op.operands), acts=name in _ACTING) if is_known(op) else self._anything(op)
         if row.aliasing is Aliasing.VIEW:  # sizes and strides, which nothing changes; lists are read

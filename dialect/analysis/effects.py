@@ -35,7 +35,7 @@ def attach(context: ir.Context) -> None:
 
 def has_known_effects(row: Op) -> bool:
     """Whether an op of this row does nothing but compute its results."""
-    return not (row.random or row.raises or row.writes) and row.results != 0
+    return not (row.random or row.raises or row.writes or row.acts) and row.results != 0
 
 
 @cache

@@ -250,7 +250,7 @@ class PointsTo:
 
     def _row(self, op: ir.Operation) -> None:
         row = row_of(op)
-        if row is None:
+        if row is None or row.acts:
             self._unknown(op)
         elif row.aliasing is Aliasing.SELF:
             self._add(op.results[0], self._get(op.operands[0]))

@@ -69,7 +69,7 @@ class Raising:
         return self._inference.values.get(value) or torch_types.value_of(value.type)
 
     def _row_may_raise(self, op: ir.Operation, row: Op) -> bool:
-        if row.results == 0 or row.name in _STRIDED:
+        if row.results == 0 or row.acts or row.name in _STRIDED:
             return True
         operands = [self._value(v) for v in op.operands]
         promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH

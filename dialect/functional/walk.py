@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from tierup.dialect import optable
+from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional import regions as functional_regions
 from tierup.dialect.functional import views as functional_views
 from tierup.dialect.functional import writes as functional_writes
@@ -21,6 +21,10 @@ _ITEMS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 _UNPACK = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
 _COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
+
+
+class Acts(PassFailure):
+    """The program prints, or changes a list, a dict or an attribute, whichever way it goes: no program of values does that."""
 
 
 class Walker:
@@ -115,7 +119,7 @@ class Walker:
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
-        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if name == "torch.operator" else name)
+        row = row_of(op)
         if name == "torch.prim.If":
             functional_regions.branch(self, op)
         elif name == "torch.prim.Loop":
@@ -129,6 +133,8 @@ class Walker:
         elif name == "torch.overwrite.tensor.contents":
             target = op.operands[1]
             self._write(op, target, functional_writes.copied(self.value(target), self.value(op.operands[0]), op, self.ip))
+        elif row is not None and row.acts:
+            self._act(op)
         elif name in functional_views.IDENTITIES:
             self._identity(op)
         elif not any(holds_tensors(v.type) for v in (*op.operands, *op.results)):
@@ -139,7 +145,7 @@ class Walker:
             operands = [self.value(v) for v in op.operands]
             self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip))
             self.bind(op.results[0], self._env[op.operands[0]])
-        elif row.aliasing is Aliasing.VIEW and self._exact(op):
+        elif row.aliasing is Aliasing.VIEW and name != "torch.operator" and self._exact(op):
             self._view(op)
         elif row.aliasing is Aliasing.FRESH:
             self._make(op)
@@ -152,6 +158,22 @@ class Walker:
         types = [value_type(r.type) for r in op.results]
         made = ir.Operation.create(name or op.name, types, operands, attributes_of(op), loc=op.location, ip=self.ip)
         self.bind_results(list(op.results), list(made.results), [sources] * len(types))
+
+    def _act(self, op: ir.Operation) -> None:
+        """What only tier 0 may do, once a call. In a branch the program of values raises instead, having written nothing: the pristine
+        graph then runs the call. In no branch each call would come to that, and the function is refused."""
+        named = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        what = f"acts ({named}): only tier 0 does that, once a call"
+        at: ir.Operation | ir.OpView | None = op
+        while at is not None and at.name != "torch.prim.If":
+            at = at.operation.parent
+        if at is None or len(op.results):
+            raise Acts(op, what)
+        made = ir.Operation.create(
+            "torch.constant.str", [ir.Type.parse("!torch.str", op.context)], [],
+            {"value": ir.StringAttr.get(what, op.context)}, loc=op.location, ip=self.ip,
+        )  # fmt: skip
+        ir.Operation.create("torch.prim.RaiseException", [], [made.results[0]] * 2, loc=op.location, ip=self.ip)
 
     def _structure(self, op: ir.Operation, row: Op | None) -> None:
         """Lists, calls, and ops of which only the operands are known."""

@@ -20,7 +20,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie
+from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.inplace import INPLACE, check_copy
 
 PROMOTION = "tierup.promotion"
@@ -144,7 +144,7 @@ class _Walker:
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
         row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
-        if row is None:
+        if row is None or row.infer is declared:
             return tuple(torch_types.value_of(r.type) for r in op.results)
         self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
         try:

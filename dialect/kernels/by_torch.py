@@ -1,38 +1,95 @@
-"""Kernels for what only PyTorch computes: `aten_dot_cdist` is its `aten::cdist`, called on tensors that share the arrays' memory."""
+"""Kernels for what only PyTorch computes: `aten_dcdist` is its `aten::cdist`, called on tensors that share the arrays' memory."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect.kernels import torch_tensors
 
-_DOT = "_dot_"
+_ESCAPES = re.compile("__|_d")
 
 
 def spelled(op: str) -> str:
-    """The kernel's name for an op: `aten.add.Tensor` is `aten_dot_add_dot_Tensor`."""
-    return op.replace(".", _DOT)
+    """The kernel's name for an op, as an identifier: `aten.index_add_.x` is `aten_dindex__add___dx`. No two ops have one name."""
+    return op.replace("_", "__").replace(".", "_d")
+
+
+def _op(name: str) -> str:
+    return _ESCAPES.sub(lambda found: "_" if found[0] == "__" else ".", name)
 
 
 @cache
 def kernel(name: str) -> Callable[..., Any]:
-    """The kernel of that name. Raises AttributeError for an op that PyTorch has not."""
+    """The kernel of that name. An operand that the op writes is written; no result that the op's schema calls new shares memory with an
+    operand. Raises AttributeError for an op that PyTorch has not."""
     import torch  # here: optional, and a second to import
 
-    namespace, op, *overload = name.split(_DOT)
-    found = getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
+    namespace, op, *overload = _op(name).split(".")
+    overload_op = getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
+    arguments = overload_op._schema.arguments
+    positional = sum(not a.kwarg_only for a in arguments)
+    keywords = [a.name for a in arguments[positional:]]
+
+    def found(*operands: Any) -> Any:
+        return overload_op(*operands[:positional], **dict(zip(keywords, operands[positional:], strict=False)))
+
+    aliases = [a.alias_info for a in arguments]
+    if any(a is not None and a.is_write for a in aliases):
+        return _writer(name, found)
+    shares = any(a is not None for a in aliases)
 
     def call(*operands: Any) -> Any:
         with torch.no_grad():
-            return torch_tensors.to_arrays(found(*map(torch_tensors.to_tensors, operands)))
+            given = found(*map(torch_tensors.to_tensors, operands))
+        result = torch_tensors.to_arrays(given)
+        return result if shares else _apart(result, operands)
 
     call.__name__ = name
     return call
 
 
+def _writer(name: str, found: Any) -> Callable[..., Any]:
+    """The kernel of an op that writes operand 0 and returns it."""
+    import torch
+
+    def call(*operands: Any) -> Any:
+        written = operands[0]
+        if not written.flags.writeable:
+            raise ValueError(f"{_op(name)}: assignment destination is read-only")
+        whole, *rest = map(torch_tensors.to_tensors, operands)
+        with torch.no_grad():
+            after = torch_tensors.array(found(whole, *rest))
+        if after.shape != written.shape:
+            raise ValueError(f"{_op(name)}: output with shape {list(written.shape)} doesn't match the broadcast shape {list(after.shape)}")
+        if not np.shares_memory(after, written):  # of negative strides, which PyTorch's tensors have not
+            written[...] = after
+        return written
+
+    call.__name__ = name
+    return call
+
+
+def _apart(result: Any, operands: tuple[Any, ...]) -> Any:
+    """The result, copied where it is an operand after all: `aten::einsum` gives a view now and then, and its schema does not say so."""
+    if isinstance(result, (list, tuple)):
+        return type(result)(_apart(r, operands) for r in result)
+    if isinstance(result, np.ndarray) and any(_shares(result, o) for o in operands):
+        return result.copy()
+    return result
+
+
+def _shares(result: np.ndarray[Any, Any], operand: Any) -> bool:
+    if isinstance(operand, (list, tuple)):
+        return any(_shares(result, o) for o in operand)
+    return isinstance(operand, np.ndarray) and np.may_share_memory(result, operand)
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
-    if _DOT not in name:
+    if "." not in _op(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return kernel(name)

@@ -246,11 +246,15 @@ def derive_index(index: int, start: int, step: int) -> int:
 
 
 def raise_exception(message: str, cls: str | None = None) -> NoReturn:
-    """prim.RaiseException: the exception of that (built-in) class, RuntimeError if it is not one."""
+    """prim.RaiseException: the exception of that (built-in) class, RuntimeError if it is not one. TorchScript's `assert` says its class in
+    the message."""
+    if cls is None and message.startswith(_ASSERTION):
+        raise AssertionError(message.removeprefix(_ASSERTION))
     kind = _EXCEPTIONS.get((cls or "RuntimeError").rsplit(".", 1)[-1], RuntimeError)
     raise kind(message)
 
 
+_ASSERTION = "AssertionError: "
 _EXCEPTIONS: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
 }

@@ -64,6 +64,15 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
         raise TypeError(f"a tensor of {found.dtype} is not supported: {e}") from None
 
 
+def requires_grad(value: Any) -> bool:
+    """Whether a tensor in a tree requires a gradient."""
+    if isinstance(value, (list, tuple)):
+        return any(map(requires_grad, value))
+    if isinstance(value, dict):
+        return any(map(requires_grad, value.values()))
+    return is_tensor(value) and bool(value.requires_grad)
+
+
 def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
     """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write."""
     torch = _torch()

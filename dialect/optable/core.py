@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from tierup.dialect.inference.dims import Dim, Expr, symbol
-from tierup.dialect.ir.values import Int, Shape, Tensor, Value
+from tierup.dialect.ir.values import Int, Opaque, Shape, Tensor, Value
 
 
 class Kind(Enum):
@@ -77,12 +77,18 @@ class Op:
     random: bool = False  # draws from a generator: not to be folded, merged, moved or repeated
     tolerance: Tolerance = Tolerance()
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
+    acts: bool = False  # prints, sets an attribute, changes a dict or list: tier 0 does that, once a call, in the user's order
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
     note: str = ""  # one line for the docs: the edge that surprises
 
     @property
     def writes(self) -> bool:
         return self.aliasing is Aliasing.SELF
+
+
+def declared(ctx: Infer, operands: Sequence[Value]) -> Value:
+    """The rule of ops whose results are what the types in the program say, no more: inference reads these, it does not ask here."""
+    return Opaque()
 
 
 def without_gradient(row: Op) -> Op:

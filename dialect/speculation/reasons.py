@@ -44,6 +44,7 @@ class Reason(Enum):
     NO_LOWERING = "the op has no native code; it runs in tier 0 between native regions"
     TYPE_UNKNOWN = "the type, rank or a size of a value is not known, so no code can be made for it"
     MUTATION = "a write to an array could not be turned into a value"
+    ACTS = "the program prints, or changes a list, a dict or its module: tier 0 does that, once a call"
     LOOP_WRITES = "a loop around an op without native code writes parts of an array; split, it would copy the array each time"
     VIEW_RESULT = "a result is a view whose strides are not known when compiling"
     PROGRAM_RAISES = "the program raises for these types; tier 0 raises the exception"

@@ -33,7 +33,7 @@ them first). Two arguments that overlap are the caller's affair: a guard keeps s
 
 from __future__ import annotations
 
-from tierup.dialect import optable
+from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional.memory import Entry, Ref, Storage, holds_tensors, value_type
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity
@@ -69,7 +69,7 @@ def _writers(module: ir.Module) -> frozenset[str]:
     for name, func in names.items():
         calls[name] = set()
         for op in walk(func):
-            row = optable.lookup(op.name)
+            row = row_of(op)
             if op.name == "func.call":
                 calls[name].add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             elif op.name == "torch.overwrite.tensor.contents" or (row is not None and row.writes):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir.values import Bool, Float, Int, List, Opaque, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
-from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op
+from tierup.dialect.optable.core import Aliasing, Kind, Op, declared
 
 
 def schema_of(node: Any) -> Any:
@@ -26,7 +25,7 @@ def name_of(node: Any, schema: Any) -> str:
 
 def known(name: str, schema: Any, foreign: str) -> bool:
     """Whether an op that has no row is left to PyTorch; it has a row then."""
-    if foreign != "torch" or schema is None or not name.startswith("aten."):
+    if foreign != "torch" or not _is_callable(name, schema):
         return False
     row = _row(name, schema)
     if row is not None:
@@ -34,34 +33,65 @@ def known(name: str, schema: Any, foreign: str) -> bool:
     return row is not None
 
 
+_WRITES_UNSAID = frozenset({"aten.batch_norm", "aten.instance_norm", "aten.rrelu"})  # running statistics, noise: no schema says so
+# In place, these change the shape of a tensor, which no array can do under its other names.
+_RESHAPING = frozenset(
+    f"aten.{n}"
+    for n in ("as_strided_", "detach_", "rename_", "requires_grad_", "resize_", "resize_as_", "set_", "squeeze_", "swapaxes_", "swapdims_",
+              "t_", "transpose_", "unsqueeze_")
+)  # fmt: skip
+
+
+def refusal(name: str, schema: Any) -> str:
+    """What to say of an op that is not known."""
+    if schema is not None and _is_callable(name, schema):
+        if ".".join(name.split(".")[:2]) in _RESHAPING:
+            return f"{name} changes the shape of a tensor in place: use the op that does not"
+        if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
+            return f"{name} writes to something that it does not return: use the op that does not write"
+    return f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch'
+
+
+def _is_callable(name: str, schema: Any) -> bool:
+    """Whether PyTorch has an op of that name that Python can call."""
+    import torch
+
+    namespace, op, *overload = name.split(".")
+    if schema is None or "..." in str(schema):
+        return False
+    try:
+        getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
 def _row(name: str, schema: Any) -> Op | None:
-    """None for an op that writes to anything but what it returns: no part of tierup would see it."""
-    written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    viewed = any(a.alias_info is not None for a in schema.arguments)
-    if written:
+    """None for an op that writes to anything but a first operand that it returns, or views anything but its first operand: no part of
+    tierup would see it."""
+    base = ".".join(name.split(".")[:2])
+    noted = [i for i, a in enumerate(schema.arguments) if a.alias_info is not None]
+    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    if noted not in ([], [0]) or (writes and (base in _RESHAPING or not base.endswith("_") or len(schema.returns) != 1)):
         return None
-    results = [_kind(r.type) for r in schema.returns]
-
-    def infer(q: Infer, args: Any) -> Value | tuple[Value, ...]:
-        return results[0] if len(results) == 1 else tuple(results)
-
     return Op(
         name,
         Kind.OTHER,
         f"by_torch.{spelled(name)}",
-        infer,
-        results=len(results),
-        aliasing=Aliasing.MAY_VIEW if viewed else Aliasing.FRESH,
+        declared,
+        results=len(schema.returns),
+        aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted else Aliasing.FRESH,
         native=False,
+        acts=base in _WRITES_UNSAID,
+        random=_is_random(name),
         raises=True,
         note="called through PyTorch",
     )
 
 
-def _kind(type_: Any) -> Value:
-    kind = type_.kind()
-    if kind == "TensorType":
-        return Tensor()
-    if kind == "ListType":
-        return List(None, _kind(type_.getElementType()))
-    return {"IntType": Int(), "FloatType": Float(), "BoolType": Bool()}.get(kind, Opaque())
+def _is_random(name: str) -> bool:
+    import torch
+
+    namespace, op, *overload = name.split(".")
+    found = getattr(getattr(torch.ops, namespace), op)
+    return torch.Tag.nondeterministic_seeded in getattr(found, overload[0] if overload else "default").tags

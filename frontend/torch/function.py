@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
+from tierup.frontend.torch.errors import UnsupportedProgram, error_of_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
@@ -24,6 +25,7 @@ class Source(Protocol):
     name: str
     signature: inspect.Signature
     eager: Callable[..., Any] | None
+    finish: Callable[[Any], Any] | None  # makes the user's result of tuples, strings and tensors; None where these are it
 
     def make(self) -> tuple[Function, Attributes]: ...
 
@@ -44,6 +46,16 @@ class TorchFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The program's result; under autograd where something requires a gradient (frontend/torch/autograd.py). Raises TypeError for a
         tensor that no array can stand for, and what the program raises."""
+        try:
+            result = self._call(args, kwargs)
+        except (TypeError, ValueError, ZeroDivisionError) as e:
+            as_torch = error_of_torch(e)
+            if as_torch is e:
+                raise
+            raise as_torch from e
+        return result if self._source.finish is None else self._source.finish(result)
+
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if torch_tensors.transformed():
             from tierup.frontend.torch import transforms  # here: it imports PyTorch
 
@@ -53,6 +65,8 @@ class TorchFunction:
         given: dict[int, Any] = {}  # the tensor of each array, by the array's id
         arrays = tuple([torch_tensors.to_arrays(a, given) for a in args])
         named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
+        if self._attributes.asks_gradients and any(map(torch_tensors.requires_grad, (args, kwargs))):
+            raise UnsupportedProgram(f"{self.__name__} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
         function, variants = self._function, self._function.variants
         if variants and not torch_tensors.grad_mode() and not any(_written(v) for v in variants):
             return torch_tensors.to_tensors(function(*arrays, **named))

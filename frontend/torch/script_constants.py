@@ -45,9 +45,8 @@ def constant(builder: GraphBuilder, value: Any, type_: Any) -> ir.Value:
         elements = list(type_.elements())
         return _made(builder, "TupleConstruct", [constant(builder, v, t) for v, t in zip(value, elements, strict=True)], type_, elements)
     if kind == "DictType":
-        types = [type_.getKeyType(), type_.getValueType()]
-        pairs = [constant(builder, part, t) for item in value.items() for part, t in zip(item, types, strict=True)]
-        return _made(builder, "DictConstruct", pairs, type_, types * len(value))
+        keys = [constant(builder, k, type_.getKeyType()) for k in value]
+        return builder.dict_of(keys, [constant(builder, v, type_.getValueType()) for v in value.values()], type_)
     raise UnsupportedProgram(f"a constant of the type {type_.annotation_str} is not supported")
 
 

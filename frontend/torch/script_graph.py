@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
+from tierup.dialect.ir.rewriting import bool_of, is_none, maker, under_casts
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.torch import by_torch, script_constants, script_dropout
+from tierup.frontend.torch import by_script, by_torch, script_constants, script_dropout, script_norms, script_queries
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_grad_mode import GradMode, is_no_grad
 from tierup.frontend.torch.script_module import Attributes
@@ -30,6 +31,8 @@ from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
+_ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__"})
+_CONTAINERS = ("ListType", "DictType")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
     ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
     ("Tensor_mode", 1): "Scalar_mode", ("self", 2): "ScalarOther", ("self", 1): "ScalarSelf", ("self", 1, 2): "Scalar",
@@ -46,6 +49,11 @@ class GraphBuilder:
         self._values: dict[int, ir.Value] = {}
         self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
+        self._attributes: dict[int, tuple[Any, str]] = {}  # owner and name, by the value that stands for a tensor attribute
+        self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
+        self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
+        self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
+        self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
         self._types: dict[str, ir.Type] = {}
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
         self._block: ir.Block = None  # type: ignore[assignment]  # set by build
@@ -90,6 +98,7 @@ class GraphBuilder:
                 self.node(node)
             self._say_without_gradient(leaves)
             results, output = self._results(list(self.graph.outputs()))
+            self._drop_unread_lists()
             em.create("func.return", results, [])
         arguments = [a.type for a in self._block.arguments]
         made = ir.FunctionType.get(arguments, [r.type for r in results], context=em.context)
@@ -118,7 +127,10 @@ class GraphBuilder:
                 return self.derefined(self.em.str(str(tree.value)), self.type(spelled(type_)))
             if tree.is_static:
                 raise UnsupportedProgram(f"{self.name}: an argument of type {tree.value} is not supported")
-            return self.derefined(self._number(next(flat), tree, type_), self.type(spelled(type_)))
+            given = next(flat)
+            if tree.kind == "array" and tree.ndim is not None:
+                self.ranks[given] = tree.ndim
+            return self.derefined(self._number(given, tree, type_), self.type(spelled(type_)))
         if kind == "OptionalType":
             return self.derefined(self._argument(tree, type_.getElementType(), flat), self.type(spelled(type_)))
         element: Callable[[int], Any]
@@ -128,11 +140,8 @@ class GraphBuilder:
         elif kind == "ListType":
             op, element = "ListConstruct", lambda i: type_.getElementType()
         elif kind == "DictType":
-            pairs: list[ir.Value] = []
-            for key, item in zip(tree.keys, tree.items, strict=True):
-                pairs.append(script_constants.constant(self, key, type_.getKeyType()))
-                pairs.append(self._argument(item, type_.getValueType(), flat))
-            return self.em.create("torch.prim.DictConstruct", pairs, [self.type(spelled(type_))]).results[0]
+            keys = [script_constants.constant(self, key, type_.getKeyType()) for key in tree.keys]
+            return self.dict_of(keys, [self._argument(item, type_.getValueType(), flat) for item in tree.items], type_)
         else:
             raise UnsupportedProgram(f"{self.name}: a {tree.kind} for an argument of type {type_.annotation_str}")
         items = [self._argument(item, element(i), flat) for i, item in enumerate(tree.items)]
@@ -168,7 +177,7 @@ class GraphBuilder:
         """Translate one node. Raises UnsupportedProgram, at its line."""
         self.em.location = _location(node, self.em.context)
         try:
-            handler = _HANDLERS.get(node.kind(), GraphBuilder._op)
+            handler = _HANDLERS.get(node.kind(), GraphBuilder.op)
             handler(self, node)
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
@@ -179,14 +188,20 @@ class GraphBuilder:
             error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
             raise error from None
 
-    def _operands(self, node: Any) -> list[ir.Value]:
-        return [self._values[v.unique()] for v in node.inputs()]
+    def operands(self, node: Any) -> list[ir.Value]:
+        """What a node reads, as values of the graph."""
+        return [self.value(v) for v in node.inputs()]
 
-    def _bind(self, node: Any, values: Sequence[ir.Value]) -> None:
+    def value(self, of: Any) -> ir.Value:
+        """What a TorchScript value is in the graph."""
+        return self._values[of.unique()]
+
+    def bind(self, node: Any, values: Sequence[ir.Value]) -> None:
+        """Let values of the graph be the node's outputs."""
         for output, value in zip(node.outputs(), values, strict=True):
             self._values[output.unique()] = value
 
-    def _result_types(self, node: Any) -> list[ir.Type]:
+    def result_types(self, node: Any) -> list[ir.Type]:
         return [self.type(spelled(o.type())) for o in node.outputs()]
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
@@ -195,27 +210,34 @@ class GraphBuilder:
             value = self._tensor_of(value)
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
 
-    def _op(self, node: Any) -> None:
+    def op(self, node: Any) -> None:
         schema = by_torch.schema_of(node)
-        name, operands = self._numbers(by_torch.name_of(node, schema), schema, self._operands(node))
+        name, operands = self._numbers(by_torch.name_of(node, schema), schema, self.operands(node))
         same = script_dropout.identity(name, operands)
         if same is not None:
-            self._bind(node, [same])
-        elif script_dropout.drops(name, operands):
-            self._bind(node, [script_dropout.attention(self, operands)])
-        else:
-            self._bind(node, self.create(name, schema, operands, self._result_types(node)))
+            self.bind(node, [same])
+            return
+        if script_dropout.drops(name, operands):
+            self.bind(node, [script_dropout.attention(self, operands)])
+            return
+        constant = script_queries.folded(self, name, operands) if self._is_known(name, schema) else None
+        self.bind(node, self.create(name, schema, operands, self.result_types(node)) if constant is None else [constant])
 
     def create(self, name: str, schema: Any, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
-        """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch."""
-        if not self._is_ours(name) and not by_torch.known(name, schema, self.foreign):
-            raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
+        """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch. Ops that act are
+        `torch.operator`s: torch-mlir knows other forms of some."""
+        if not self._is_known(name, schema):
+            raise UnsupportedProgram(by_torch.refusal(name, schema))
         operands = self._grad_mode.operands(name, operands)
-        if self.em.context.is_registered_operation(f"torch.{name}"):
+        row = optable.lookup(name)
+        if self.em.context.is_registered_operation(f"torch.{name}") and not (row is not None and row.acts):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
         return self._grad_mode.results(name, list(made.results))
+
+    def _is_known(self, name: str, schema: Any) -> bool:
+        return self._is_ours(name) or by_script.known(name, schema) or by_torch.known(name, schema, self.foreign)
 
     def _numbers(self, name: str, schema: Any, operands: list[ir.Value]) -> tuple[str, list[ir.Value]]:
         """Numbers where a traced graph has tensors that were numbers (`x * 0.5`): for the overload that takes numbers, `aten.mul.Scalar`,
@@ -241,28 +263,50 @@ class GraphBuilder:
     def _is_ours(self, name: str) -> bool:
         return name in optable.table() or f"torch.{name}" in STRUCTURAL
 
+    def attribute_of(self, of: Any) -> tuple[Any, str] | None:
+        """The owner and the name of the tensor attribute that a TorchScript value is."""
+        return self._attributes.get(of.unique())
+
+    @cached_property
+    def _aliases(self) -> Any:
+        return self.graph.alias_db()
+
+    def is_written(self, of: Any) -> bool:
+        """Whether the program may change the list or dict that a TorchScript value is."""
+        return bool(self._aliases.has_writers(of))
+
+    def items_of(self, value: ir.Value) -> Sequence[ir.Value] | None:
+        """What is in a list that the graph writes down, here; None where that is not known."""
+        if value in self._growing:
+            return self._growing[value]
+        if value not in self._lists or self.is_written(self._lists[value]):
+            return None
+        made = maker(value, "torch.prim.ListConstruct")
+        return None if made is None else list(made.operands)
+
     def _is(self, node: Any) -> None:
         """Whether something is None, where that is known."""
-        a, b = self._operands(node)
+        a, b = self.operands(node)
         nones = [is_none(under_casts(v)) for v in (a, b)]
         text = [str(v.type) for v in (a, b)]
         if not any(nones) or (not all(nones) and any(t.startswith("!torch.optional") for t, n in zip(text, nones, strict=True) if not n)):
-            self._op(node)
+            self.op(node)
             return
-        self._bind(node, [self.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
+        self.bind(node, [self.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
 
     def _not(self, node: Any) -> None:
-        known = bool_of(self._operands(node)[0])
+        known = bool_of(self.operands(node)[0])
         if known is None:
-            self._op(node)
+            self.op(node)
         else:
-            self._bind(node, [self.em.bool(not known)])
+            self.bind(node, [self.em.bool(not known)])
 
     def _constant(self, node: Any) -> None:
         output = node.output()
         if output.type().kind() == "FunctionType":
             return  # of a call that was inlined
         self._values[output.unique()] = script_constants.constant(self, output.toIValue(), output.type())
+        self._lists[self.value(output)] = output
 
     def tensor_constant(self, tensor: Any) -> ir.Value:
         return self._tensor_input(self.attributes.constant(tensor))
@@ -278,7 +322,10 @@ class GraphBuilder:
         if output.type().kind() == "ClassType":
             self._objects[output.unique()] = self.attributes.child(owner, node.s("name"))
             return
+        if output.type().kind() in _CONTAINERS and self.is_written(output):
+            raise UnsupportedProgram(f"the program changes {node.s('name')!r} of the module in place: set the attribute to a new one")
         if output.type().kind() == "TensorType":
+            self._attributes[output.unique()] = owner, node.s("name")
             self._values[output.unique()] = self._tensor_input(self.attributes.tensor(owner, node.s("name")))
             return
         value = self.attributes.value(owner, node.s("name"))
@@ -311,65 +358,112 @@ class GraphBuilder:
         values = list(node.inputs())
         if type_.kind() == "TupleType":
             wanted = [spelled(t) for t in type_.elements()]
-        elif type_.kind() == "ListType":
-            wanted = [spelled(type_.getElementType())] * len(values)
         else:
-            wanted = [spelled(type_.getKeyType()), spelled(type_.getValueType())] * (len(values) // 2)
-        operands = [self.derefined(v, self.type(t)) for v, t in zip(self._operands(node), wanted, strict=True)]
-        self._bind(node, list(self.em.create(op, operands, self._result_types(node)).results))
+            wanted = [spelled(type_.getElementType())] * len(values)
+        operands = [self.derefined(v, self.type(t)) for v, t in zip(self.operands(node), wanted, strict=True)]
+        self.bind(node, list(self.em.create(op, operands, self.result_types(node)).results))
+        output = node.output()
+        self._lists[self.value(output)] = output
+        if type_.kind() == "ListType" and self.is_written(output) and _grows_in_sight(node):
+            self._growing[self.value(output)] = list(operands)
+
+    def _construct_dict(self, node: Any) -> None:
+        parts = self.operands(node)
+        self.bind(node, [self.dict_of(parts[::2], parts[1::2], node.output().type())])
+
+    def dict_of(self, keys: Sequence[ir.Value], values: Sequence[ir.Value], type_: Any) -> ir.Value:
+        """A new dict. The op has all keys first."""
+        by_script.known("prim.DictConstruct", None)
+        key, value = self.type(spelled(type_.getKeyType())), self.type(spelled(type_.getValueType()))
+        parts = [*(self.derefined(v, key) for v in keys), *(self.derefined(v, value) for v in values)]
+        return self.em.create("torch.prim.DictConstruct", parts, [self.type(spelled(type_))]).results[0]
 
     def _primitive(self, node: Any) -> None:
         """A node that is spelled alike in the dialect: no overload, no schema."""
-        made = self.em.create("torch." + node.kind().replace("::", "."), self._operands(node), self._result_types(node))
-        self._bind(node, list(made.results))
+        made = self.em.create("torch." + node.kind().replace("::", "."), self.operands(node), self.result_types(node))
+        self.bind(node, list(made.results))
+
+    def _append(self, node: Any) -> None:
+        self.op(node)
+        to, item = self.operands(node)
+        if to in self._growing:
+            self._growing[to].append(item)
+
+    def _drop_unread_lists(self) -> None:
+        """Lists of which all that was asked was known."""
+        for value in self._growing:
+            users = [use.owner.operation for use in value.uses]
+            if all(op.name == "torch.aten.append.t" and not any(True for _ in op.results[0].uses) for op in users):
+                for op in users:
+                    op.erase()
+                value.owner.operation.erase()
+
+    def _warn(self, node: Any) -> None:
+        by_script.known("aten.warn", None)
+        place = _PLACE.search(node.sourceRange())
+        file, line = (place["file"], int(place["line"])) if place else (self.name, 0)
+        self.create("aten.warn", None, [self.operands(node)[0], self.em.str(file), self.em.int(line)], [])
 
     def _raise(self, node: Any) -> None:
-        operands = self._operands(node)
+        operands = self.operands(node)
         if len(operands) == 1:
             operands.append(self.em.none)
         self.em.create("torch.prim.RaiseException", operands, [])
 
     def _cast(self, node: Any) -> None:
-        (value,), (type_,) = self._operands(node), self._result_types(node)
+        (value,), (type_,) = self.operands(node), self.result_types(node)
         if value.type != type_:
             value = self.em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]
-        self._bind(node, [value])
+        self.bind(node, [value])
 
     def _branch(self, node: Any) -> None:
-        types = self._result_types(node)
-        taken = bool_of(self._operands(node)[0])
+        types = self.result_types(node)
+        taken = bool_of(self.operands(node)[0])
         if taken is not None:
             block = list(node.blocks())[0 if taken else 1]
             self._nodes(block)
-            self._bind(node, [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)])
+            self.bind(node, [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)])
             return
-        made = self.em.create("torch.prim.If", self._operands(node), types, regions=2)
+        made = self.em.create("torch.prim.If", self.operands(node), types, regions=2)
         for block, region in zip(node.blocks(), made.regions, strict=True):
             with self.em.at_end(region.blocks.append()):
                 self._nodes(block)
                 yields = [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)]
                 self.em.create("torch.prim.If.yield", yields, [])
-        self._bind(node, list(made.results))
+        arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
+        self.bind(node, [script_queries.agreed(self, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
 
     def _loop(self, node: Any) -> None:
-        types = self._result_types(node)
-        trip, condition, *carried = self._operands(node)
+        types = self.result_types(node)
+        trip, condition, *carried = self.operands(node)
         carried = [self.derefined(v, t) for v, t in zip(carried, types, strict=True)]
         made = self.em.create("torch.prim.Loop", [trip, condition, *carried], types, regions=1)
         (block,) = node.blocks()
         body = made.regions[0].blocks.append(self.em.types.int, *types, arg_locs=[self.em.unknown] * (1 + len(types)))
         for value, argument in zip(block.inputs(), body.arguments, strict=True):
             self._values[value.unique()] = argument
+        for value, *given in zip(list(block.inputs())[1:], list(node.inputs())[2:], list(block.outputs())[1:], strict=True):
+            self.carried[value.unique()] = given
         with self.em.at_end(body):
             self._nodes(block)
             goes_on, *values = (self._values[o.unique()] for o in block.outputs())
             values = [self.derefined(v, t) for v, t in zip(values, types, strict=True)]
             self.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
-        self._bind(node, list(made.results))
+        self.bind(node, list(made.results))
 
     def _nodes(self, block: Any) -> None:
         for node in block.nodes():
             self.node(node)
+
+
+def _grows_in_sight(node: Any) -> bool:
+    """Whether a new list is only asked for its items, and appended to in the block that makes it: what is in it then follows from the order
+    of the text, wherever it is asked."""
+    uses = node.output().uses()
+    if any(use.user.kind() not in _ASKING and (use.user.kind(), use.offset) != ("aten::append", 0) for use in uses):
+        return False
+    here = node.owningBlock()  # one object while it is held
+    return all(use.user.owningBlock() is here and not use.user.output().uses() for use in uses if use.user.kind() == "aten::append")
 
 
 def _location(node: Any, context: ir.Context) -> ir.Location:
@@ -388,7 +482,7 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::Exit": GraphBuilder._exit,
     "prim::ListConstruct": GraphBuilder._construct,
     "prim::TupleConstruct": GraphBuilder._construct,
-    "prim::DictConstruct": GraphBuilder._construct,
+    "prim::DictConstruct": GraphBuilder._construct_dict,
     "prim::ListUnpack": GraphBuilder._primitive,
     "prim::TupleUnpack": GraphBuilder._primitive,
     "prim::TupleIndex": GraphBuilder._primitive,
@@ -398,6 +492,10 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "aten::__isnot__": GraphBuilder._is,
     "aten::__not__": GraphBuilder._not,
     "prim::RaiseException": GraphBuilder._raise,
+    "aten::append": GraphBuilder._append,
+    "aten::warn": GraphBuilder._warn,
     "prim::If": GraphBuilder._branch,
     "prim::Loop": GraphBuilder._loop,
+    **script_norms.HANDLERS,
+    **script_queries.HANDLERS,
 }

@@ -32,6 +32,9 @@ class Attributes:
         self._kept: list[Any] = [root]  # what `_names` knows by id
         self._tensors: dict[str, tuple[Any, str, Any, int]] = {}  # name of the input -> owner, attribute, the tensor, its address
         self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._process: dict[str, bool] = {}  # what the process said
+        self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
+        self.asks_gradients = False  # whether the graph was made for arguments that require none
 
     def child(self, owner: Any, name: str) -> Any:
         found = owner.getattr(name)
@@ -50,6 +53,17 @@ class Attributes:
         """An attribute that is no tensor, which then is part of the graph; or a tensor where it may be None."""
         found = owner.getattr(name)
         self._values[id(owner), name] = owner, type(found) if self.is_tensor(found) else found
+        return found
+
+    def process(self, name: str) -> bool:
+        """A setting of PyTorch's, such as `is_grad_enabled`, which then is part of the graph."""
+        return self._process.setdefault(name, _setting(name))
+
+    def requires_grad(self, attribute: tuple[Any, str]) -> bool:
+        """Whether a tensor attribute, by owner and name, requires a gradient, which then is part of the graph."""
+        owner, name = attribute
+        found = bool(owner.getattr(name).requires_grad)
+        self._gradients.append((owner, name, found))
         return found
 
     @staticmethod
@@ -86,6 +100,10 @@ class Attributes:
             now = owner.getattr(name)
             if now is not tensor or now.data_ptr() != address:
                 self._put(path, owner, name, now)
+        if any(_setting(name) != said for name, said in self._process.items()):
+            return False
+        if any(owner.getattr(name).requires_grad != said for owner, name, said in self._gradients):
+            return False
         return all(self._still(owner.getattr(name), value) for (_, name), (owner, value) in self._values.items())
 
     def _still(self, now: Any, value: Any) -> bool:
@@ -96,6 +114,14 @@ class Attributes:
     def values(self) -> dict[str, Any]:
         """The numbers and strings that are part of the graph, by path."""
         return {self._names[id(owner)] + name: value for (_, name), (owner, value) in self._values.items()}
+
+
+def _setting(name: str) -> bool:
+    import torch  # here: an optional package
+
+    if name == "is_autocast_enabled":  # of the CPU: the programs here run on no other
+        name = "is_autocast_cpu_enabled"
+    return torch.is_autocast_enabled("cpu") if name == "is_autocast_cpu_enabled" else bool(getattr(torch, name)())
 
 
 def _identifier(path: str) -> str:

@@ -12,6 +12,7 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.script_graph import GraphBuilder
 from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
 from tierup.runtime.function import Built, Function
 
@@ -62,6 +63,7 @@ class _Script:
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])
         self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
+        self.finish = finisher(schema.returns[0].type) if len(schema.returns) == 1 else None
 
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""

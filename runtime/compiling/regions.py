@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tierup.dialect import dtypes, registry
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.functional.walk import Acts
 from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.inference import profiled
 from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
@@ -83,7 +84,7 @@ def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
     try:
         pipeline.run(module)
     except PassFailure as e:
-        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
+        raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else Reason.MUTATION, str(e), place_of_failure(e)) from e
     return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
 
 

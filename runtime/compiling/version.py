@@ -18,6 +18,7 @@ from tierup.dialect.analysis.contiguity import VIEWS, doubtful_view
 from tierup.dialect.autodiff.formula_expansion import is_formula
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import defined_functions
+from tierup.dialect.functional.walk import Acts
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir.ir_text import parse_module
@@ -66,7 +67,7 @@ def to_values(graph: str) -> str:
         with step(module, VALUES):
             VALUES.run(module, verify_each=False)
     except PassFailure as e:
-        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
+        raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else Reason.MUTATION, str(e), place_of_failure(e)) from e
     return _text(module)
 
 

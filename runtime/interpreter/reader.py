@@ -136,6 +136,8 @@ class Reader:
             node.shares = operands
         if row.writes:
             node.writes = first
+        if row.acts and first is not None:
+            node.stores = first
 
     def kernel(self, row: Op, op: ir.Operation) -> Global:
         """The row's function under the promotion that the op carries."""

@@ -1,0 +1,83 @@
+"""TorchScript's ops on dicts, lists and strings that the op table has no rows for: tier 0 runs Python's, `dialect/kernels/script.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tierup.dialect import optable
+from tierup.dialect.kernels import script
+from tierup.dialect.optable.core import Kind, Op, declared
+
+# By the name without its overload. Rows of the table come first: aten.__getitem__.t is one.
+_FUNCTIONS = {
+    "aten.Delete": "delete",
+    "aten.__contains__": "contains",
+    "aten.__getitem__": "getitem",
+    "aten._set_item": "set_item",
+    "aten.add_": "extended",
+    "aten.clear": "clear",
+    "aten.copy": "copy",
+    "aten.count": "count",
+    "aten.dict": "dict_",
+    "aten.eq": "equal",
+    "aten.extend": "extend",
+    "aten.format": "format_",
+    "aten.get": "get",
+    "aten.index": "index",
+    "aten.items": "items",
+    "aten.join": "join",
+    "aten.keys": "keys",
+    "aten.len": "length",
+    "aten.list": "list_",
+    "aten.mul": "repeat",
+    "aten.mul_": "repeated",
+    "aten.ne": "unequal",
+    "aten.percentFormat": "percent_format",
+    "aten.pop": "pop",
+    "aten.popitem": "popitem",
+    "aten.remove": "remove",
+    "aten.reverse": "reverse",
+    "aten.setdefault": "setdefault",
+    "aten.sort": "sort",
+    "aten.sorted": "sorted_",
+    "aten.str": "text",
+    "aten.update": "update",
+    "aten.values": "values",
+    "aten.warn": "warn",
+    "prim.DictConstruct": "dict_construct",
+    "prim.Print": "print_",
+    "prim.StringIndex": "getitem",
+}
+_OUTSIDE = frozenset({"aten.warn", "prim.Print"})  # what everybody sees
+
+
+def known(name: str, schema: Any) -> bool:
+    """Whether the op is one of these; it has a row then."""
+    base = ".".join(name.split(".")[:2])
+    function = _FUNCTIONS.get(base)
+    if function is None or (schema is not None and _takes_tensors(schema)):
+        return False
+    writes = schema is not None and any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    results = 1 if schema is None or base == "aten.format" or base == "aten.percentFormat" else len(schema.returns)
+    if base in _OUTSIDE:
+        results = 0
+    optable.add_foreign(
+        Op(
+            name,
+            Kind.SCALAR,
+            f"script.{getattr(script, function).__name__}",
+            declared,
+            results=results,
+            native=False,
+            raises=True,
+            acts=writes or base in _OUTSIDE,
+            differentiable=False,
+            note="TorchScript's: Python's own",
+        )
+    )
+    return True
+
+
+def _takes_tensors(schema: Any) -> bool:
+    """Whether it is an op on tensors that has the name of one on lists: aten::add_.Tensor."""
+    return any(a.type.kind() == "TensorType" for a in schema.arguments)

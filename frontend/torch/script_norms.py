@@ -1,0 +1,53 @@
+"""Batch norm in training as TorchScript has it: an op that also writes its running statistics, which its schema does not say.
+
+    %y = aten::batch_norm(%x, %w, %b, %mean, %var, %true, %momentum, %eps, ...)
+becomes
+    %y, %batch, %rstd = torch.aten.native_batch_norm %x, %w, %b, %none, %none, %true, %momentum, %eps
+    mean *= 1 - momentum; mean += momentum * batch; var *= 1 - momentum; var += momentum * (unbiased variance of each channel of x)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.ir.rewriting import bool_of, is_none
+from tierup.dialect.mlir import ir
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.script_graph import GraphBuilder
+
+
+def batch_norm(builder: GraphBuilder, node: Any) -> None:
+    """Handler of aten::batch_norm."""
+    x, weight, bias, mean, var, training, momentum, eps, *_ = builder.operands(node)
+    if bool_of(training) is not True or (is_none(mean) and is_none(var)):
+        builder.op(node)
+        return
+    em, types = builder.em, builder.em.types
+    optional = builder.type("optional<tensor>")
+    nothing = builder.derefined(em.none, optional)
+    given = [builder.derefined(v, optional) for v in (weight, bias)]
+    operands = [x, *given, nothing, nothing, training, momentum, eps]
+    y, batch, _ = em.create("torch.aten.native_batch_norm", operands, [types.tensor] * 3).results
+    channels = _tensor(builder, "aten.transpose.int", x, em.int(0), em.int(1))
+    rows = _tensor(builder, "aten.flatten.using_ints", channels, em.int(1), em.int(-1))
+    dims = em.create("torch.prim.ListConstruct", [em.int(1)], [types.int_list]).results[0]
+    variance = _tensor(builder, "aten.var.dim", rows, dims, em.bool(True), em.bool(False))
+    kept = em.create("torch.aten.sub.float", [em.float(1.0), momentum], [types.float]).results[0]
+    for running, new in ((mean, batch), (var, variance)):
+        if not is_none(running):
+            whole = running if running.type == types.tensor else _cast(builder, running)
+            faded = _tensor(builder, "aten.mul_.Scalar", whole, kept)
+            _tensor(builder, "aten.add_.Tensor", faded, new, momentum)
+    builder.bind(node, [y])
+
+
+def _cast(builder: GraphBuilder, value: ir.Value) -> ir.Value:
+    return builder.em.create("torch.prim.unchecked_cast", [value], [builder.em.types.tensor]).results[0]
+
+
+def _tensor(builder: GraphBuilder, name: str, *operands: ir.Value) -> ir.Value:
+    return builder.em.create(f"torch.{name}", list(operands), [builder.em.types.tensor]).results[0]
+
+
+HANDLERS = {"aten::batch_norm": batch_norm}

@@ -1,0 +1,88 @@
+"""Results as TorchScript gives them: named tuples and devices, where programs here give tuples and strings."""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+Finish = Callable[[Any], Any]
+_FIELD = re.compile(r"(?:NamedTuple\(|, )([A-Za-z_]\w*) : ")
+
+
+def finisher(type_: Any) -> Finish | None:
+    """What makes a result of a TorchScript type of what a program gives; None where that is the result already."""
+    kind = type_.kind()
+    if kind == "DeviceObjType":
+        return _device
+    if kind == "OptionalType":
+        return _unless_none(finisher(type_.getElementType()))
+    if kind == "ListType":
+        return _of_list(finisher(type_.getElementType()))
+    if kind == "DictType":
+        return _of_dict(finisher(type_.getValueType()))
+    if kind == "TupleType":
+        return _of_tuple(type_)
+    return None
+
+
+def _device(text: str) -> Any:
+    import torch  # here: an optional package, and a second to import
+
+    return torch.device(text)
+
+
+def _unless_none(item: Finish | None) -> Finish | None:
+    return None if item is None else lambda value: None if value is None else item(value)
+
+
+def _of_list(item: Finish | None) -> Finish | None:
+    return None if item is None else lambda values: [item(v) for v in values]
+
+
+def _of_dict(item: Finish | None) -> Finish | None:
+    return None if item is None else lambda values: {k: item(v) for k, v in values.items()}
+
+
+def _of_tuple(type_: Any) -> Finish | None:
+    elements = list(type_.elements())
+    items = [finisher(t) for t in elements]
+    make = _named(type_, len(elements))
+    if make is None and not any(items):
+        return None
+
+    def finish(values: Any) -> Any:
+        made = tuple(v if item is None else item(v) for v, item in zip(values, items, strict=True))
+        return made if make is None else make(*made)
+
+    return finish
+
+
+def _named(type_: Any, length: int) -> Any:
+    """The class of a named tuple; None for a plain one. A type says its fields in its text alone."""
+    text = type_.str()
+    if not text.startswith("NamedTuple("):
+        return None
+    names = _outermost(text)
+    return _class(type_.annotation_str.rpartition(".")[2], tuple(names)) if len(names) == length else None
+
+
+def _outermost(text: str) -> list[str]:
+    """The fields' names, without those of named tuples in it."""
+    depth, found = 0, []
+    for i, c in enumerate(text):
+        if c in "([":
+            depth += 1
+        if c in ")]":
+            depth -= 1
+        field = _FIELD.match(text, i - len("NamedTuple") if c == "(" else i) if depth == 1 and c in "(," else None
+        if field is not None:
+            found.append(field[1])
+    return found
+
+
+@cache
+def _class(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name, fields)  # type: ignore[misc]  # of fields that only the program knows

@@ -1,0 +1,480 @@
+"""TorchScript's constructs: what eager gives, exceptions and writes included, and what happens once a call."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import NamedTuple  # noqa: UP035 - what torch.jit.script reads
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402 - it may be missing
+from torch import nn  # noqa: E402
+
+from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def agree(program, *arguments, calls=3, **options):
+    """Our function of the program, called as eager is: equal results, written arguments, exceptions."""
+    eager = copy.deepcopy(program) if isinstance(program, nn.Module) else program
+    ours = from_torchscript(torch.jit.script(program), **options)
+    with torch.no_grad():
+        for given in arguments:
+            for _ in range(calls):
+                (wanted, left), (got, ours_left) = outcome(eager, given), outcome(ours, given)
+                if isinstance(wanted, Exception):
+                    assert type(got) is type(wanted), (got, wanted)
+                    continue
+                torch.testing.assert_close((got, ours_left), (wanted, left), rtol=1e-4, atol=1e-5)
+    return ours
+
+
+def outcome(function, given):
+    given = copy.deepcopy(given)
+    torch.manual_seed(0)
+    try:
+        return comparable(function(*given)), comparable(given)
+    except Exception as e:  # noqa: BLE001 - it is what is compared
+        return e, ()
+
+
+def comparable(value):
+    """`assert_close` takes no strings: as the codes of their characters."""
+    if isinstance(value, (str, torch.device)):
+        return [ord(c) for c in str(value)]
+    if isinstance(value, dict):
+        return {k: comparable(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(*map(comparable, value)) if hasattr(value, "_fields") else type(value)(map(comparable, value))
+    return -1 if value is None else value
+
+
+class Pair(NamedTuple):
+    a: torch.Tensor
+    b: int
+
+
+def test_dicts():
+    def program(x, d: dict[str, torch.Tensor], n: int):
+        y = x + d["a"]
+        made = {"u": y, "v": y * 2}
+        made["w"] = y - 1
+        names: list[str] = []
+        for name, item in made.items():
+            y = y + item
+            names.append(name)
+        found = d.get("q")
+        if found is not None:
+            y = y + found
+        z = made.pop("u")
+        made.update({"m": x})
+        del made["m"]
+        counted: dict[int, int] = {}
+        for i in range(n):
+            counted[i] = counted.get(i - 1, 0) + 1
+        return made, [y, z], names, len(made), list(d.keys()), list(made.values()), counted, 3 in counted
+
+    x = torch.randn(3)
+    agree(program, (x, {"a": x}, 2), (x, {"a": x, "q": x + 1}, 5), (x, {"b": x}, 1))
+
+
+def test_a_missing_key_is_a_key_error():
+    @torch.jit.script
+    def program(x, d: dict[str, torch.Tensor]):
+        return x + d["a"]
+
+    with pytest.raises(KeyError, match="a"):
+        from_torchscript(program)(torch.ones(2), {"b": torch.ones(2)})
+
+
+def test_lists():
+    def program(x, given: list[int]):
+        a = [3, 1, 2]
+        a.append(5)
+        a.extend([7, 8])
+        a.insert(0, 9)
+        last, second = a.pop(), a.pop(1)
+        a.sort()
+        part = a[1:3]
+        part.reverse()
+        ordered = sorted(a)
+        a.remove(9)
+        at, times = a.index(5), a.count(5)
+        same, other = a == [1, 2], a != ordered
+        a[0] = 100
+        del a[1]
+        tensors = [x, x + 1]
+        tensors.append(x)
+        first = tensors.pop(0)
+        tensors.reverse()
+        doubled = [i * 2 for i in given]
+        a += [4]
+        return a, last, second, part, ordered, at, times, same, other, tensors, first, doubled, max(given), min(given), sum(given), 3 in given
+
+    ours = agree(program, (torch.randn(2), [4, 5]), calls=1)
+    assert ours.stats().hits == 0
+
+
+def test_a_missing_item_is_a_value_error():
+    @torch.jit.script
+    def program(x, n: int):
+        items = [1, 2]
+        items.remove(n)
+        return x + items[0]
+
+    with pytest.raises(ValueError, match="not in list"):
+        from_torchscript(program)(torch.ones(2), 3)
+
+
+def test_strings():
+    def program(x, s: str, n: int, f: float):
+        text = f"{n} {s}" + ",".join(["a", "b"]) + str(n) + s.upper() + "%d %s" % (n, s) + "{} {}".format(n, f)  # noqa: UP031, UP032
+        tests = [s == "abc", s in ["abc", "d"], "b" in s, s < "b", s.startswith("a"), s.isdigit()]
+        parts = s[0] + s[-1] + s[1:]
+        return text, tests, parts, len(s), s.split(","), s.replace("a", "z"), s.find("b"), int("3"), float("2.5"), ord("a"), chr(98), x + n
+
+    agree(program, (torch.randn(3), "abc", 2, 0.5), (torch.randn(3), "a,b", 1, 1.0))
+
+
+def test_a_test_of_known_strings_leaves_one_arm():
+    def program(x, mode: str):
+        if mode in ["tanh", "th"]:
+            return torch.tanh(x) * 2
+        if mode == "exp":
+            return torch.exp(x) * 3
+        raise ValueError(f"unknown mode {mode}")
+
+    ours = agree(program, (torch.randn(3), "th"), (torch.randn(3), "exp"), (torch.randn(3), "sin"))
+    assert "prim.If" not in ours.graph
+
+
+def test_tuples_and_named_tuples():
+    def program(x, pair: Pair, plain: tuple[int, torch.Tensor], o: int | None = None):
+        a, b = plain
+        nested = (a, (b, x))
+        made = Pair(x, 3)
+        if o is not None:
+            x = x * o
+        return made, made.a * pair.a + pair.b, nested[1][0], nested, x, pair, o
+
+    x = torch.randn(2)
+    ours = agree(program, (x, Pair(x, 2), (1, x)), (x, Pair(x, 2), (1, x), 3))
+    made, *_ = ours(x, Pair(x, 2), (1, x))
+    assert (type(made).__name__, made._fields, made.b) == ("Pair", ("a", "b"), 3)
+
+
+def test_a_list_that_grows_in_a_branch_is_not_taken_for_known():
+    def program(x, n: int):
+        flags = [True]
+        seen = [1]
+        for i in range(n):
+            if len(seen) > 2:
+                x = x * 2
+            seen.append(i)
+        if n > 1:
+            flags.append(False)
+        known = [True, n > 1]
+        known.append(True)
+        return x + 1 if all(flags) else x - 1, all(known), len(seen)
+
+    agree(program, (torch.randn(3), 0), (torch.randn(3), 4))
+
+
+def test_what_is_asked_of_a_tensor_is_known():
+    def program(x):
+        here = x.device, x.device.type, x.is_cuda, x.layout == torch.strided, x.is_sparse, x.dtype == torch.float32, x.ndim, x.is_nested
+        if x.is_cuda or x.requires_grad or x.device.type != "cpu" or torch.is_grad_enabled():
+            raise ValueError("not here")
+        return here, x.data + 1, x.to(x.device) * 2
+
+    ours = agree(program, (torch.randn(2, 3),))
+    assert ours.stats().hits > 0
+    with torch.no_grad():
+        assert ours(torch.ones(1))[0][0] == torch.device("cpu")
+
+
+def test_whether_gradients_are_enabled_chooses_the_graph():
+    @torch.jit.script
+    def program(x):
+        return x + 1 if torch.is_grad_enabled() else x - 1
+
+    ours, x = from_torchscript(program), torch.zeros(2)
+    assert ours(x).tolist() == [1, 1]
+    with torch.no_grad():
+        assert ours(x).tolist() == [-1, -1]
+    assert ours(x).tolist() == [1, 1]
+
+
+def test_whether_a_parameter_requires_a_gradient_chooses_the_graph():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return x + self.w if self.w.requires_grad else x - self.w
+
+    module = Program()
+    ours, x = from_torchscript(torch.jit.script(module)), torch.zeros(2)
+    assert ours(x).tolist() == [1, 1]
+    module.w.requires_grad_(False)
+    assert ours(x).tolist() == [-1, -1]
+
+
+def test_what_is_computed_from_a_parameter_requires_a_gradient_while_they_are_enabled():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            y = x
+            for _ in range(2):
+                y = y + self.w
+            return y + 10 if y.requires_grad else y - 10
+
+    ours, x = from_torchscript(torch.jit.script(Program())), torch.zeros(2)
+    assert ours(x).tolist() == [12, 12]
+    with torch.no_grad():
+        assert ours(x).tolist() == [-8, -8]
+
+
+def test_a_question_for_an_arguments_gradient_is_answered_no_or_refused():
+    @torch.jit.script
+    def program(x):
+        return x + 1 if x.requires_grad else x - 1
+
+    ours = from_torchscript(program)
+    assert ours(torch.zeros(1)).item() == -1
+    with pytest.raises(UnsupportedProgram, match="detach"):
+        ours(torch.zeros(1, requires_grad=True))
+
+
+def test_exceptions_are_those_of_eager():
+    def program(x, y, n: int):
+        assert x.dim() == 2, "two dims"
+        if n > 5:
+            raise ValueError(f"bad {n}")
+        if n > 4:
+            raise IndexError("no such thing")
+        if n > 3:
+            raise NotImplementedError("not yet")
+        return torch.mm(x, y) + 6 // n
+
+    x, y = torch.randn(2, 3), torch.randn(3, 2)
+    good = (x, y, 1)
+    bad = [(x[0], y, 1), (x, y, 6), (x, y, 5), (x, y, 4), (x, x, 1), (x, y.double(), 1), (x, y, 0)]
+    ours = agree(program, good, *bad, good)
+    assert ours.stats().hits > 0
+
+
+def test_an_assertion_has_its_message_and_the_users_line():
+    @torch.jit.script
+    def program(x):
+        assert x.dim() == 2, "two dims"
+        return x
+
+    with pytest.raises(AssertionError, match=r"^two dims \(at test_script_constructs_torch\.py:\d+"):
+        from_torchscript(program)(torch.ones(2))
+
+
+def test_print_happens_once_a_call(capsys):
+    @torch.jit.script
+    def program(x, n: int):
+        y = torch.tanh(x) * n
+        print(n, "times", x, [n, 2])
+        return y.exp() + 1
+
+    ours = from_torchscript(program)
+    for n in range(4):
+        ours(torch.ones(2), n)
+        assert capsys.readouterr().out == f"{n} times tensor([1., 1.]) [{n}, 2]\n"
+    assert "acts (prim.Print)" in ours.explain()
+
+
+@pytest.mark.parametrize("speculate", ["versioned", "bailout"])
+def test_print_in_a_branch_happens_once_a_call_and_leaves_the_rest_native(capsys, speculate):
+    @torch.jit.script
+    def program(x, n: int):
+        y = torch.tanh(x) * n
+        if n > 2:
+            print("large", n)
+        return y.exp() + x[n - 4]
+
+    ours, x = from_torchscript(program, speculate=speculate), torch.ones(4)
+    for n in (1, 1, 1, 3, 1, 3):
+        torch.testing.assert_close(ours(x, n), program(x, n))
+        assert capsys.readouterr().out == ("large 3\n" * 2 if n > 2 else "")
+    with pytest.raises(IndexError):
+        ours(x, 9)
+    assert capsys.readouterr().out == "large 9\n"
+    assert ours.stats().hits > 2
+
+
+def test_print_between_native_regions_happens_once_a_call(capsys):
+    @torch.jit.script
+    def program(x, y):
+        d = torch.cdist(torch.tanh(x) * 2 + 1, y)
+        if bool(d.sum() > 0):
+            print("far")
+        return torch.mm(torch.exp(d) - 1, torch.tanh(d) + 1)
+
+    ours = from_torchscript(program)
+    for x, y in ((torch.ones(2, 2), torch.zeros(2, 2)),) * 5:
+        torch.testing.assert_close(ours(x, y), program(x, y))
+        assert capsys.readouterr().out == "far\n" * 2
+    with pytest.raises(RuntimeError):
+        ours(torch.ones(2, 2), torch.zeros(3, 2))
+    assert capsys.readouterr().out == "far\n"
+
+
+def test_warnings_are_pythons_at_the_users_line():
+    def program(x):
+        if bool(x.sum() > 0):
+            warnings.warn("positive")  # noqa: B028 - as users write it
+        return x.tanh() * 2
+
+    ours = from_torchscript(torch.jit.script(program))
+    for x in (torch.ones(2), -torch.ones(2)) * 3:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            torch.testing.assert_close(ours(x), program(x))
+        line = program.__code__.co_firstlineno + 2
+        places = [(str(w.message), w.category, w.lineno, w.filename) for w in found]
+        assert places == [("positive", UserWarning, line, __file__)] * (2 if x[0] > 0 else 0)
+    assert ours.stats().hits > 0
+
+
+class Block(nn.Module):
+    def __init__(self, momentum):
+        super().__init__()
+        self.c, self.b = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=momentum)
+
+    def forward(self, x):
+        return F.relu(self.b(self.c(x)))
+
+
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_batch_norm_in_training_writes_its_statistics(momentum):
+    module = Block(momentum).train()
+    eager, scripted = copy.deepcopy(module), torch.jit.script(module)
+    ours = from_torchscript(scripted)
+    with torch.no_grad():
+        for i in range(5):
+            x = torch.randn(2 + i % 2, 3, 5, 5)
+            torch.testing.assert_close(ours(x), eager(x), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(dict(scripted.state_dict()), dict(eager.state_dict()), rtol=1e-4, atol=1e-5)
+    assert ours.stats().hits > 0
+
+
+def test_instance_norm_in_training_writes_its_statistics_once_a_call():
+    module = nn.InstanceNorm2d(3, track_running_stats=True).train()
+    eager, scripted = copy.deepcopy(module), torch.jit.script(module)
+    ours, x = from_torchscript(scripted), torch.randn(2, 3, 4, 4)
+    with torch.no_grad():
+        for _ in range(3):
+            torch.testing.assert_close(ours(x), eager(x))
+    torch.testing.assert_close(dict(scripted.state_dict()), dict(eager.state_dict()))
+
+
+def test_batch_norm_of_one_value_raises_as_eager():
+    agree(nn.BatchNorm1d(5).train(), (torch.randn(1, 5),))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.MultiheadAttention(16, 2)
+
+    def forward(self, x):
+        return self.a(x, x, x)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.g = nn.LSTM(4, 5, num_layers=2, bidirectional=True, batch_first=True), nn.GRU(10, 3)
+        self.c, self.d = nn.LSTMCell(3, 3), nn.GRUCell(3, 3)
+
+    def forward(self, x):
+        y, (h, c) = self.a(x)
+        z, _ = self.g(y)
+        hx = self.c(z[0], (z[0], z[0]))
+        return self.d(hx[0], z[0]), hx, h, c
+
+
+LAYER = {"batch_first": True, "dropout": 0.0}
+MASK = torch.triu(torch.ones(5, 5), 1).bool()
+
+
+@pytest.mark.parametrize(
+    ("module", "given"),
+    [
+        (nn.TransformerEncoderLayer(16, 2, 32, **LAYER).eval(), ()),
+        (nn.TransformerEncoderLayer(16, 2, 32, **LAYER).eval(), (MASK,)),
+        (nn.TransformerEncoderLayer(16, 2, 32, **LAYER).train(), (None, MASK[:2])),
+        (nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1).train(), ()),
+        (Attention(), ()),
+    ],
+    ids=["eval", "masked", "padded", "dropout", "attention"],
+)
+def test_attention_layers(module, given):
+    agree(module, (torch.randn(2, 5, 16), *given))
+
+
+def test_a_layer_whose_parameters_require_gradients_takes_the_path_that_eager_takes():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, **LAYER).eval()
+    ours, x = from_torchscript(torch.jit.script(layer)), torch.randn(2, 5, 16)
+    torch.testing.assert_close(ours(x), layer(x).detach(), rtol=1e-4, atol=1e-5)
+    assert "_transformer_encoder_layer_fwd" not in ours.graph
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x), layer(x), rtol=1e-4, atol=1e-5)
+
+
+def test_recurrent_layers_and_cells():
+    ours = agree(Recurrent(), (torch.randn(3, 2, 4),))
+    assert ours.stats().hits > 0
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    def program(x):
+        a, b, c = torch.rand(3) + torch.randn(3), torch.bernoulli(torch.full((3,), 0.5)), torch.rand_like(x)
+        d, e, f = torch.empty(3).uniform_(), torch.randint(0, 10, (3,)), torch.randperm(5)
+        x.normal_()
+        return a, b, c, d, e, f, torch.normal(0.0, 1.0, (2,)), torch.multinomial(torch.ones(4), 2), F.dropout(x)
+
+    agree(program, (torch.randn(4),))
+    agree(nn.Sequential(nn.Dropout(0.3), nn.Linear(8, 8), nn.AlphaDropout(0.2), nn.ReLU(), nn.Linear(8, 8)).train(), (torch.randn(3, 8),))
+
+
+def test_in_place_ops_without_a_row_write_the_argument():
+    def program(x, i):
+        x.index_add_(0, i, torch.ones(2, 3))
+        x.cumsum_(1)
+        x[1:].index_fill_(1, i, 7.0)
+        return x.t()
+
+    x = torch.zeros(3, 3)
+    agree(program, (x, torch.tensor([0, 1])))
+
+
+def test_an_op_that_changes_a_shape_in_place_is_refused_with_the_line():
+    @torch.jit.script
+    def program(x):
+        x.unsqueeze_(0)
+        return x
+
+    with pytest.raises(UnsupportedProgram, match=r"\.py:\d+: aten.unsqueeze_ changes the shape of a tensor in place"):
+        from_torchscript(program)(torch.ones(2))
+
+
+def test_kernels_by_torch_have_names_of_their_own():
+    from tierup.dialect.kernels import by_torch
+
+    names = ["aten.scaled_dot_product_attention", "aten.index_add_.x", "aten.index_add._x", "aten.a_d.b", "aten.a.d.b"]
+    assert len({by_torch.spelled(n) for n in names}) == len(names)
+    assert [by_torch._op(by_torch.spelled(n)) for n in names] == names
