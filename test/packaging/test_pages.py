@@ -24,7 +24,7 @@ def test_links_within_the_project_lead_to_a_file(page: Path) -> None:
 
 
 def test_the_readme_example_does_what_its_table_says() -> None:
-    example, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    example, *_ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     rows = re.findall(r"^\| *\d+ \| *(\d+) \| ([^|]+?) \|", README, re.MULTILINE)
     assert len(rows) == 8
     (call,) = [line for line in example.splitlines() if line.startswith("    layer(")]
@@ -44,7 +44,7 @@ def test_the_readme_example_does_what_its_table_says() -> None:
 
 
 def test_the_readme_example_of_gradients_trains() -> None:
-    example, training = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    example, training, *_ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     data = "x, y = np.eye(8), np.ones((8, 1))\np, values = [np.zeros((8, 1)), np.zeros(1)], []\n"
     steps = "for _ in range(9):\n    value, p = step(p, x, y, 0.1)\n    values.append(value)\n"
     told = "print(values[-1] < values[0], step.stats().hits, 'in tier 0: aten' in step.explain())"
