@@ -10,6 +10,7 @@ its `in_flight` count, and nothing between reading the chain and raising that co
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 
 from llvmlite import ir
 
@@ -18,10 +19,11 @@ from tierup.lowering.entry import guards as entry_guards
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import layout
 from tierup.lowering.entry import results as entry_results
+from tierup.lowering.entry import tensors as entry_tensors
 from tierup.lowering.entry.guards import ARGUMENT_SIZE, GUARD_SIZE
 from tierup.lowering.entry.ir import I1, I32, I64, NULL, PTR, VOID, Emitter, external, external_data
 from tierup.lowering.entry.layout import Chain, ConstantGuard, Guard, HashSlot, Load, LoadKind, Table, Version, offset
-from tierup.lowering.entry.python import api, define_decref, exception, incref, new_reference, string, the
+from tierup.lowering.entry.python import api, define_decref, exception, incref, new_reference, string, the, type_of
 from tierup.lowering.entry.records import RELEASE_WORK, SlowCause
 
 YES, NO = I1(1), I1(0)
@@ -36,8 +38,11 @@ def build_module(triple: str) -> ir.Module:
     results = entry_results.define(module, decref)
     slow = _define_slow(module)
     find = _define_find(module, guards)
-    execute = _define_execute(module, decref, results, slow)
-    call_flat = _define_call_flat(module, find, execute, slow)
+    run = _Runners(_define_run_released(module), _define_note_first(module))
+    execute = _define_execute(module, decref, results, slow, run)
+    tensors = entry_tensors.define(module)
+    with_tensors = _define_call_tensors(module, tensors, results, find, slow, run)
+    call_flat = _define_call_flat(module, find, execute, slow, with_tensors, tensors.is_tensor)
     hidden = _define_call_with_hidden(module, decref, call_flat, slow)
     _define_dispatch(module, decref, call_flat, hidden, slow)
     _define_descr_get(module)
@@ -172,9 +177,31 @@ def _note(f: Emitter, serial: ir.Value, note_first: ir.Function) -> None:
             f.store(serial, memory)
 
 
-def _define_execute(module: ir.Module, decref: ir.Function, results: entry_results.ResultFunctions, slow: ir.Function) -> ir.Function:
+@dataclass(frozen=True)
+class _Runners:
+    """How kernels are run, whatever calls them."""
+
+    released: ir.Function
+    note_first: ir.Function
+
+    def run(self, f: Emitter, version: ir.Value, frame: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The kernel's status, and whether it ran without the GIL."""
+        work = entry_results.decode(f, f.get(version, Version, "work"), f.at(frame, f.get(version, Version, "registers_at")))
+        large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
+        status = f.variable(I32, I32(0))
+        with f.b.if_else(large, likely=False) as (released, held):
+            with released:
+                f.store(f.call(self.released, version, frame), status)
+            with held:
+                f.store(_call_kernel(f, version, frame), status)
+        return f.load(status, 0, I32), large
+
+
+def _define_execute(
+    module: ir.Module, decref: ir.Function, results: entry_results.ResultFunctions, slow: ir.Function, run: _Runners
+) -> ir.Function:
     """ptr execute(table, version, flat, frame, args, nargsf, kwnames): run a version that fits; ends its use of the version."""
-    run_released, failed, note_first = _define_run_released(module), _define_failed(module, decref, slow), _define_note_first(module)
+    failed = _define_failed(module, decref, slow)
     f = Emitter(module, "execute", PTR, [PTR, PTR, PTR, PTR, PTR, I64, PTR], inline=True)
     table, version, flat, frame, args, nargsf, kwnames = f.parameters
 
@@ -187,15 +214,7 @@ def _define_execute(module: ir.Module, decref: ir.Function, results: entry_resul
         return NULL
 
     f.return_if(f.b.not_(f.call(results.prepare, version, flat, frame)), give_up)
-    work = entry_results.decode(f, f.get(version, Version, "work"), f.at(frame, f.get(version, Version, "registers_at")))
-    large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
-    status = f.variable(I32, I32(0))
-    with f.b.if_else(large, likely=False) as (released, held):
-        with released:
-            f.store(f.call(run_released, version, frame), status)
-        with held:
-            f.store(_call_kernel(f, version, frame), status)
-    left = f.load(status, 0, I32)
+    left, large = run.run(f, version, frame)
     with f.when(f.differ(left, I32(0)), likely=False):
         f.call(results.discard, version, frame)
         live = f.at(frame, f.get(version, Version, "live_at"))
@@ -214,16 +233,80 @@ def _define_execute(module: ir.Module, decref: ir.Function, results: entry_resul
             f.call(decref, user)
             leave()
             f.b.ret(NULL)
-    _note(f, f.get(version, Version, "serial"), note_first)
+    _note(f, f.get(version, Version, "serial"), run.note_first)
     leave()
     f.b.ret(user)
     return f.function
 
 
-def _define_call_flat(module: ir.Module, find: ir.Function, execute: ir.Function, slow: ir.Function) -> ir.Function:
+def _define_call_tensors(
+    module: ir.Module, tensors_: entry_tensors.TensorFunctions, plain: entry_results.ResultFunctions, find: ir.Function, slow: ir.Function,
+    run: _Runners,
+) -> ir.Function:  # fmt: skip
+    """ptr call_tensors(table, flat, n, args, nargsf, kwnames): as `call_flat`, where some of the n flat arguments are tensors."""
+    prepare = entry_results.define_prepare(module, tensors_.fresh, None, "prepare_tensors")
+    finish = entry_results.define_finish(module, tensors_.allocated, "finish_tensors", decays=False)
+    f = Emitter(module, "call_tensors", PTR, [PTR, PTR, I64, PTR, I64, PTR])
+    table, flat, n, args, nargsf, kwnames = f.parameters
+
+    def python(cause: SlowCause) -> ir.Value:
+        return f.call(slow, table, I64(cause), args, nargsf, kwnames)
+
+    tensors = f.get(table, Table, "tensors")
+    f.return_if(f.b.not_(f.call(tensors_.modes, tensors)), lambda: python(SlowCause.TENSORS))
+    arrays, seen = f.stack(f.b.mul(n, I64(entry_tensors.ARRAY_SIZE))), f.stack(f.b.mul(n, I64(8)))
+    n_positional = f.get(table, Table, "n_positional")
+    with f.loop(n) as i:
+        obj, array = f.load(f.item(flat, i), 0, PTR), f.item(arrays, i, entry_tensors.ARRAY_SIZE)
+        f.store(obj, f.item(seen, i))
+        with f.b.if_else(f.call(tensors_.is_tensor, tensors, obj)) as (tensor, other):
+            with tensor:
+                f.return_if(f.b.not_(f.call(tensors_.read, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
+                f.store(array, f.item(seen, i))
+            with other:  # an array beside tensors is Python's to refuse; one that the function reads from outside is not
+                mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_positional))
+                f.return_if(mixed, lambda: python(SlowCause.TENSORS))
+    chain = f.get(table, Table, "chain")
+    frame = f.stack(f.get(chain, Chain, "frame"))
+    version = f.call(find, chain, seen, frame)
+    f.return_if(f.is_null(version), lambda: python(SlowCause.MISS))
+    f.return_if(f.equal(f.get(version, Version, "takes_tensors"), I64(0)), lambda: python(SlowCause.TENSORS))
+    f.add_to(1, version, offset(Version, "hits"))
+    f.add_to(1, version, offset(Version, "in_flight"))
+
+    def give_up() -> ir.Value:
+        f.call(plain.discard, version, frame)
+        f.add_to(-1, version, offset(Version, "in_flight"))
+        return NULL
+
+    f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
+    status, _ = run.run(f, version, frame)
+    with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs the call again, on arrays
+        f.add_to(1, version, offset(Version, "failures"))
+        give_up()
+        f.b.ret(python(SlowCause.FAILED))
+    f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
+    user = f.call(plain.assemble, version, frame)
+    _note(f, f.get(version, Version, "serial"), run.note_first)
+    f.add_to(-1, version, offset(Version, "in_flight"))
+    f.b.ret(user)
+    return f.function
+
+
+def _define_call_flat(module: ir.Module, find: ir.Function, execute: ir.Function, slow: ir.Function, with_tensors: ir.Function,
+                      is_tensor: ir.Function) -> ir.Function:  # fmt: skip
     """ptr call_flat(table, flat, args, nargsf, kwnames): the versions in force, on flat arguments."""
     f = Emitter(module, "call_flat", PTR, [PTR, PTR, PTR, I64, PTR])
     table, flat, args, nargsf, kwnames = f.parameters
+    tensors = f.get(table, Table, "tensors")
+    with f.when(f.b.not_(f.is_null(tensors)), likely=False):
+        n_flat = f.get(table, Table, "n_flat")
+        n = f.b.select(f.is_null(f.get(table, Table, "flat")), f.get(table, Table, "n_positional"), n_flat)
+        with f.loop(n) as i:
+            f.return_if(
+                f.call(is_tensor, tensors, f.load(f.item(flat, i), 0, PTR)),
+                lambda: f.call(with_tensors, table, flat, n, args, nargsf, kwnames),
+            )
     chain = f.get(table, Table, "chain")
     frame = f.stack(f.get(chain, Chain, "frame"))
     version = f.call(find, chain, flat, frame)

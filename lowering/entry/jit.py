@@ -27,16 +27,17 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "descr_get", "probe_kernel")
+_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors")
 
 
 @dataclass(frozen=True)
 class Code:
-    """Addresses of the dispatcher's functions. They stay valid until the process ends."""
+    """Addresses of the dispatcher's functions, and of its pointer to a `layout.Tensors`. They stay valid until the process ends."""
 
     dispatch: int
     descr_get: int
     probe_kernel: int
+    tensors: int
 
 
 def _numpy_api() -> Any:

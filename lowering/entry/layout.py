@@ -141,6 +141,7 @@ class Version(ctypes.Structure):
         ("objects_at", c_int64),
         ("copies_at", c_int64),  # sizes and strides of the arguments, while the GIL is released
         ("serial", c_int64),  # what `entry_last` notes
+        ("takes_tensors", c_int64),  # whether calls with PyTorch's tensors may run it: see `tensors.py`
     ]
 
 
@@ -179,7 +180,7 @@ class ConstantGuard(ctypes.Structure):
     _fields_ = [("slot", c_int64), ("object", c_void_p), ("other", c_int64)]
 
 
-N_CAUSES = 6
+N_CAUSES = 7
 
 
 class Table(ctypes.Structure):
@@ -197,6 +198,44 @@ class Table(ctypes.Structure):
         ("slow", c_void_p),
         ("failed", c_void_p),
         ("slow_calls", c_int64 * N_CAUSES),
+        ("tensors", c_void_p),  # a Tensors, or null when the arguments are not looked at for tensors
+    ]
+
+
+# DLTensor, DLManagedTensorVersioned (dlpack.h 1.x)
+DL_DATA, DL_DEVICE, DL_NDIM, DL_DTYPE, DL_SHAPE, DL_STRIDES, DL_OFFSET, DL_SIZE = 0, 8, 16, 20, 24, 32, 40, 48
+MANAGED_CONTEXT, MANAGED_DELETER, MANAGED_TENSOR = 8, 16, 32
+MAX_TENSOR_RANK = 16
+
+
+class TensorDType(ctypes.Structure):
+    """A dtype as DLPack has it (code, bits and lanes in one word), and NumPy's singleton."""
+
+    _fields_ = [("word", c_int64), ("descr", c_void_p)]
+
+
+class Tensors(ctypes.Structure):
+    """How PyTorch's tensors are read and made. One per process, filled by `tensor_probe.py`."""
+
+    _fields_ = [
+        ("tensor_type", c_void_p),
+        ("parameter_type", c_void_p),
+        ("impl_at", c_int64),  # in the Python object: a TensorImpl*
+        ("keys_at", c_int64),  # in the TensorImpl: its dispatch keys
+        ("keys", c_int64),  # of a plain tensor in the CPU's memory
+        ("inference_keys", c_int64),  # of one that was made in inference mode
+        ("dtypes", c_void_p),  # TensorDType[n_dtypes]
+        ("n_dtypes", c_int64),
+        ("export", c_void_p),  # i32 (object, DLTensor*): of DLPack's exchange API
+        ("allocate", c_void_p),  # i32 (DLTensor* prototype, DLManagedTensorVersioned**, void*, error function): of the same
+        ("wrap", c_void_p),  # object (Tensor*)
+        ("requires_grad", c_void_p),  # bool (TensorImpl*)
+        ("grad_enabled", c_void_p),  # bool ()
+        ("tangent", c_void_p),  # Tensor* (TensorImpl*, level, Tensor*): for forward-mode differentiation
+        ("undefined", c_void_p),  # the TensorImpl of no tensor
+        ("thread_local", c_void_p),  # void* (TLS index)
+        ("modes_index", c_void_p),  # the TLS index of the thread's dispatch modes: two words, 0 when there is none
+        ("inference_modes", c_int64 * 2),  # these words in inference mode
     ]
 
 

@@ -115,6 +115,7 @@ class NativeVersion:
         v.form, v.token, v.serial = _FORMS[record.form], id(record), record.serial
         v.written, v.n_written = self._own((ctypes.c_int64 * max(1, len(record.written)))(*record.written)), len(record.written)
         v.n_results, v.n_user_results = len(record.results), record.n_user_results
+        v.takes_tensors = takes_tensors(record)
 
         at = ctypes.sizeof(abi.Argument) * len(record.arguments)
         v.results_at, at = at, at + ctypes.sizeof(abi.Result) * len(record.results)
@@ -188,6 +189,12 @@ class NativeVersion:
             target.strides = self._int64s([program.encode(s) for s in spec.strides])
             target.offset = program.encode(spec.offset)
         return at + 16 * n_dims
+
+
+def takes_tensors(record: VersionRecord) -> bool:
+    """Whether calls with PyTorch's tensors may run a version: not one that writes, whose writes PyTorch counts, gives views, or may leave
+    with live values, which are made of arrays."""
+    return not record.written and not record.exits and all(r.kind is not ResultKind.VIEW for r in record.results)
 
 
 def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:

@@ -34,6 +34,7 @@ class SlowCause(IntEnum):
     HIDDEN = 3  # a hidden input is not there (deleted global, empty cell, missing attribute)
     CONSTANT = 4  # a global that was compiled in is another object now
     FAILED = 5  # a kernel left with a status other than 0 and the table has no `failed`
+    TENSORS = 6  # a tensor, a thread's mode or a version with which Python must deal: see `tensors.py`
 
 
 class Form(Enum):

@@ -41,9 +41,9 @@ def define(module: ir.Module, decref: ir.Function) -> ResultFunctions:
     view = _define_view(module, decref)
     allocated = _define_allocated(module, decref, fresh)
     return ResultFunctions(
-        prepare=_define_prepare(module, fresh, view),
+        prepare=define_prepare(module, fresh, view),
         discard=_define_discard(module, decref),
-        finish=_define_finish(module, allocated),
+        finish=define_finish(module, allocated),
         assemble=_define_assemble(module, decref),
         publish=_define_publish(module, decref),
     )
@@ -58,10 +58,14 @@ def _new_array(
 
 
 def _define_fresh(module: ir.Module) -> ir.Function:
-    """ptr fresh(record, sizes): an uninitialised C-contiguous array."""
-    f = Emitter(module, "fresh", PTR, [PTR, PTR], inline=True)
-    record, sizes = f.parameters
-    f.b.ret(_new_array(f, f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank"), sizes, NULL, NULL, I32(0)))
+    """ptr fresh(record, sizes, result): a C-contiguous array, which the result then points to; null with an exception set."""
+    f = Emitter(module, "fresh", PTR, [PTR, PTR, PTR], inline=True)
+    record, sizes, result = f.parameters
+    array = _new_array(f, f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank"), sizes, NULL, NULL, I32(0))
+    f.return_if(f.is_null(array), NULL)
+    f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
+    f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
+    f.b.ret(array)
     return f.function
 
 
@@ -89,9 +93,9 @@ def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
     return f.function
 
 
-def _define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function) -> ir.Function:
+def define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function | None, name: str = "prepare") -> ir.Function:
     """i1 prepare(version, flat, frame): fill the result table; false, with everything given up, when an allocation failed."""
-    f = Emitter(module, "prepare", I1, [PTR, PTR, PTR], inline=True)
+    f = Emitter(module, name, I1, [PTR, PTR, PTR], inline=True)
     version, flat, frame = f.parameters
     count = f.get(version, Version, "n_results")
     records = f.get(version, Version, "results")
@@ -117,20 +121,20 @@ def _define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function) ->
         with f.cases(kind) as case:
             case(Returned.BUFFER, Returned.SCRATCH)
             decode_sizes()
-            array = f.call(fresh, record, sizes)
+            array = f.call(fresh, record, sizes, result)
             f.return_if(f.is_null(array), NO)
             f.store(array, target)
-            f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
-            f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
             case(Returned.ALLOCATED)
             f.store(sizes, result, _DIMS)
             case(Returned.ALIAS)
             f.store(new_reference(f, f.load(f.item(flat, argument), 0, PTR)), target)
-            case(Returned.VIEW)
-            decode_sizes()
-            array = f.call(view, record, f.load(f.item(flat, argument), 0, PTR), f.item(frame, argument, ARGUMENT_SIZE), sizes, registers)
-            f.return_if(f.is_null(array), NO)
-            f.store(array, target)
+            if view is not None:
+                case(Returned.VIEW)
+                decode_sizes()
+                base = f.load(f.item(flat, argument), 0, PTR)
+                array = f.call(view, record, base, f.item(frame, argument, ARGUMENT_SIZE), sizes, registers)
+                f.return_if(f.is_null(array), NO)
+                f.store(array, target)
             case(Returned.NONE)
             f.store(new_reference(f, the(f, "_Py_NoneStruct")), target)
     f.b.ret(YES)
@@ -170,7 +174,10 @@ def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function
     f = Emitter(module, "allocated", PTR, [PTR, PTR], rare=True)
     record, result = f.parameters
     data, sizes = f.load(result, _DATA, PTR), f.load(result, _DIMS, PTR)
-    f.return_if(f.is_null(data), lambda: f.call(fresh, record, sizes))
+    with f.when(f.is_null(data)):
+        empty = f.call(fresh, record, sizes, result)
+        f.store(NULL, result, _DATA)
+        f.b.ret(empty)
     capsule = api(f, "PyCapsule_New", data, NULL, free_capsule)
     f.return_if(f.is_null(capsule), NULL)
     f.store(NULL, result, _DATA)
@@ -186,9 +193,9 @@ def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function
     return f.function
 
 
-def _define_finish(module: ir.Module, allocated: ir.Function) -> ir.Function:
-    """i1 finish(version, frame): make the objects that wait for the kernel's answer."""
-    f = Emitter(module, "finish", I1, [PTR, PTR], inline=True)
+def define_finish(module: ir.Module, allocated: ir.Function, name: str = "finish", *, decays: bool = True) -> ir.Function:
+    """i1 finish(version, frame): make the objects that wait for the kernel's answer. `decays`: rank 0 becomes NumPy's scalar."""
+    f = Emitter(module, name, I1, [PTR, PTR], inline=True)
     version, frame = f.parameters
     records = f.get(version, Version, "results")
     results = f.at(frame, f.get(version, Version, "results_at"))
@@ -206,10 +213,11 @@ def _define_finish(module: ir.Module, allocated: ir.Function) -> ir.Function:
             is_false = f.equal(f.load(result, _DATA), I64(0))
             f.store(new_reference(f, f.b.select(is_false, the(f, "_Py_FalseStruct"), the(f, "_Py_TrueStruct"))), target)
         f.return_if(f.is_null(f.load(target, 0, PTR)), NO)
-        with f.when(f.differ(f.get(record, ResultRecord, "as_scalar"), I64(0))):
-            scalar = api(f, "PyArray_Return", f.load(target, 0, PTR))  # takes over the array, gives back its element
-            f.store(scalar, target)
-            f.return_if(f.is_null(scalar), NO)
+        if decays:
+            with f.when(f.differ(f.get(record, ResultRecord, "as_scalar"), I64(0))):
+                scalar = api(f, "PyArray_Return", f.load(target, 0, PTR))  # takes over the array, gives back its element
+                f.store(scalar, target)
+                f.return_if(f.is_null(scalar), NO)
     f.b.ret(YES)
     return f.function
 

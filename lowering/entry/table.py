@@ -156,6 +156,23 @@ class NativeTable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.callable()(*args, **kwargs)
 
+    def take_tensors(self) -> str | None:
+        """Let calls with PyTorch's tensors run versions, which give tensors then; why that cannot be, or None. Imports PyTorch.
+
+        The table's first flat arguments are the positional ones. What is not a plain tensor is answered by `slow`, and so is an array
+        beside tensors.
+        """
+        from tierup.lowering.entry import tensor_probe  # here: it imports PyTorch, and this module
+
+        reason = tensor_probe.unavailable()
+        if reason is None:
+            self.set_tensors(tensor_probe.address())
+        return reason
+
+    def set_tensors(self, address: int) -> None:
+        """`take_tensors` with a Tensors of the caller's; for the probe."""
+        self._struct.tensors = address
+
     # the rest is private
 
     def _find(self, record: VersionRecord) -> NativeVersion:

@@ -68,6 +68,7 @@ class DispatchTable(Protocol):
     def counts(self) -> TableCounts: ...
     def attach(self, function: Any) -> None: ...
     def callable(self) -> TableCallable: ...
+    def take_tensors(self) -> str | None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -185,6 +186,10 @@ class PythonTable:
 
     def callable(self) -> TableCallable:
         return TableCallable(self)
+
+    def take_tensors(self) -> str | None:
+        """Why calls with tensors do not run versions: they miss, and `slow` answers."""
+        return "the entry in Python takes arrays alone"
 
     def _set(self, chain: tuple[_Entry, ...]) -> None:
         self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
