@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -101,6 +101,18 @@ def _of_wrapped(name: str) -> property:
     return property(lambda self: getattr(self.__wrapped__, name), lambda self, value: setattr(self.__wrapped__, name, value))
 
 
+class TensorCalls(Protocol):
+    """Answers calls with PyTorch's tensors, of which a function of arrays knows nothing. `always`: all calls, and results are tensors."""
+
+    always: bool
+
+    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call is one of these."""
+        ...
+
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any: ...
+
+
 class Function:
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
@@ -126,6 +138,7 @@ class Function:
         self.__name__ = name
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
+        self._tensors: TensorCalls | None = None
         self._build = build
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
@@ -157,6 +170,8 @@ class Function:
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
+        if self._tensors is not None and self._tensors.concern(args, kwargs):
+            return self._tensors.answer(self, args, kwargs)
         variant, flat = self.find(args, kwargs)
         return variant.finish(variant.executor.call(flat))
 
@@ -285,6 +300,8 @@ class Function:
             return function._slow(*args, **kwargs)
 
         table = DirectTable(made_for, slow, output, _finish)
+        if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
+            return None
         self._tables[made_for.key] = table
         # A class of its own whose __call__ is the table: CPython then finds the dispatcher without running a line of Python.
         direct = type("Function", (Function,), {"__call__": staticmethod(table.table.callable()), "__doc__": Function.__doc__})
@@ -293,6 +310,15 @@ class Function:
             if not _bypassed:
                 self.__class__ = direct
         return table
+
+    def leave_tensors_to(self, calls: TensorCalls) -> None:
+        """Whose calls with PyTorch's tensors are, except those that the native entry answers. Before the first call."""
+        self._tensors = calls
+
+    def take_tensors(self) -> None:
+        """Let calls with PyTorch's tensors reach native code as those with arrays do, where that is possible."""
+        for table in self._tables.values():
+            table.take_tensors()
 
     # --- what happened ----------------------------------------------------------------------------------------------
 

@@ -60,7 +60,8 @@ def plain(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> 
     for tensor in written:
         if not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
-    return tuple([torch_tensors.to_tensors(value) for value in found])
+    given = {id(leaf): t for leaf, t in zip(leaves, tensors, strict=True) if isinstance(t, torch.Tensor)}  # an argument may be a result
+    return tuple([given[id(value)] if id(value) in given else torch_tensors.to_tensors(value) for value in found])
 
 
 class _Call:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.errors import UnsupportedProgram, error_of_torch
-from tierup.runtime.arguments.trees import unflatten
-from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.function import Function, Variant
+from tierup.runtime.function import Function
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_module import Attributes
@@ -36,11 +34,13 @@ class TorchFunction:
     Results are tensors; they share memory with arguments where the program says so, as in PyTorch.
     """
 
+    always = True  # results are tensors whatever came: see `runtime.function.TensorCalls`
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self.__name__ = source.name
         self.__signature__ = source.signature
-        self._function, self._attributes = source.make()
+        self._function, self._attributes = self._make()
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -56,44 +56,26 @@ class TorchFunction:
         return result if self._source.finish is None else self._source.finish(result)
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if torch_tensors.transformed():
-            from tierup.frontend.torch import transforms  # here: it imports PyTorch
-
-            transforms.refuse(self.__name__, (args, kwargs))
         if not self._attributes.refresh():
             self._choose()
-        given: dict[int, Any] = {}  # the tensor of each array, by the array's id
-        arrays = tuple([torch_tensors.to_arrays(a, given) for a in args])
-        named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
         if self._attributes.asks_gradients and any(map(torch_tensors.requires_grad, (args, kwargs))):
             raise UnsupportedProgram(f"{self.__name__} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
-        function, variants = self._function, self._function.variants
-        if variants and not torch_tensors.grad_mode() and not any(_written(v) for v in variants):
-            return torch_tensors.to_tensors(function(*arrays, **named))
-        variant, flat = function.find(arrays, named)
-        given |= self._attributes.tensors()
-        tensors = [given.get(id(leaf)) for leaf in flat]
-        from tierup.frontend.torch import autograd  # here: it imports PyTorch
+        return self._function(*args, **kwargs)
 
-        if autograd.wanted(tensors):
-            return self._under_autograd(variant, flat, tensors, args, kwargs)
-        return unflatten(variant.built.output, iter(autograd.plain(variant.executor, flat, tensors)))
+    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """All calls that the native entry does not answer are `answer`'s (`runtime.function.TensorCalls`)."""
+        return True
 
-    def _under_autograd(self, variant: Variant, flat: Sequence[Any], tensors: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        from tierup.frontend.torch import autograd  # here: it imports PyTorch
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """A call that has to be looked at: see `calling.py`."""
+        from tierup.frontend.torch import calling  # here: it imports PyTorch
 
-        executor, eager = variant.executor, self._source.eager
-        try:
-            why = self._attributes.why_not(executor.program.names, tensors)
-            if why is not None:
-                raise NotDifferentiable(f"{self.__name__} has no gradient: {why}")
-            found = autograd.joined(executor, flat, tensors)
-        except NotDifferentiable as e:
-            if eager is None:
-                raise
-            executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
-            return eager(*args, **kwargs)
-        return unflatten(variant.built.output, iter(found))
+        return calling.call(function, args, kwargs, self._attributes, self._source.eager)
+
+    def _make(self) -> tuple[Function, Attributes]:
+        function, attributes = self._source.make()
+        function.leave_tensors_to(self)
+        return function, attributes
 
     def _choose(self) -> None:
         """The function for the numbers that the module has now: one of those there were, or a new one."""
@@ -103,7 +85,7 @@ class TorchFunction:
                 del self._others[i]
                 self._function, self._attributes = function, attributes
                 return
-        self._function, self._attributes = self._source.make()
+        self._function, self._attributes = self._make()
 
     def __getattr__(self, name: str) -> Any:
         """What a `Function` has: of the one that was called last."""
@@ -122,7 +104,3 @@ class TorchFunction:
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"
 
-
-def _written(variant: Variant) -> bool:
-    """Whether calls may write their arguments."""
-    return any(parameter.written for parameter in variant.executor.program.tier0.parameters)

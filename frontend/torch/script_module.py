@@ -15,6 +15,9 @@ from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
 
+Layout = tuple[int, tuple[int, ...], tuple[int, ...], Any]
+
+
 def _holder() -> None:
     """A function for its globals: hidden inputs are read from a function's, which the native entry can do."""
 
@@ -26,11 +29,13 @@ class Attributes:
         self.root = root
         self.without_gradient: str | None = None  # why the program's gradients are to be PyTorch's
         self.without_gradient_of: dict[str, str] = {}  # the same where these inputs require one
-        self._namespace: dict[str, Any] = {}
+        self._namespace: dict[str, Any] = {}  # arrays
         self._holder = FunctionType(_holder.__code__, self._namespace)
+        self._given: dict[str, Any] = {}  # the tensors, for the native entry
+        self._given_holder = FunctionType(_holder.__code__, self._given)
         self._names: dict[int, str] = {id(root): ""}  # the path of each module
         self._kept: list[Any] = [root]  # what `_names` knows by id
-        self._tensors: dict[str, tuple[Any, str, Any, int]] = {}  # name of the input -> owner, attribute, the tensor, its address
+        self._tensors: dict[str, tuple[Any, str, Any, Layout]] = {}  # name of the input -> owner, attribute, the tensor, where it lies
         self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
         self._process: dict[str, bool] = {}  # what the process said
         self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
@@ -78,11 +83,36 @@ class Attributes:
         return name
 
     def input(self, name: str) -> HiddenInput:
-        return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim))
+        direct = Access("global", name, (), self._given_holder) if name in self._tensors else None
+        return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim), direct)
 
     def _put(self, path: str, owner: Any, name: str, tensor: Any) -> None:
-        self._tensors[path] = owner, name, tensor, tensor.data_ptr()
-        self._namespace[path] = torch_tensors.array(tensor.detach())
+        array = torch_tensors.array(tensor)
+        self._tensors[path] = owner, name, tensor, _layout(tensor)
+        self._namespace[path], self._given[path] = array, tensor
+
+    def refresh(self) -> bool:
+        """Look at all attributes again; whether the numbers and strings are still those of the graph. What the tensors hold is the native
+        entry's to look at, or `renew`'s."""
+        for path, (owner, name, tensor, _) in self._tensors.items():
+            now = owner.getattr(name)
+            if now is not tensor:
+                self._put(path, owner, name, now)
+        if any(_setting(name) != said for name, said in self._process.items()):
+            return False
+        if any(owner.getattr(name).requires_grad != said for owner, name, said in self._gradients):
+            return False
+        for (_, name), (owner, value) in self._values.items():
+            now = owner.getattr(name)
+            if now is not value and not self._still(now, value):
+                return False
+        return True
+
+    def renew(self) -> None:
+        """Make the arrays anew of tensors that lie elsewhere or otherwise now."""
+        for path, (owner, name, tensor, layout) in self._tensors.items():
+            if _layout(tensor) != layout:
+                self._put(path, owner, name, tensor)
 
     def tensors(self) -> dict[int, Any]:
         """The tensors of which arrays are handed over now, by the arrays' ids."""
@@ -93,18 +123,6 @@ class Attributes:
         of = self.without_gradient_of
         here = [of[n] for n, t in zip(names, tensors, strict=True) if n in of and t is not None and t.requires_grad] if of else []
         return self.without_gradient or (here[0] if here else None)
-
-    def refresh(self) -> bool:
-        """Look at all attributes again; whether the numbers and strings are still those of the graph."""
-        for path, (owner, name, tensor, address) in self._tensors.items():
-            now = owner.getattr(name)
-            if now is not tensor or now.data_ptr() != address:
-                self._put(path, owner, name, now)
-        if any(_setting(name) != said for name, said in self._process.items()):
-            return False
-        if any(owner.getattr(name).requires_grad != said for owner, name, said in self._gradients):
-            return False
-        return all(self._still(owner.getattr(name), value) for (_, name), (owner, value) in self._values.items())
 
     def _still(self, now: Any, value: Any) -> bool:
         if self.is_tensor(now):
@@ -122,6 +140,10 @@ def _setting(name: str) -> bool:
     if name == "is_autocast_enabled":  # of the CPU: the programs here run on no other
         name = "is_autocast_cpu_enabled"
     return torch.is_autocast_enabled("cpu") if name == "is_autocast_cpu_enabled" else bool(getattr(torch, name)())
+
+
+def _layout(tensor: Any) -> Layout:
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def _identifier(path: str) -> str:

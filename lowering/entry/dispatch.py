@@ -302,11 +302,13 @@ def _define_call_flat(module: ir.Module, find: ir.Function, execute: ir.Function
     with f.when(f.b.not_(f.is_null(tensors)), likely=False):
         n_flat = f.get(table, Table, "n_flat")
         n = f.b.select(f.is_null(f.get(table, Table, "flat")), f.get(table, Table, "n_positional"), n_flat)
+
+        def call() -> ir.Value:
+            return f.call(with_tensors, table, flat, n, args, nargsf, kwnames)
+
+        f.return_if(f.differ(f.get(table, Table, "gives_tensors"), I64(0)), call)
         with f.loop(n) as i:
-            f.return_if(
-                f.call(is_tensor, tensors, f.load(f.item(flat, i), 0, PTR)),
-                lambda: f.call(with_tensors, table, flat, n, args, nargsf, kwnames),
-            )
+            f.return_if(f.call(is_tensor, tensors, f.load(f.item(flat, i), 0, PTR)), call)
     chain = f.get(table, Table, "chain")
     frame = f.stack(f.get(chain, Chain, "frame"))
     version = f.call(find, chain, flat, frame)

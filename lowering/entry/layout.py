@@ -199,6 +199,7 @@ class Table(ctypes.Structure):
         ("failed", c_void_p),
         ("slow_calls", c_int64 * N_CAUSES),
         ("tensors", c_void_p),  # a Tensors, or null when the arguments are not looked at for tensors
+        ("gives_tensors", c_int64),  # also to calls without tensors
     ]
 
 

@@ -156,16 +156,17 @@ class NativeTable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.callable()(*args, **kwargs)
 
-    def take_tensors(self) -> str | None:
+    def take_tensors(self, always: bool = False) -> str | None:
         """Let calls with PyTorch's tensors run versions, which give tensors then; why that cannot be, or None. Imports PyTorch.
 
         The table's first flat arguments are the positional ones. What is not a plain tensor is answered by `slow`, and so is an array
-        beside tensors.
+        beside tensors. `always`: all calls give tensors, also those of numbers alone, and `slow` answers calls with arrays.
         """
         from tierup.lowering.entry import tensor_probe  # here: it imports PyTorch, and this module
 
         reason = tensor_probe.unavailable()
         if reason is None:
+            self._struct.gives_tensors = always
             self.set_tensors(tensor_probe.address())
         return reason
 

@@ -76,11 +76,13 @@ class Access:
 class HiddenInput:
     """An array that the body reads from outside, or a number that changes: a flat argument after the call's own leaves.
 
-    `leaf` is what the graph was built for: a value of another kind or rank needs another graph.
+    `leaf` is what the graph was built for: a value of another kind or rank needs another graph. `direct`: what the native entry reads
+    instead, where that is one of PyTorch's tensors, which it takes as they are.
     """
 
     access: Access
     leaf: Leaf
+    direct: Access | None = None
 
     def read(self, arguments: Mapping[str, object]) -> object:
         return self.access.read(arguments)

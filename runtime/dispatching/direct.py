@@ -53,7 +53,7 @@ def convention(
         return None
     sources: list[Source] = [Positional(i) for i in range(len(names))]
     for item in inputs:
-        source = _source(item.access, names)
+        source = _source(item.direct or item.access, names)
         if source is None or item.leaf.kind == "scalar":
             return None
         sources.append(source)
@@ -132,11 +132,18 @@ class DirectTable:
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
         self._output, self._finish = output, finish
+        self._takes: bool | None = None  # calls with tensors; None: nobody asked
         self.table: DispatchTable = make_table(made_for.inputs, slow, self._failed)
 
     def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None) -> Any:
         owner, theirs = self._owners[record]
         return self._finish(self._output, owner.failed_directly(theirs, status, flat, live))
+
+    def take_tensors(self, always: bool = False) -> bool:
+        """Let calls with PyTorch's tensors run versions, which give tensors then; whether that can be. See `NativeTable.take_tensors`."""
+        if self._takes is None:
+            self._takes = self.table.take_tensors(always) is None
+        return self._takes
 
     def add(self, owner: Owner, version: Version) -> None:
         r = version.record
