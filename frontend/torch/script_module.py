@@ -14,7 +14,6 @@ from tierup.dialect.kernels import torch_tensors
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
-
 Layout = tuple[int, tuple[int, ...], tuple[int, ...], Any]
 
 
