@@ -100,6 +100,7 @@ class _Call:
     def run(self, ctx: Any) -> tuple[torch.Tensor, ...]:
         """The tensors that autograd takes for made by this call, in grad mode off."""
         pair = self.pair
+        self.generator = torch.get_rng_state() if pair.draws else None  # for who runs forward again
         results, pullback = pair.run(self.leaves, 1)
         first_content = len(results) - len(pair.written)
         self.refuse_leaves(results[first_content:])
@@ -226,7 +227,7 @@ class _Later:
 
     def __init__(self, call: _Call, pullback: Pullback, held: list[Any], positions: list[int], count: int) -> None:
         self.pair, self.pullback, self.held, self.positions, self.count = call.pair, pullback, held, positions, count
-        self.lengths = call.lengths
+        self.generator = call.generator
         self.needs_forward = any(capture.kind == "saved" for capture in call.pair.captures)
         self.leaves: list[Any] | None = None
         if self.needs_forward and not call.pair.written:
@@ -300,7 +301,11 @@ class _Later:
                     f"{self.pair.forward.program.name}: {name}, which is needed for second derivatives, has been modified by an inplace "
                     f"operation: is at version {leaf._version}; expected version {version}"
                 )
-        return _on_tensors(self.pair.forward, self.leaves)
+        if self.generator is None:
+            return _on_tensors(self.pair.forward, self.leaves)
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(self.generator)
+            return _on_tensors(self.pair.forward, self.leaves)
 
 
 def _on_tensors(executor: Executor, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.dialect import optable
+from tierup.dialect import dtypes, optable
+from tierup.dialect.ir.values import NoneValue, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
-from tierup.dialect.optable.core import Aliasing, Kind, Op, declared
+from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, declared
 
 
 def schema_of(node: Any) -> Any:
@@ -66,6 +67,23 @@ def _is_callable(name: str, schema: Any) -> bool:
     return True
 
 
+_DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "bernoulli", "multinomial"})  # constants to a gradient, whatever of
+
+
+def _of_operand(infer: Infer, operands: Any) -> Value:
+    """Of the sizes of the first operand, and of its dtype where None is asked for."""
+    dtype = operands[0].dtype if isinstance(operands[1], NoneValue) else None
+    return Tensor(dtype, operands[0].shape)
+
+
+def _dropout(infer: Infer, operands: Any) -> tuple[Value, ...]:
+    """What is left, and where it was kept."""
+    return operands[0], Tensor(dtypes.bool_, operands[0].shape)
+
+
+_RULES = {"aten.rand_like": _of_operand, "aten.randn_like": _of_operand, "aten.bernoulli": _of_operand, "aten.native_dropout": _dropout}
+
+
 def _row(name: str, schema: Any) -> Op | None:
     """None for an op that writes to anything but a first operand that it returns, or views anything but its first operand: no part of
     tierup would see it."""
@@ -78,13 +96,14 @@ def _row(name: str, schema: Any) -> Op | None:
         name,
         Kind.OTHER,
         f"by_torch.{spelled(name)}",
-        declared,
+        _RULES.get(name, declared),
         results=len(schema.returns),
         aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted else Aliasing.FRESH,
         native=False,
         acts=base in _WRITES_UNSAID,
         random=_is_random(name),
         raises=True,
+        differentiable=name.split(".")[1] not in _DRAWN,
         note="called through PyTorch",
     )
 

@@ -1,4 +1,10 @@
-"""Dropout in TorchScript graphs: what drops nothing is no op, and attention that drops goes through PyTorch, which has the generator."""
+"""Dropout in TorchScript graphs: what drops nothing is no op, and attention that drops goes through PyTorch, which has the generator.
+
+    %y = aten::dropout(%x, 0.3, True)     ->     %_, %kept = native_dropout(%x detached, 0.3, True)     through PyTorch
+                                                 %y = %x * (%kept as %x / 0.7)
+
+That is how PyTorch computes it, from the numbers that its generator gives next; gradients see the product.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +17,31 @@ from tierup.dialect.mlir import ir
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_graph import GraphBuilder
 
-_DROPOUT = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
+_DROPOUT = frozenset({"aten.dropout", "aten.dropout_", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 _ATTENTION, _DROPPING = "aten.scaled_dot_product_attention", "aten._scaled_dot_product_attention_math"
 
 
 def identity(name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """The operand that dropout hands on as it is where it is known not to drop."""
     return operands[0] if name in _DROPOUT and bool_of(operands[2]) is False else None
+
+
+def training(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
+    """Dropout that drops, as ops; None for another op, or where how much it drops is for the run to tell."""
+    probability = float_of(operands[1]) if name in ("aten.dropout", "aten.dropout_") else None
+    if probability is None or not 0 < probability < 1 or bool_of(operands[2]) is not True:
+        return None
+    import torch  # here: optional, and whoever has a graph has it
+
+    x, em = operands[0], builder.em
+    tensor = em.types.tensor
+    given = em.create("torch.aten.detach", [x], [tensor]).results[0]
+    schema: Any = torch.ops.aten.native_dropout.default._schema
+    _, kept = builder.create("aten.native_dropout", schema, [given, em.float(probability), em.bool(True)], [tensor] * 2)
+    noise = em.create("torch.aten.type_as", [kept, x], [tensor]).results[0]
+    noise = em.create("torch.aten.div.Scalar", [noise, em.float(1 - probability)], [tensor]).results[0]
+    (result,) = builder.create(f"aten.mul{'_' if name.endswith('_') else ''}.Tensor", None, [x, noise], [tensor])
+    return result
 
 
 def drops(name: str, operands: Sequence[ir.Value]) -> bool:

@@ -214,6 +214,8 @@ class GraphBuilder:
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(by_torch.name_of(node, schema), schema, self.operands(node))
         same = script_dropout.identity(name, operands)
+        if same is None:
+            same = script_dropout.training(self, name, operands)
         if same is not None:
             self.bind(node, [same])
             return

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect import dtypes, registry
+from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
@@ -42,7 +43,8 @@ class Source:
 class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
     by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`. `written`: arguments whose new contents are the last
-    results. `detaches`: whether some value stands apart from what it is a view of, for gradients."""
+    results. `detaches`: whether some value stands apart from what it is a view of, for gradients. `draws`: whether forward draws random
+    numbers."""
 
     prepared: str
     entry: str
@@ -56,6 +58,7 @@ class Halves:
     backward: Source
     written: tuple[int, ...] = ()
     detaches: bool = False
+    draws: bool = False
 
 
 def split(
@@ -79,12 +82,19 @@ def split(
     with _failures(name):
         func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), (), writes=writes)
         written = _first_items(func, take_written(func), lengths)
-        detaches = any(op.name == "torch.aten.detach" for op in walk(func))
+        detaches = any(op.name == "torch.aten.detach" and not _feeds_generators(op) for op in walk(func))
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
+        draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
-    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, detaches)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, detaches, draws)
+
+
+def _feeds_generators(op: ir.Operation) -> bool:
+    """Whether only ops that draw random numbers read a value."""
+    rows = [row_of(use.owner.operation) for use in op.results[0].uses]
+    return all(row is not None and row.random for row in rows)
 
 
 def _arguments(func: ir.Operation, items: Sequence[int], lengths: Sequence[int]) -> list[int]:
