@@ -1,5 +1,7 @@
 """PyTorch's programs in tierup, on PyTorch's tensors. PyTorch is imported when something here is first called.
 
+    ours = torch.compile(model, backend="tierup")
+    ours = tierup.torch.from_export(torch.export.export(model, arguments))
     ours = tierup.torch.from_torchscript(torch.jit.script(model))
 """
 
@@ -7,18 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tierup.frontend.torch.dynamo import CompiledGraph as CompiledGraph
+    from tierup.frontend.torch.dynamo import FallbackWarning as FallbackWarning
+    from tierup.frontend.torch.dynamo import backend as backend
+    from tierup.frontend.torch.dynamo import compiled_graphs as compiled_graphs
     from tierup.frontend.torch.errors import UnsupportedProgram as UnsupportedProgram
+    from tierup.frontend.torch.exported import from_export as from_export
     from tierup.frontend.torch.function import TorchFunction as TorchFunction
     from tierup.frontend.torch.torchscript import from_torchscript as from_torchscript
 
 # public name -> the module that has it
 _EXPORTS = {
+    "CompiledGraph": "tierup.frontend.torch.dynamo",
+    "FallbackWarning": "tierup.frontend.torch.dynamo",
     "TorchFunction": "tierup.frontend.torch.function",
     "UnsupportedProgram": "tierup.frontend.torch.errors",
+    "backend": "tierup.frontend.torch.dynamo",
+    "compiled_graphs": "tierup.frontend.torch.dynamo",
+    "from_export": "tierup.frontend.torch.exported",
     "from_torchscript": "tierup.frontend.torch.torchscript",
 }
 
-__all__ = ["TorchFunction", "UnsupportedProgram", "from_torchscript"]
+__all__ = [
+    "CompiledGraph",
+    "FallbackWarning",
+    "TorchFunction",
+    "UnsupportedProgram",
+    "backend",
+    "compiled_graphs",
+    "from_export",
+    "from_torchscript",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,37 @@
+"""Which ATen ops PyTorch takes apart before tierup sees them: those of its core decompositions that no row of the op table knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions, get_decompositions
+
+from tierup.dialect import optable
+
+# not core, and made of ops that have rows
+_MORE = (
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
+    torch.ops.aten._native_batch_norm_legit_functional,
+    torch.ops.aten.native_batch_norm_backward,
+    torch.ops.aten._batch_norm_with_update_functional,
+    torch.ops.aten.native_dropout_backward,
+    torch.ops.aten.native_layer_norm_backward,
+    torch.ops.aten.native_group_norm_backward,
+    torch.ops.aten.embedding_dense_backward,
+    torch.ops.aten.upsample_bilinear2d,
+    torch.ops.aten.native_dropout,
+)
+
+
+@cache
+def table() -> dict[Any, Callable[..., Any]]:
+    """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
+    found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
+    return {op: rule for op, rule in found.items() if not _has_row(op)}
+
+
+def _has_row(op: Any) -> bool:
+    return isinstance(op, torch._ops.OpOverload) and op.name().replace("::", ".") in optable.table()

@@ -1,0 +1,89 @@
+"""Control flow in FX graphs: `torch.cond` becomes torch.prim.If, `while_loop` torch.prim.Loop; blocks without gradients end in detach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx import Node
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.torch.errors import UnsupportedProgram
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.fx_graph import FxBuilder
+
+_FOREVER = 2**63 - 1
+
+
+def emit(builder: FxBuilder, target: torch._ops.HigherOrderOperator, node: Node) -> list[Any]:
+    """What a higher-order op gives: a list. Raises UnsupportedProgram for one that is not translated."""
+    name = target.name() if callable(target.name) else str(target)
+    handler = _HANDLERS.get(name)
+    if handler is None:
+        raise UnsupportedProgram(f"the higher-order op {name} is not supported")
+    return handler(builder, node)
+
+
+def _truth(builder: FxBuilder, value: ir.Value) -> ir.Value:
+    return builder.em.scalar("aten.Bool.Tensor", [value], builder.em.types.bool) if value.type == builder.em.types.tensor else value
+
+
+def _cond(builder: FxBuilder, node: Node) -> list[Any]:
+    condition, *arms, operands = node.args
+    taken = _truth(builder, builder.operand(condition))
+    given = [builder.operand(v) for v in operands]  # type: ignore[union-attr]  # a list
+    types = [_type(builder, v) for v in node.meta["val"]]
+    made = builder.em.create("torch.prim.If", [taken], types, regions=2)
+    for arm, region in zip(arms, made.regions, strict=True):
+        with builder.em.at_end(region.blocks.append()):
+            builder.em.create("torch.prim.If.yield", builder.inside(builder.values[arm], given), [])  # type: ignore[index]  # a node
+    return list(made.results)
+
+
+def _while_loop(builder: FxBuilder, node: Node) -> list[Any]:
+    goes_on, body, carried, others = node.args
+    test, step = builder.values[goes_on], builder.values[body]  # type: ignore[index]  # nodes
+    fixed = [builder.operand(v) for v in others]  # type: ignore[union-attr]  # a list
+    given = [builder.operand(v) for v in carried]  # type: ignore[union-attr]
+    types = [v.type for v in given]
+    first = _truth(builder, builder.inside(test, [*given, *fixed])[0])
+    made = builder.em.create("torch.prim.Loop", [builder.em.int(_FOREVER), first, *given], types, regions=1)
+    block = made.regions[0].blocks.append(builder.em.types.int, *types, arg_locs=[builder.em.unknown] * (1 + len(types)))
+    with builder.em.at_end(block):
+        values = builder.inside(step, [*list(block.arguments)[1:], *fixed])
+        again = _truth(builder, builder.inside(test, [*values, *fixed])[0])
+        builder.em.create("torch.prim.Loop.condition", [again, *values], [])
+    return list(made.results)
+
+
+def _set_grad_enabled(builder: FxBuilder, node: Node) -> list[Any]:
+    enabled, block, *operands = node.args
+    values = builder.inside(builder.values[block], [builder.operand(v) for v in operands])  # type: ignore[index]  # a node
+    if enabled:
+        return values
+    tensor = builder.em.types.tensor
+    return [builder.em.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
+
+
+def _type(builder: FxBuilder, found: Any) -> ir.Type:
+    types = builder.em.types
+    if isinstance(found, torch.Tensor):
+        return types.tensor
+    kinds: Sequence[tuple[tuple[type, ...], ir.Type]] = (
+        ((bool, torch.SymBool), types.bool),
+        ((int, torch.SymInt), types.int),
+        ((float, torch.SymFloat), types.float),
+    )
+    for python, type_ in kinds:
+        if isinstance(found, python):
+            return type_
+    raise UnsupportedProgram(f"torch.cond that gives a {type(found).__name__} is not supported")
+
+
+_HANDLERS: dict[str, Callable[[FxBuilder, Node], list[Any]]] = {
+    "cond": _cond,
+    "while_loop": _while_loop,
+    "wrap_with_set_grad_enabled": _set_grad_enabled,
+}

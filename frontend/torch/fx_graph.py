@@ -1,0 +1,373 @@
+"""From a graph of torch.fx over ATen to the torch dialect: node by node, with the user's lines.
+
+    %add : call_function[target=torch.ops.aten.add.Tensor](args = (%x, 1))     ->     %2 = torch.aten.add.Tensor %x, %int1, %int1 : ...
+    %s : call_function[target=torch.ops.aten.sym_size.int](args = (%x, 0))     ->     %3 = torch.aten.size.int %x, %int0 : ...
+
+What comes here is functional (torch.export and AOTAutograd make it so); who writes to an input or a buffer says so with `writes`. A size
+that PyTorch hands over beside the tensors (a SymInt) is asked of a tensor that has it: one number less to guard. Tensors that the graph
+holds are inputs that are handed over at every call (script_module.py). torch-mlir's own FX importer is not used: it makes typed graphs
+with their weights inside, and calls through PyTorch are nothing that it knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.mlir import ir
+from tierup.frontend.graph import GraphResult
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.torch import by_torch, fx_control, fx_scalars
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_types import spelled
+from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree
+from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
+
+_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_PYTORCH = str(Path(torch.__file__).parent)
+_SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
+
+# what PyTorch calls by another name when sizes are symbols, or spells as an op of its own
+_RENAMED = {
+    "aten.sym_size.int": "aten.size.int",
+    "aten.sym_numel": "aten.numel",
+    "aten.alias": "aten.detach",
+    "aten.lift_fresh_copy": "aten.clone",
+    "aten._assert_tensor_metadata": "",
+    "aten.sym_constrain_range": "",
+    "aten.sym_constrain_range_for_size": "",
+}
+
+_CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
+    **{getattr(torch, d.numpy.name): d.code for d in dtypes.ALL},
+    torch.complex64: 9,
+    torch.complex128: 10,
+    torch.strided: 0,
+    torch.contiguous_format: 0,
+    torch.preserve_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+}
+
+
+class FxBuilder:
+    """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
+
+    def __init__(self, context: ir.Context, name: str, graph: GraphModule, attributes: Attributes, foreign: str, writes: bool) -> None:
+        self.em = Emitter(context, mutable=writes)
+        self.name, self.module, self.attributes, self.foreign, self.writes = name, graph, attributes, foreign, writes
+        self.values: dict[Node, Any] = {}  # an ir.Value, a Python constant, or a list of these for a node of several results
+        self._hidden: dict[str, ir.Value] = {}
+        self._types: dict[str, ir.Type] = {}
+        self._sizes: dict[Any, tuple[Node, int]] = {}  # a symbol -> an input that has it as a size
+        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+
+    def type(self, text: str) -> ir.Type:
+        """A type by its text behind `!torch.`."""
+        if not self.writes:
+            text = re.sub(r"\btensor\b", "vtensor", text)
+        if text not in self._types:
+            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
+        return self._types[text]
+
+    # --- the entry -----------------------------------------------------------------------------------------------------
+
+    def build(
+        self,
+        used: Sequence[Node],
+        read: Mapping[Node, Callable[[], str]],
+        written: Sequence[tuple[Node, Node]],
+        outputs: Sequence[Any],
+    ) -> GraphResult:
+        """The graph. `used`: the placeholders that a call hands over; `read`: those that are hidden inputs, with what names them;
+        `written`: inputs and the values that they have afterwards; `outputs`: what the user gets, nodes or constants. Raises
+        UnsupportedProgram at the user's line."""
+        em = self.em
+        module = ir.Module.create(em.unknown)
+        leaves = tuple((_identifier(n.name), leaf_of(n)) for n in used)
+        types = [self._leaf_type(leaf) for _, leaf in leaves]
+        named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
+        func = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(self.name, em.context),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [], context=em.context)),
+                "tierup.source": ir.StringAttr.get("fx", em.context),
+            },
+            regions=1,
+            loc=em.unknown,
+            ip=ir.InsertionPoint(module.body),
+        )
+        self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
+        with em.function(self._block):
+            for node, value in zip(used, list(self._block.arguments), strict=True):
+                self.values[node] = value
+            for node, name in read.items():
+                self.values[node] = self._hidden_input(name())
+            self._note_sizes([*used, *read])
+            for node in self.module.graph.nodes:
+                if node.op != "output" and node not in self.values:
+                    self.node(node, self.module)
+            results: list[ir.Value] = []
+            output = self._output(list(outputs), results)
+            for target, value in written:
+                em.create("torch.aten.copy_", [self.values[target], self.values[value], em.bool(False)], [em.types.tensor])
+            em.create("func.return", results, [])
+        made = ir.FunctionType.get([a.type for a in self._block.arguments], [r.type for r in results], context=em.context)
+        func.attributes["function_type"] = ir.TypeAttr.get(made, em.context)
+        named += [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n in self._hidden]
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, em.context)
+        hidden = tuple(self.attributes.input(name) for name in self._hidden)
+        return GraphResult(module, self.name, leaves, output, hidden, writes=self.writes)
+
+    def _leaf_type(self, leaf: Leaf) -> ir.Type:
+        return self.em.types.tensor if leaf.kind == "array" else self.type(leaf.kind)
+
+    def _hidden_input(self, name: str) -> ir.Value:
+        if name not in self._hidden:
+            self._hidden[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
+        return self._hidden[name]
+
+    def _note_sizes(self, inputs: Sequence[Node]) -> None:
+        for node in inputs:
+            found = node.meta.get("val")
+            if isinstance(found, torch.Tensor):
+                for dim, size in enumerate(found.shape):
+                    if isinstance(size, torch.SymInt):
+                        self._sizes.setdefault(size.node.expr, (node, dim))
+
+    def inside(self, module: GraphModule, arguments: Sequence[Any]) -> list[Any]:
+        """The nodes of a subgraph, put where the builder stands; what it gives."""
+        inputs = [n for n in module.graph.nodes if n.op == "placeholder"]
+        self.values.update(zip(inputs, arguments, strict=True))
+        for node in module.graph.nodes:
+            if node.op == "output":
+                given = node.args[0]
+                return [self.operand(v) for v in (given if isinstance(given, (list, tuple)) else [given])]
+            if node.op != "placeholder":
+                self.node(node, module)
+        raise AssertionError("a graph of torch.fx ends in its output")
+
+    def _output(self, given: Any, results: list[ir.Value]) -> OutputTree:
+        if isinstance(given, (list, tuple)):
+            return OutputNode("tuple", tuple(self._output(v, results) for v in given))
+        if given is None:
+            return Output("const")
+        value = self.operand(given)
+        results.append(value)
+        return Output("array" if value.type == self.em.types.tensor else _SCALARS.get(str(value.type), "other"))
+
+    # --- nodes ---------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node, module: GraphModule) -> None:
+        """Translate one node. Raises UnsupportedProgram, at its line."""
+        place = place_of(node)
+        self.em.location = ir.Location.file(*place, 0, self.em.context) if place else self.em.unknown
+        try:
+            self.values[node] = self._value(node, module)
+        except UnsupportedProgram as e:
+            if hasattr(e, "__notes__"):  # from a node inside this one
+                raise
+            error = UnsupportedProgram(f"{place[0]}:{place[1]}: {e}" if place else str(e))
+            error.add_note(f"in the node {node.format_node()}")
+            raise error from None
+
+    def _value(self, node: Node, module: GraphModule) -> Any:
+        if node.op == "placeholder":
+            return self._size(node) if node.users else None
+        if node.op == "get_attr":
+            found = _attribute(module, str(node.target))
+            return found if isinstance(found, GraphModule) else self._hidden_input(self.attributes.constant(found))
+        if node.op != "call_function":
+            raise UnsupportedProgram(f"a {node.op} node is not ATen")
+        target = node.target
+        if isinstance(target, torch._ops.OpOverload):
+            return self._op(target, node)
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return fx_control.emit(self, target, node)
+        return fx_scalars.emit(self, target, node)
+
+    def _size(self, node: Node) -> Any:
+        """A size that PyTorch hands over, asked of a tensor."""
+        found = self._sizes.get(node.meta["val"].node.expr)
+        if found is None:
+            raise UnsupportedProgram(f"the size {node.name} is no tensor's")
+        tensor, dim = found
+        return self.em.scalar("aten.size.int", [self.values[tensor], self.em.int(dim)], self.em.types.int)
+
+    def _op(self, target: torch._ops.OpOverload, node: Node) -> Any:
+        target = _for_numbers(target, node)
+        schema = target._schema
+        name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
+        if name in ("aten._assert_scalar", "aten._assert_async.msg"):
+            return self._assert(node)
+        if name == "aten._local_scalar_dense":
+            return fx_scalars.item(self, node)
+        if name == "aten.squeeze.dims":
+            return self._squeeze(node)
+        if name in _RENAMED:
+            name = _RENAMED[name]
+            if not name:
+                return None
+        if not (name in optable.table() or f"torch.{name}" in STRUCTURAL) and not by_torch.known(name, schema, self.foreign):
+            raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
+        operands = [self._argument(a, i, node) for i, a in enumerate(schema.arguments)]
+        types = [self.type(spelled(r.type)) for r in schema.returns]
+        if self.em.context.is_registered_operation(f"torch.{name}"):
+            made = self.em.create(f"torch.{name}", operands, types)
+        else:
+            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
+        results = list(made.results)
+        if len(results) != 1:
+            return results
+        if schema.returns[0].type.kind() == "ListType":
+            return self._items(results[0], schema.returns[0].type, node)
+        return results[0]
+
+    def _items(self, value: ir.Value, type_: Any, node: Node) -> list[ir.Value]:
+        """The items of a list, whose number the graph was traced for."""
+        element = self.type(spelled(type_.getElementType()))
+        return list(self.em.create("torch.prim.ListUnpack", [value], [element] * len(node.meta["val"])).results)
+
+    def _squeeze(self, node: Node) -> ir.Value:
+        """One dim after the other, the last first: those before it keep their places."""
+        value, dims = self.operand(node.args[0]), node.args[1]
+        rank = max(1, node.args[0].meta["val"].ndim)  # type: ignore[union-attr]  # a node
+        for dim in sorted({d % rank for d in dims}, reverse=True):  # type: ignore[union-attr,operator]  # ints
+            value = self.em.create("torch.aten.squeeze.dim", [value, self.em.int(dim)], [self.em.types.tensor]).results[0]
+        return value
+
+    def _assert(self, node: Node) -> None:
+        condition, message = node.args[0], node.args[1]
+        value = self.operand(condition)
+        if value.type == self.em.types.tensor:
+            value = self.em.scalar("aten.Bool.Tensor", [value], self.em.types.bool)
+        elif value.type == self.em.types.int:
+            value = self.em.scalar("aten.Bool.int", [value], self.em.types.bool)
+        branch = self.em.create("torch.prim.If", [value], [], regions=2)
+        for raises, region in zip((False, True), branch.regions, strict=True):
+            with self.em.at_end(region.blocks.append()):
+                if raises:
+                    self.em.create("torch.prim.RaiseException", [self.em.str(str(message)), self.em.str("builtins.RuntimeError")], [])
+                self.em.create("torch.prim.If.yield", [], [])
+
+    # --- operands ------------------------------------------------------------------------------------------------------
+
+    def _argument(self, argument: Any, index: int, node: Node) -> ir.Value:
+        if argument.name in node.kwargs:
+            given = node.kwargs[argument.name]
+        elif index < len(node.args):
+            given = node.args[index]
+        else:
+            given = argument.default_value
+        return self.operand(given, argument.type, argument.N)
+
+    def operand(self, given: Any, type_: Any = None, length: int | None = None) -> ir.Value:
+        """What a node is given, as a value. `type_`: the schema's, where it decides (an int for a float, a list of tensors or None);
+        `length`: of a list that one item may stand for."""
+        if isinstance(given, Node):
+            given = self.values[given]
+        kind = None if type_ is None else type_.kind()
+        if kind == "OptionalType" and given is not None:
+            return self.operand(given, type_.getElementType(), length)
+        if kind == "ListType":
+            element = type_.getElementType()
+            item = self.type(spelled(element))
+            given = given if isinstance(given, (list, tuple)) else [given] * (length or 1)
+            items = [self.derefined(self.operand(v, element), item) for v in given]
+            return self.em.create("torch.prim.ListConstruct", items, [self.type(f"list<{spelled(element)}>")]).results[0]
+        if isinstance(given, ir.Value):
+            is_int = kind == "FloatType" and given.type == self.em.types.int
+            return self.em.scalar("aten.Float.Scalar", [given], self.em.types.float) if is_int else given
+        return self._constant(given, kind)
+
+    def _constant(self, given: Any, kind: str | None) -> ir.Value:
+        if given is None:
+            return self.em.none
+        if isinstance(given, bool):
+            return self.em.bool(given)
+        if isinstance(given, int):
+            return self.em.float(float(given)) if kind == "FloatType" else self.em.int(given)
+        if isinstance(given, float):
+            return self.em.float(given)
+        if isinstance(given, torch.device):
+            text = ir.StringAttr.get(str(given), self.em.context)
+            return self.em.create("torch.constant.device", [], [self.type("Device")], {"value": text}).results[0]
+        if isinstance(given, str):
+            return self.em.str(given)
+        if isinstance(given, (torch.dtype, torch.layout, torch.memory_format)) and given in _CODES:
+            return self.em.int(_CODES[given])
+        raise UnsupportedProgram(f"the operand {given!r} of type {type(given).__name__} is not supported")
+
+    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
+
+
+def place_of(node: Node) -> tuple[str, int] | None:
+    """File and line that the user wrote for a node: the innermost that is not PyTorch's own. None where it was not traced."""
+    places = [(file, int(line)) for file, line in _PLACE.findall(node.meta.get("stack_trace") or "")]
+    return next((p for p in reversed(places) if not p[0].startswith(_PYTORCH)), places[-1] if places else None)
+
+
+def leaf_of(node: Node) -> Leaf:
+    """What a call hands over for a placeholder. Raises UnsupportedProgram for what programs do not take."""
+    found = node.meta.get("val")
+    if isinstance(found, torch.Tensor):
+        return Leaf("array", found.ndim)
+    for kind, types in (("bool", (bool, torch.SymBool)), ("int", (int, torch.SymInt)), ("float", (float, torch.SymFloat))):
+        if isinstance(found, types):
+            return Leaf(kind)
+    raise UnsupportedProgram(f"an argument of type {type(found).__name__} is not supported")
+
+
+def _for_numbers(target: torch._ops.OpOverload, node: Node) -> torch._ops.OpOverload:
+    """The overload that takes a number where a tensor's place is given one: it promotes as numbers do."""
+    wanted = [
+        i
+        for i, a in enumerate(target._schema.arguments)
+        if a.type.kind() == "TensorType" and i < len(node.args) and _is_number(node.args[i])
+    ]
+    if not wanted:
+        return target
+    kinds = ["NumberType" if i in wanted else a.type.kind() for i, a in enumerate(target._schema.arguments)]
+    packet = target.overloadpacket
+    for name in packet.overloads():
+        found = getattr(packet, name)
+        if [a.type.kind() for a in found._schema.arguments] == kinds and not any(a.is_out for a in found._schema.arguments):
+            return found
+    raise UnsupportedProgram(f"a number where {target} takes a tensor is not supported")
+
+
+def _is_number(given: Any) -> bool:
+    value = given.meta.get("val") if isinstance(given, Node) else given
+    return isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _attribute(module: Any, path: str) -> Any:
+    for step in path.split("."):
+        module = getattr(module, step)
+    return module
+
+
+def _identifier(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def is_handed_over(node: Node, inputs: Sequence[Node]) -> bool:
+    """Whether a call must hand over an input: not what nothing uses, nor a size that a used tensor among `inputs` has."""
+    if not node.users:
+        return False
+    found = node.meta.get("val")
+    return not (isinstance(found, torch.SymInt) and any(_has_size(n, found) for n in inputs if n.users))
+
+
+def _has_size(node: Node, wanted: torch.SymInt) -> bool:
+    found = node.meta.get("val")
+    return isinstance(found, torch.Tensor) and any(isinstance(s, torch.SymInt) and s.node.expr == wanted.node.expr for s in found.shape)

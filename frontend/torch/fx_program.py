@@ -1,0 +1,70 @@
+"""A graph of torch.fx as what `TorchFunction` makes functions of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from torch.fx import GraphModule, Node
+
+from tierup.dialect.context import thread_context
+from tierup.frontend.jit import built
+from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.script_module import Attributes
+from tierup.runtime.function import Built, Function
+
+FOREIGN = ("torch", "error")
+
+
+class FxProgram:
+    """A functional graph over ATen: what calls hand over (`used`), what is read at every call (`state`), what is written (`written`),
+    and what the user gets (`results`; None: what the graph gives).
+
+    `state` maps placeholders to names of `owner`, which gives their tensors by `getattr(name)`. The graph is translated here: raises
+    UnsupportedProgram, at the user's line, for what is not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        graph: GraphModule,
+        used: Sequence[Node],
+        options: Mapping[str, Any],
+        *,
+        foreign: str = "torch",
+        owner: Any = None,
+        state: Mapping[Node, str] | None = None,
+        written: Sequence[tuple[Node, Node]] = (),
+        results: Sequence[Any] | None = None,
+    ) -> None:
+        self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
+        self.owner, self.state, self.written = owner, state or {}, written
+        output = next(n for n in graph.graph.nodes if n.op == "output")
+        self.results = list(output.args[0]) if results is None else results
+        self.signature = inspect.Signature([inspect.Parameter(n.name, inspect.Parameter.POSITIONAL_ONLY) for n in used])
+
+    def make(self) -> tuple[Function, Attributes]:
+        """A function and the state that it reads."""
+        attributes = Attributes(self.owner)
+        made = self._built(attributes)
+
+        def current(*call: object) -> Built:
+            nonlocal made
+            if made.program.released:
+                made = replace(made, program=made.program.renewed())
+            return made
+
+        return Function(self.name, self.signature, current, current, self.options), attributes
+
+    def _built(self, attributes: Attributes) -> Built:
+        context = thread_context()
+        with context:
+            builder = FxBuilder(context, self.name, self.graph, attributes, self.foreign, bool(self.written))
+            read = {node: _reader(attributes, name) for node, name in self.state.items()}
+            return built(builder.build(self.used, read, self.written, self.results), self.name, f"torch.fx {self.name}", packed=True)
+
+
+def _reader(attributes: Attributes, name: str) -> Any:
+    return lambda: attributes.tensor(attributes.root, name)
