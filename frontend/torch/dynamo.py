@@ -1,4 +1,4 @@
-"""The backend of `torch.compile`: AOTAutograd's forward and backward graphs as tierup's functions; PyTorch runs those that are not taken."""
+"""The backend of `torch.compile`: AOTAutograd's forward and backward graphs as tierup's functions; what is not taken PyTorch runs."""
 
 from __future__ import annotations
 

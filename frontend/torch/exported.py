@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -15,7 +15,6 @@ from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.exported_inputs import InputCheck
 from tierup.frontend.torch.function import TorchFunction
-from tierup.frontend.torch.fx_graph import is_handed_over
 from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
@@ -47,21 +46,24 @@ def from_export(program: ExportedProgram, *, foreign: str = "torch", name: str =
             user.append(node)
         elif spec.kind in _STATE:
             state[node] = str(spec.target)
-        else:
+        elif spec.kind is not InputKind.TOKEN:
             raise UnsupportedProgram(f"the input {node.name} ({spec.kind.name.lower()}) is not supported")
     results, written = _results(functional, {n.name: n for n in inputs}, {name: n for n, name in state.items()})
-    used = [n for n in user if is_handed_over(n, inputs) or any(n is target for target, _ in written)]
-    read = {n: name for n, name in state.items() if n.users or any(n is target for target, _ in written)}
+    targets = {target for target, _ in written}
+    used = [n for n in user if not _is_constant(n) and (n.users or n in targets)]
+    read = {n: name for n, name in state.items() if n.users or n in targets}
+    owner = _State(functional)
     source = FxProgram(
         name,
         functional.graph_module,
         used,
         options,
         foreign=foreign,
-        owner=_State(functional),
+        owner=owner,
         state=read,
         written=written,
         results=results,
+        eager=_eager(functional, used, state, owner),
     )
     return ExportedFunction(source, functional, user)
 
@@ -79,9 +81,35 @@ def _results(
         elif spec.kind in _WRITES:
             named = inputs if spec.kind is OutputKind.USER_INPUT_MUTATION else state
             written.append((named[str(spec.target)], given))
-        else:
+        elif spec.kind is not OutputKind.TOKEN:
             raise UnsupportedProgram(f"an output that is a {spec.kind.name.lower()} is not supported")
     return results, written
+
+
+def _is_constant(node: Node) -> bool:
+    return not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _eager(program: ExportedProgram, used: list[Node], state: Mapping[Node, str], owner: _State) -> Callable[..., Any]:
+    """The program in PyTorch, on what a call hands over: for gradients that tierup cannot make."""
+    inputs = [n for n in program.graph.nodes if n.op == "placeholder"]
+    by_name = {n.name: n for n in inputs}
+
+    def run(*leaves: Any) -> Any:
+        given = dict(zip(used, leaves, strict=True))
+        given |= {node: owner.getattr(name) for node, name in state.items()}
+        results: list[Any] = []
+        found = program.graph_module(*[given.get(n, n.meta.get("val")) for n in inputs])
+        for value, spec in zip(found, program.graph_signature.output_specs, strict=True):
+            if spec.kind is OutputKind.USER_OUTPUT:
+                results.append(value)
+            elif spec.kind in _WRITES:
+                name = str(spec.target)
+                with torch.no_grad():
+                    (given[by_name[name]] if spec.kind is OutputKind.USER_INPUT_MUTATION else owner.getattr(name)).copy_(value)
+        return tuple(results)
+
+    return run
 
 
 class _State:

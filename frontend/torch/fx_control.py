@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tierup.frontend.torch.fx_graph import FxBuilder
 
 _FOREVER = 2**63 - 1
+_ORDERED = (torch.ops.aten._linalg_check_errors.default,)  # they give nothing
 
 
 def emit(builder: FxBuilder, target: torch._ops.HigherOrderOperator, node: Node) -> list[Any]:
@@ -67,6 +68,15 @@ def _set_grad_enabled(builder: FxBuilder, node: Node) -> list[Any]:
     return [builder.em.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
 
 
+def _with_effects(builder: FxBuilder, node: Node) -> list[Any]:
+    """An op that may raise in an order that a token keeps: lines of a graph have an order anyway."""
+    token, op, *operands = node.args
+    if op not in _ORDERED:
+        raise UnsupportedProgram(f"{op} does something beside its result")
+    builder.op(op, tuple(operands), node.kwargs, node.meta)  # type: ignore[arg-type]  # the op of a call
+    return [builder.values[token]]  # type: ignore[index]  # a node
+
+
 def _type(builder: FxBuilder, found: Any) -> ir.Type:
     types = builder.em.types
     if isinstance(found, torch.Tensor):
@@ -85,5 +95,6 @@ def _type(builder: FxBuilder, found: Any) -> ir.Type:
 _HANDLERS: dict[str, Callable[[FxBuilder, Node], list[Any]]] = {
     "cond": _cond,
     "while_loop": _while_loop,
+    "with_effects": _with_effects,
     "wrap_with_set_grad_enabled": _set_grad_enabled,
 }

@@ -91,7 +91,7 @@ class FxBuilder:
         UnsupportedProgram at the user's line."""
         em = self.em
         module = ir.Module.create(em.unknown)
-        leaves = tuple((_identifier(n.name), leaf_of(n)) for n in used)
+        leaves = tuple((n.name, leaf_of(n)) for n in used)
         types = [self._leaf_type(leaf) for _, leaf in leaves]
         named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
         func = ir.Operation.create(
@@ -181,7 +181,7 @@ class FxBuilder:
 
     def _value(self, node: Node, module: GraphModule) -> Any:
         if node.op == "placeholder":
-            return self._size(node) if node.users else None
+            return self._size(node) if node.users and isinstance(node.meta.get("val"), torch.SymInt) else None
         if node.op == "get_attr":
             found = _attribute(module, str(node.target))
             return found if isinstance(found, GraphModule) else self._hidden_input(self.attributes.constant(found))
@@ -189,7 +189,7 @@ class FxBuilder:
             raise UnsupportedProgram(f"a {node.op} node is not ATen")
         target = node.target
         if isinstance(target, torch._ops.OpOverload):
-            return self._op(target, node)
+            return self.op(target, node.args, node.kwargs, node.meta)
         if isinstance(target, torch._ops.HigherOrderOperator):
             return fx_control.emit(self, target, node)
         return fx_scalars.emit(self, target, node)
@@ -202,23 +202,24 @@ class FxBuilder:
         tensor, dim = found
         return self.em.scalar("aten.size.int", [self.values[tensor], self.em.int(dim)], self.em.types.int)
 
-    def _op(self, target: torch._ops.OpOverload, node: Node) -> Any:
-        target = _for_numbers(target, node)
+    def op(self, target: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], meta: Mapping[str, Any]) -> Any:
+        """A call of an op of ATen, `meta` as its node has it: a value, None, or the list of its results."""
+        target = _for_numbers(target, args)
         schema = target._schema
         name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
-            return self._assert(node)
+            return self._assert(args)
         if name == "aten._local_scalar_dense":
-            return fx_scalars.item(self, node)
+            return fx_scalars.item(self, args[0], meta.get("val"))
         if name == "aten.squeeze.dims":
-            return self._squeeze(node)
+            return self._squeeze(args)
         if name in _RENAMED:
             name = _RENAMED[name]
             if not name:
                 return None
         if not (name in optable.table() or f"torch.{name}" in STRUCTURAL) and not by_torch.known(name, schema, self.foreign):
             raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
-        operands = [self._argument(a, i, node) for i, a in enumerate(schema.arguments)]
+        operands = [self._argument(a, i, args, kwargs) for i, a in enumerate(schema.arguments)]
         types = [self.type(spelled(r.type)) for r in schema.returns]
         if self.em.context.is_registered_operation(f"torch.{name}"):
             made = self.em.create(f"torch.{name}", operands, types)
@@ -228,24 +229,24 @@ class FxBuilder:
         if len(results) != 1:
             return results
         if schema.returns[0].type.kind() == "ListType":
-            return self._items(results[0], schema.returns[0].type, node)
+            return self._items(results[0], schema.returns[0].type, len(meta["val"]))
         return results[0]
 
-    def _items(self, value: ir.Value, type_: Any, node: Node) -> list[ir.Value]:
+    def _items(self, value: ir.Value, type_: Any, count: int) -> list[ir.Value]:
         """The items of a list, whose number the graph was traced for."""
         element = self.type(spelled(type_.getElementType()))
-        return list(self.em.create("torch.prim.ListUnpack", [value], [element] * len(node.meta["val"])).results)
+        return list(self.em.create("torch.prim.ListUnpack", [value], [element] * count).results)
 
-    def _squeeze(self, node: Node) -> ir.Value:
+    def _squeeze(self, args: Sequence[Any]) -> ir.Value:
         """One dim after the other, the last first: those before it keep their places."""
-        value, dims = self.operand(node.args[0]), node.args[1]
-        rank = max(1, node.args[0].meta["val"].ndim)  # type: ignore[union-attr]  # a node
-        for dim in sorted({d % rank for d in dims}, reverse=True):  # type: ignore[union-attr,operator]  # ints
+        value, dims = self.operand(args[0]), args[1]
+        rank = max(1, args[0].meta["val"].ndim)
+        for dim in sorted({d % rank for d in dims}, reverse=True):
             value = self.em.create("torch.aten.squeeze.dim", [value, self.em.int(dim)], [self.em.types.tensor]).results[0]
         return value
 
-    def _assert(self, node: Node) -> None:
-        condition, message = node.args[0], node.args[1]
+    def _assert(self, args: Sequence[Any]) -> None:
+        condition, message = args[0], args[1]
         value = self.operand(condition)
         if value.type == self.em.types.tensor:
             value = self.em.scalar("aten.Bool.Tensor", [value], self.em.types.bool)
@@ -260,11 +261,11 @@ class FxBuilder:
 
     # --- operands ------------------------------------------------------------------------------------------------------
 
-    def _argument(self, argument: Any, index: int, node: Node) -> ir.Value:
-        if argument.name in node.kwargs:
-            given = node.kwargs[argument.name]
-        elif index < len(node.args):
-            given = node.args[index]
+    def _argument(self, argument: Any, index: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ir.Value:
+        if argument.name in kwargs:
+            given = kwargs[argument.name]
+        elif index < len(args):
+            given = args[index]
         else:
             given = argument.default_value
         return self.operand(given, argument.type, argument.N)
@@ -327,12 +328,12 @@ def leaf_of(node: Node) -> Leaf:
     raise UnsupportedProgram(f"an argument of type {type(found).__name__} is not supported")
 
 
-def _for_numbers(target: torch._ops.OpOverload, node: Node) -> torch._ops.OpOverload:
+def _for_numbers(target: torch._ops.OpOverload, args: Sequence[Any]) -> torch._ops.OpOverload:
     """The overload that takes a number where a tensor's place is given one: it promotes as numbers do."""
     wanted = [
         i
         for i, a in enumerate(target._schema.arguments)
-        if a.type.kind() == "TensorType" and i < len(node.args) and _is_number(node.args[i])
+        if a.type.kind() == "TensorType" and i < len(args) and _is_number(args[i])
     ]
     if not wanted:
         return target
@@ -354,10 +355,6 @@ def _attribute(module: Any, path: str) -> Any:
     for step in path.split("."):
         module = getattr(module, step)
     return module
-
-
-def _identifier(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def is_handed_over(node: Node, inputs: Sequence[Node]) -> bool:

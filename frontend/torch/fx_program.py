@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,9 +38,10 @@ class FxProgram:
         state: Mapping[Node, str] | None = None,
         written: Sequence[tuple[Node, Node]] = (),
         results: Sequence[Any] | None = None,
+        eager: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
-        self.owner, self.state, self.written = owner, state or {}, written
+        self.owner, self.state, self.written, self.eager = owner, state or {}, written, eager
         output = next(n for n in graph.graph.nodes if n.op == "output")
         self.results = list(output.args[0]) if results is None else results
         self.signature = inspect.Signature([inspect.Parameter(n.name, inspect.Parameter.POSITIONAL_ONLY) for n in used])

@@ -73,9 +73,9 @@ def emit(builder: FxBuilder, target: Any, node: Node) -> Any:
     raise UnsupportedProgram(f"{_name(target)} of {'a float' if is_float else 'sizes'} is not supported")
 
 
-def item(builder: FxBuilder, node: Node) -> ir.Value:
-    """`aten._local_scalar_dense`: the number in a tensor, of the kind that the graph was traced for."""
-    found, types = node.meta.get("val"), builder.em.types
+def item(builder: FxBuilder, tensor: Node, found: Any) -> ir.Value:
+    """`aten._local_scalar_dense`: the number in a tensor, of the kind that the graph was traced for, which is that of `found`."""
+    types = builder.em.types
     kinds: list[tuple[tuple[type, ...], str, ir.Type]] = [
         ((bool, torch.SymBool), "Bool", types.bool),
         ((int, torch.SymInt), "Int", types.int),
@@ -83,7 +83,7 @@ def item(builder: FxBuilder, node: Node) -> ir.Value:
     ]
     for python, name, type_ in kinds:
         if isinstance(found, python):
-            return builder.em.scalar(f"aten.{name}.Tensor", [builder.operand(node.args[0])], type_)
+            return builder.em.scalar(f"aten.{name}.Tensor", [builder.operand(tensor)], type_)
     raise UnsupportedProgram("the number in a tensor of an unknown dtype is not supported")
 
 

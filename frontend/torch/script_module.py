@@ -35,6 +35,7 @@ class Attributes:
         self._names: dict[int, str] = {id(root): ""}  # the path of each module
         self._kept: list[Any] = [root]  # what `_names` knows by id
         self._tensors: dict[str, tuple[Any, str, Any, Layout]] = {}  # name of the input -> owner, attribute, the tensor, where it lies
+        self._dotted: dict[str, str] = {}  # name of the input -> path of the attribute
         self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
         self._process: dict[str, bool] = {}  # what the process said
         self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
@@ -48,7 +49,10 @@ class Attributes:
 
     def tensor(self, owner: Any, name: str) -> str:
         """The name of the input that stands for a tensor attribute."""
-        path = _identifier(self._names[id(owner)] + name)
+        dotted = self._names[id(owner)] + name
+        path = _identifier(dotted)
+        while self._dotted.setdefault(path, dotted) != dotted:  # a.b and a_b
+            path += "_"
         if path not in self._tensors:
             self._put(path, owner, name, owner.getattr(name))
         return path
