@@ -218,7 +218,7 @@ class FxBuilder:
             if not name:
                 return None
         if not (name in optable.table() or f"torch.{name}" in STRUCTURAL) and not by_torch.known(name, schema, self.foreign):
-            raise UnsupportedProgram(f'no kernel for {name}; foreign="torch" leaves such ops to PyTorch')
+            raise UnsupportedProgram(by_torch.refusal(name, schema))
         operands = [self._argument(a, i, args, kwargs) for i, a in enumerate(schema.arguments)]
         types = [self.type(spelled(r.type)) for r in schema.returns]
         if self.em.context.is_registered_operation(f"torch.{name}"):
