@@ -77,16 +77,13 @@ def summed(
     """What one thread's points of a reduction come to. `at`: its position in the parallel loops, None in the others, whose points are
     numbered; `span`: the numbers that the thread takes."""
     reduced = [i for i, position in enumerate(at) if position is None]
-    start = [c.neutral() for c in known]
-    loop = b.op("scf.for", [*span, *start], [v.type for v in start], regions=1)
-    types = [b.index_type(), *(v.type for v in start)]
-    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    with ir.InsertionPoint(block):
-        point, *sums = block.arguments
+
+    def add(point: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
         inside = iter(positions(point, [sizes[i] for i in reduced]))
         place = [next(inside) if position is None else position for position in at]
-        b.op("scf.yield", op.compute(place, [*op.read(place, op.reads), *sums]))
-    return list(loop.results)
+        return op.compute(place, [*op.read(place, op.reads), *sums])
+
+    return gpu.carried(span, [c.neutral() for c in known], add)
 
 
 def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:

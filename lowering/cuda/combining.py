@@ -45,7 +45,7 @@ class Combiner:
 
 def combiners(op: Structured) -> list[Combiner] | None:
     """One for each buffer that a reduction writes; None where one is not a known op of its accumulator and a term without it."""
-    if op.op.name != "linalg.generic":
+    if not len(op.op.regions):
         return None
     block = op.op.regions[0].blocks[0]
     accumulators = list(block.arguments)[op.reads :]

@@ -90,6 +90,19 @@ def strided(start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Valu
         b.op("scf.yield")
 
 
+def carried(
+    span: tuple[ir.Value, ir.Value, ir.Value], start: Sequence[ir.Value], body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]]
+) -> list[ir.Value]:
+    """A loop over `span` (from, up to, step) that carries values: `body` is given the position and what is carried, and gives it anew."""
+    loop = b.op("scf.for", [*span, *start], [v.type for v in start], regions=1)
+    types = [b.index_type(), *(v.type for v in start)]
+    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    with ir.InsertionPoint(block):
+        position, *values = block.arguments
+        b.op("scf.yield", body(position, values))
+    return list(loop.results)
+
+
 def below(left: ir.Value, right: ir.Value) -> ir.Value:
     """left < right, of type index and not negative."""
     less = ir.IntegerAttr.get(b.integer_type(64), 6)  # ult

@@ -3,7 +3,7 @@
     op = Structured.of(generic)
     op.write(at, op.compute(at, op.read(at)))       # memref.load ..., the body, memref.store ...
 
-linalg.fill and memref.copy are taken for the linalg.generic that they stand for.
+linalg.fill, memref.copy and the named products are taken for the linalg.generic that they stand for.
 """
 
 from __future__ import annotations
@@ -13,30 +13,38 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
 
-OPS = ("linalg.generic", "linalg.fill", "memref.copy")
+_GENERIC = ("linalg.generic", *NAMED_PRODUCTS)
+OPS = (*_GENERIC, "linalg.fill", "memref.copy")
 
 
 @dataclass(frozen=True)
 class Structured:
-    """`maps`: where each buffer is accessed, by the loops' positions; the first `reads` buffers are only read."""
+    """`maps`: where each buffer is accessed, by the loops' positions; the first `reads` buffers are only read. `overwrites`: a reduction
+    whose outputs hold nothing yet: it does not add to them."""
 
     op: ir.Operation
     buffers: tuple[ir.Value, ...]
     maps: tuple[ir.AffineMap, ...]
     reads: int
     iterators: tuple[str, ...]
+    overwrites: bool = False
 
     @staticmethod
     def of(op: ir.Operation) -> Structured | None:
         """None for an op of another kind, or one on tensors."""
         if op.name not in OPS or len(op.results):
             return None
-        if op.name == "linalg.generic":
+        if op.name in _GENERIC:
             buffers = tuple(op.operands)
             maps = tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"]))
             reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-            iterators = tuple("parallel" if "parallel" in str(a) else "reduction" for a in ir.ArrayAttr(op.attributes["iterator_types"]))
+            if op.name in NAMED_PRODUCTS:
+                iterators = (*["parallel"] * (maps[0].n_dims - 1), "reduction")
+            else:
+                kinds = map(str, ir.ArrayAttr(op.attributes["iterator_types"]))
+                iterators = tuple("parallel" if "parallel" in kind else "reduction" for kind in kinds)
         else:
             buffers = tuple(op.operands) if op.name == "memref.copy" else (op.operands[1],)
             if not isinstance(buffers[-1].type, ir.MemRefType):
@@ -45,7 +53,7 @@ class Structured:
             maps, reads, iterators = (ir.AffineMap.get_identity(rank, op.context),) * len(buffers), len(buffers) - 1, ("parallel",) * rank
         if not all(isinstance(v.type, ir.MemRefType) for v in buffers):
             return None
-        return Structured(op, buffers, maps, reads, iterators)
+        return Structured(op, buffers, maps, reads, iterators, OVERWRITES in op.attributes)
 
     @property
     def is_parallel(self) -> bool:
@@ -78,7 +86,7 @@ class Structured:
         return self._used()[i]
 
     def _used(self) -> list[bool]:
-        if self.op.name != "linalg.generic":
+        if self.op.name not in _GENERIC:
             return [i < self.reads for i in range(len(self.buffers))]
         return [any(True for _ in argument.uses) for argument in self.op.regions[0].blocks[0].arguments]
 

@@ -164,8 +164,11 @@ def _at(op: Structured, parallel: list[int], outputs: Sequence[ir.Value]) -> lis
 
 
 def _finish(op: Structured, known: list[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value]) -> None:
-    """Combine with what the outputs hold, and write them. (Their maps do not look at the reduced loops.)"""
+    """Combine with what the outputs hold, if they do, and write them. (Their maps do not look at the reduced loops.)"""
     place = [b.index(0) if p is None else p for p in at]
+    if op.overwrites:
+        op.write(place, sums)
+        return
     op.write(place, [c.combine(op.load(op.reads + i, place), v) for i, (c, v) in enumerate(zip(known, sums, strict=True))])
 
 
@@ -176,13 +179,11 @@ def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence
 
 def _gathered(combiner: Combiner, buffer: ir.Value, output: ir.Value, span: tuple[ir.Value, ir.Value, ir.Value]) -> ir.Value:
     """The parts of an output that one thread takes, combined."""
-    loop = b.op("scf.for", [*span, combiner.neutral()], [combiner.type], regions=1)
-    types = [b.index_type(), combiner.type]
-    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * 2)
-    with ir.InsertionPoint(block):
-        part, so_far = block.arguments
-        b.op("scf.yield", [combiner.combine(so_far, b.value("memref.load", [buffer, output, part], combiner.type))])
-    return loop.results[0]
+
+    def add(part: ir.Value, so_far: list[ir.Value]) -> list[ir.Value]:
+        return [combiner.combine(so_far[0], b.value("memref.load", [buffer, output, part], combiner.type))]
+
+    return gpu.carried(span, [combiner.neutral()], add)[0]
 
 
 def _down(tile: ir.Value, combiner: Combiner, column: ir.Value) -> ir.Value:
