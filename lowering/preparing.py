@@ -22,7 +22,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.expand_to_torch import expand
 from tierup.lowering import builders as b
-from tierup.lowering import faults, llvm, origins, signature
+from tierup.lowering import faults, llvm, messages, origins, signature
 from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.exits import bailouts, live_values
@@ -162,6 +162,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     """What is decided on the torch dialect: sizes, kinds of results, exits, checks."""
     expanded = expand(function)  # what a user's own pass made
     origins.tag(b.walk(function))
+    messages.forget(function)
     signature.refuse(function)
     baked = any(spec.value is not None for spec in request.arguments)
     if baked:

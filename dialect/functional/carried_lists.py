@@ -1,13 +1,12 @@
 """A list that a loop appends to, as a value that the loop carries.
 
-    %l = torch.prim.ListConstruct : () -> !torch.list<vtensor>              %l = torch.prim.ListConstruct : () -> !torch.list<vtensor>
-    %r = torch.prim.Loop %n, %true, init(%x) {                              %r:2 = torch.prim.Loop %n, %true, init(%x, %l) {
-    ^bb0(%i: !torch.int, %a: !torch.vtensor):                               ^bb0(%i: !torch.int, %a: !torch.vtensor, %m: !torch.list<vtensor>):
-      %0 = torch.aten.append.t %l, %a : ...                        ->         %one = torch.prim.ListConstruct %a : ...
-                                                                              %more = torch.aten.add.t %m, %one : ...
-      torch.prim.Loop.condition %true, iter(%b : ...)                         torch.prim.Loop.condition %true, iter(%b, %more : ...)
-    } : ...                                                                 } : ...
-    %s = torch.aten.stack %l, %int0 : ...                                   %s = torch.aten.stack %r#1, %int0 : ...
+    %r = torch.prim.Loop %n, %true, init(%x) {                    %r:2 = torch.prim.Loop %n, %true, init(%x, %l) {
+    ^bb0(%i: !torch.int, %a: !torch.vtensor):                     ^bb0(%i: !torch.int, %a: ..., %m: !torch.list<vtensor>):
+      torch.aten.append.t %l, %a                         ->         %one = torch.prim.ListConstruct %a
+                                                                    %more = torch.aten.add.t %m, %one
+      torch.prim.Loop.condition %true, iter(%b)                     torch.prim.Loop.condition %true, iter(%b, %more)
+    }                                                             }
+    %s = torch.aten.stack %l, %int0                               %s = torch.aten.stack %r#1, %int0
 
 Only a list of tensors that is made in the loop's own block, that nobody uses before the loop, and that is in the loop nothing but appended
 to, in the body itself, and so once in each iteration. Up to the loop nobody else knows it, so no other alias need be looked for.

@@ -89,8 +89,8 @@ def _triangle(lower_part: bool) -> Lowering:
     """Elements on one side of a diagonal; zeros on the other."""
 
     def lower(c: Call) -> Tensor:
-        x, diagonal = c.tensor(0), c.known(1)
-        if type(diagonal) is not int:
+        x, diagonal = c.tensor(0), c.parameter(1)
+        if not isinstance(diagonal, Scalar) and type(diagonal) is not int:
             raise NotHandled
 
         def keep(v: Scalar) -> Scalar:

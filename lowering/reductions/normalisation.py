@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tierup.lowering import sizes
 from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.movement.shape import reshaped
 from tierup.lowering.pointwise.context import NotHandled
@@ -140,11 +141,11 @@ def _batch_norm(c: Call) -> list[Tensor]:
 def _group_norm(c: Call, groups: int, weight: int, bias: int, eps: int) -> list[Tensor]:
     """Operands by position. Each of the groups of channels, and all that follows, is standardised."""
     x, count = c.tensor(0), c.known(groups)
-    if type(count) is not int or None in x.sizes[1:]:
+    channels = x.sizes[1]
+    if type(count) is not int or channels is None or channels % count:
         raise NotHandled
-    known = [s for s in x.sizes[1:] if s is not None]
-    size = math.prod(known) // count
-    grouped = reshaped(x, (x.sizes[0], count, size), [x.length(0), count, size])
+    size = sizes.product([channels // count, *x.lengths[2:]])
+    grouped = reshaped(x, (x.sizes[0], count, *sizes.known([size])), [x.length(0), count, size])
     deviation, center, scale = _standardised(grouped, [2], _epsilon(c, eps))
     flat = pointwise(grouped, [_all(deviation), (scale, [0, 1])], deviation.dtype, lambda v, r: v * r)
     back = reshaped(flat, x.sizes, x.lengths)

@@ -179,9 +179,41 @@ def _item(op: ir.Operation) -> None:
         return
     if t.known_int(position) is not None:
         return
-    length = len(made.operation.operands)
-    t.check(b.value("torch.aten.ge.int", [position, t.integer(-length)], t.bool_type()), "list index out of range")
-    t.check(b.value("torch.aten.lt.int", [position, t.integer(length)], t.bool_type()), "list index out of range")
+    items = list(made.operation.operands)
+    _check_position(position, len(items), "list index out of range")
+    if op.results[0].type == t.int_type() and items:
+        op.results[0].replace_all_uses_with(_chosen(items, position))
+        op.erase()
+
+
+def _size(op: ir.Operation) -> None:
+    """The size of a dim that only the run knows."""
+    x, position = op.operands
+    known = t.sizes_of(x)
+    if known is None or not known[0] or t.known_int(position) is not None:
+        return
+    _check_position(position, len(known[0]), "Dimension out of range")
+    op.results[0].replace_all_uses_with(_chosen([t.size(x, axis) for axis in range(len(known[0]))], position))
+    op.erase()
+
+
+def _check_position(position: ir.Value, length: int, message: str) -> None:
+    t.check(b.value("torch.aten.ge.int", [position, t.integer(-length)], t.bool_type()), message)
+    t.check(b.value("torch.aten.lt.int", [position, t.integer(length)], t.bool_type()), message)
+
+
+def _chosen(items: list[ir.Value], position: ir.Value) -> ir.Value:
+    """The item at a position that only the run knows: one after the other is compared."""
+    found = items[0]
+    for i, item in enumerate(items[1:], 1):
+        same = [b.value("torch.aten.eq.int", [position, t.integer(n)], t.bool_type()) for n in (i, i - len(items))]
+        is_it = b.value("torch.aten.__or__.bool", same, t.bool_type())
+        made = b.op("torch.prim.If", [is_it], [t.int_type()], regions=2)
+        for region, value in zip(made.regions, (item, found), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                b.op("torch.prim.If.yield", [value], [])
+        found = made.results[0]
+    return found
 
 
 def _select(op: ir.Operation) -> None:
@@ -228,6 +260,7 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.pow.int_float": _power_of_zero,
     "prim.RaiseException": _raise,
     "aten.__getitem__.t": _item,
+    "aten.size.int": _size,
     "aten.select.int": _select,
     "aten.select_copy.int": _select,
     "aten.select_scatter": _select,

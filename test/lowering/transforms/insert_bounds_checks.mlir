@@ -85,7 +85,12 @@ func.func @nothing_to_check(%x: !torch.vtensor<[5],f32>, %none_at: !torch.vtenso
 // CHECK-NEXT: torch.runtime.assert [[LOW]], "list index out of range"
 // CHECK: [[HIGH:%.+]] = torch.aten.lt.int %arg0, %int2
 // CHECK-NEXT: torch.runtime.assert [[HIGH]], "list index out of range"
-// CHECK-NEXT: torch.aten.__getitem__.t
+// CHECK: [[FIRST:%.+]] = torch.aten.eq.int %arg0, %int1
+// CHECK: [[LAST:%.+]] = torch.aten.eq.int %arg0, %int-1
+// CHECK: [[SECOND:%.+]] = torch.aten.__or__.bool [[FIRST]], [[LAST]]
+// CHECK-NEXT: torch.prim.If [[SECOND]] -> (!torch.int) {
+// CHECK-NEXT: torch.prim.If.yield %arg1
+// CHECK: torch.prim.If.yield %arg0
 // CHECK-NOT: torch.runtime.assert
 // CHECK: return
 func.func @item(%i: !torch.int, %a: !torch.int) -> (!torch.int, !torch.int) {
