@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterable, MutableSequence
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect.kernels import torch_tensors
 
 _MISSING = object()
@@ -140,6 +142,18 @@ def count(items: Any, item: Any) -> int:
     return int(items.count(item))
 
 
+def range_(stop: int) -> list[int]:
+    """prim.rangelist."""
+    return list(range(stop))
+
+
+def to_list(tensor: np.ndarray[Any, Any], dim: int, element: int) -> Any:
+    """prim.tolist: nested lists of numbers, for a tensor of rank 0 a number. `dim` and `element` say the type that the program states."""
+    if tensor.ndim != dim:
+        raise RuntimeError(f"tolist(): the program states {dim} dimensions, the tensor has {tensor.ndim}")
+    return tensor.tolist()
+
+
 def list_(items: Iterable[Any]) -> list[Any]:
     return list(items)
 
@@ -180,7 +194,7 @@ def join(separator: str, parts: list[str]) -> str:
 
 def print_(*values: Any) -> None:
     """prim.Print: to `sys.stdout`, tensors as PyTorch prints them."""
-    print(*map(torch_tensors.to_tensors, values))  # noqa: T201 - the user's
+    print(*map(torch_tensors.to_tensors, values))
 
 
 _warned: dict[str, dict[Any, Any]] = {}  # by file, what `warnings` notes in a module: a line warns once under the default filter

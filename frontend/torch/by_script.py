@@ -47,7 +47,10 @@ _FUNCTIONS = {
     "prim.DictConstruct": "dict_construct",
     "prim.Print": "print_",
     "prim.StringIndex": "getitem",
+    "prim.rangelist": "range_",
+    "prim.tolist": "to_list",
 }
+_OF_TENSORS = frozenset({"aten.str", "prim.tolist"})
 _OUTSIDE = frozenset({"aten.warn", "prim.Print"})  # what everybody sees
 
 
@@ -55,7 +58,7 @@ def known(name: str, schema: Any) -> bool:
     """Whether the op is one of these; it has a row then."""
     base = ".".join(name.split(".")[:2])
     function = _FUNCTIONS.get(base)
-    if function is None or (schema is not None and _takes_tensors(schema)):
+    if function is None or (schema is not None and _takes_tensors(schema) and base not in _OF_TENSORS):
         return False
     writes = schema is not None and any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     results = 1 if schema is None or base == "aten.format" or base == "aten.percentFormat" else len(schema.returns)

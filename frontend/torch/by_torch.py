@@ -58,7 +58,7 @@ def _is_callable(name: str, schema: Any) -> bool:
     import torch
 
     namespace, op, *overload = name.split(".")
-    if schema is None or "..." in str(schema):
+    if schema is None or "..." in str(schema) or any(a.type.kind() in ("VarType", "AnyType") for a in schema.arguments):
         return False
     try:
         getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")

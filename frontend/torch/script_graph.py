@@ -21,7 +21,16 @@ from tierup.dialect.ir.rewriting import bool_of, is_none, maker, under_casts
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.torch import by_script, by_torch, script_constants, script_dropout, script_norms, script_queries
+from tierup.frontend.torch import (
+    by_script,
+    by_torch,
+    script_constants,
+    script_dropout,
+    script_norms,
+    script_queries,
+    script_state,
+    script_values,
+)
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_grad_mode import GradMode, is_no_grad
 from tierup.frontend.torch.script_module import Attributes
@@ -182,7 +191,7 @@ class GraphBuilder:
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
                 raise
-            place = _PLACE.search(node.sourceRange())
+            place = _place(node)
             where = f"{place['file']}:{place['line']}: " if place else ""
             error = UnsupportedProgram(f"{where}{e}")
             error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
@@ -191,6 +200,17 @@ class GraphBuilder:
     def operands(self, node: Any) -> list[ir.Value]:
         """What a node reads, as values of the graph."""
         return [self.value(v) for v in node.inputs()]
+
+    def inlined(self, graph: Any, given: Sequence[ir.Value]) -> list[ir.Value]:
+        """What another graph, whose values have names of their own, gives for some values."""
+        outer = self._values, self._objects, self._attributes, self.carried
+        self._values, self._objects, self._attributes, self.carried = {}, {}, {}, {}
+        for parameter, value in zip(graph.inputs(), given, strict=True):
+            self._values[parameter.unique()] = value
+        self.nodes(graph)
+        found = [self.value(v) for v in graph.outputs()]
+        self._values, self._objects, self._attributes, self.carried = outer
+        return found
 
     def value(self, of: Any) -> ir.Value:
         """What a TorchScript value is in the graph."""
@@ -213,6 +233,7 @@ class GraphBuilder:
     def op(self, node: Any) -> None:
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(by_torch.name_of(node, schema), schema, self.operands(node))
+        script_queries.refuse_devices(self, name, operands)
         same = script_dropout.identity(name, operands)
         if same is None:
             same = script_dropout.training(self, name, operands)
@@ -230,6 +251,10 @@ class GraphBuilder:
         `torch.operator`s: torch-mlir knows other forms of some."""
         if not self._is_known(name, schema):
             raise UnsupportedProgram(by_torch.refusal(name, schema))
+        return self.emit(name, operands, types)
+
+    def emit(self, name: str, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+        """The results of an op that has a row."""
         operands = self._grad_mode.operands(name, operands)
         row = optable.lookup(name)
         if self.em.context.is_registered_operation(f"torch.{name}") and not (row is not None and row.acts):
@@ -268,6 +293,14 @@ class GraphBuilder:
     def attribute_of(self, of: Any) -> tuple[Any, str] | None:
         """The owner and the name of the tensor attribute that a TorchScript value is."""
         return self._attributes.get(of.unique())
+
+    def object(self, of: Any) -> Any:
+        """The module that a TorchScript value is."""
+        return self._objects[of.unique()]
+
+    @cached_property
+    def _set(self) -> frozenset[tuple[str, str]]:
+        return script_state.set_names(self.graph)
 
     @cached_property
     def _aliases(self) -> Any:
@@ -324,6 +357,9 @@ class GraphBuilder:
         if output.type().kind() == "ClassType":
             self._objects[output.unique()] = self.attributes.child(owner, node.s("name"))
             return
+        if (node.input().type().str(), node.s("name")) in self._set:
+            script_state.get(self, node, owner)
+            return
         if output.type().kind() in _CONTAINERS and self.is_written(output):
             raise UnsupportedProgram(f"the program changes {node.s('name')!r} of the module in place: set the attribute to a new one")
         if output.type().kind() == "TensorType":
@@ -348,11 +384,6 @@ class GraphBuilder:
 
     def _exit(self, node: Any) -> None:
         self._grad_mode.leave()
-
-    def _set_attribute(self, node: Any) -> None:
-        if is_no_grad(next(iter(node.inputs())).type()):
-            return  # the mode before, which nothing reads
-        raise UnsupportedProgram(f"the program sets the attribute {node.s('name')!r}: return the new value, or write into the tensor")
 
     def _construct(self, node: Any) -> None:
         type_ = node.output().type()
@@ -402,9 +433,9 @@ class GraphBuilder:
 
     def _warn(self, node: Any) -> None:
         by_script.known("aten.warn", None)
-        place = _PLACE.search(node.sourceRange())
+        place = _place(node)
         file, line = (place["file"], int(place["line"])) if place else (self.name, 0)
-        self.create("aten.warn", None, [self.operands(node)[0], self.em.str(file), self.em.int(line)], [])
+        self.emit("aten.warn", [self.operands(node)[0], self.em.str(file), self.em.int(line)], [])
 
     def _raise(self, node: Any) -> None:
         operands = self.operands(node)
@@ -423,13 +454,13 @@ class GraphBuilder:
         taken = bool_of(self.operands(node)[0])
         if taken is not None:
             block = list(node.blocks())[0 if taken else 1]
-            self._nodes(block)
+            self.nodes(block)
             self.bind(node, [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)])
             return
         made = self.em.create("torch.prim.If", self.operands(node), types, regions=2)
         for block, region in zip(node.blocks(), made.regions, strict=True):
             with self.em.at_end(region.blocks.append()):
-                self._nodes(block)
+                self.nodes(block)
                 yields = [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)]
                 self.em.create("torch.prim.If.yield", yields, [])
         arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
@@ -447,13 +478,14 @@ class GraphBuilder:
         for value, *given in zip(list(block.inputs())[1:], list(node.inputs())[2:], list(block.outputs())[1:], strict=True):
             self.carried[value.unique()] = given
         with self.em.at_end(body):
-            self._nodes(block)
+            self.nodes(block)
             goes_on, *values = (self._values[o.unique()] for o in block.outputs())
             values = [self.derefined(v, t) for v, t in zip(values, types, strict=True)]
             self.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
         self.bind(node, list(made.results))
 
-    def _nodes(self, block: Any) -> None:
+    def nodes(self, block: Any) -> None:
+        """Translate all nodes of a block."""
         for node in block.nodes():
             self.node(node)
 
@@ -468,8 +500,14 @@ def _grows_in_sight(node: Any) -> bool:
     return all(use.user.owningBlock() is here and not use.user.output().uses() for use in uses if use.user.kind() == "aten::append")
 
 
+def _place(node: Any) -> re.Match[str] | None:
+    """Where a node stands in the user's program; of a node that stands nowhere, where what it gives is used first."""
+    ranges = (n.sourceRange() for n in (node, *(use.user for o in node.outputs() for use in o.uses())))
+    return next((found for text in ranges if (found := _PLACE.search(text))), None)
+
+
 def _location(node: Any, context: ir.Context) -> ir.Location:
-    place = _PLACE.search(node.sourceRange())
+    place = _place(node) if node.kind() == "prim::GetAttr" else _PLACE.search(node.sourceRange())
     if place is None:
         return ir.Location.unknown(context)
     return ir.Location.file(place["file"], int(place["line"]), 0, context)
@@ -478,7 +516,6 @@ def _location(node: Any, context: ir.Context) -> ir.Location:
 _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::Constant": GraphBuilder._constant,
     "prim::GetAttr": GraphBuilder._get_attribute,
-    "prim::SetAttr": GraphBuilder._set_attribute,
     "prim::CreateObject": GraphBuilder._create_object,
     "prim::Enter": GraphBuilder._enter,
     "prim::Exit": GraphBuilder._exit,
@@ -499,5 +536,7 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::If": GraphBuilder._branch,
     "prim::Loop": GraphBuilder._loop,
     **script_norms.HANDLERS,
+    **script_state.HANDLERS,
+    **script_values.HANDLERS,
     **script_queries.HANDLERS,
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.kernels import script_objects, torch_tensors
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
@@ -37,6 +37,7 @@ class Attributes:
         self._tensors: dict[str, tuple[Any, str, Any, Layout]] = {}  # name of the input -> owner, attribute, the tensor, where it lies
         self._dotted: dict[str, str] = {}  # name of the input -> path of the attribute
         self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._numbers: dict[int, int] = {}  # of modules, by their ids
         self._process: dict[str, bool] = {}  # what the process said
         self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
         self.asks_gradients = False  # whether the graph was made for arguments that require none
@@ -62,6 +63,12 @@ class Attributes:
         found = owner.getattr(name)
         self._values[id(owner), name] = owner, type(found) if self.is_tensor(found) else found
         return found
+
+    def number(self, owner: Any) -> int:
+        """What names a module in a graph that sets its attributes."""
+        if id(owner) not in self._numbers:
+            self._numbers[id(owner)] = script_objects.number(owner, self)
+        return self._numbers[id(owner)]
 
     def process(self, name: str) -> bool:
         """A setting of PyTorch's, such as `is_grad_enabled`, which then is part of the graph."""

@@ -17,6 +17,7 @@ from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.torch import script_gradients
+from tierup.frontend.torch.errors import UnsupportedProgram
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_graph import GraphBuilder
@@ -89,6 +90,17 @@ def device(builder: GraphBuilder, text: str) -> ir.Value:
     em = builder.em
     attributes = {"value": ir.StringAttr.get(text, em.context)}
     return em.create("torch.constant.device", [], [builder.type("Device")], attributes).results[0]
+
+
+_COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
+
+
+def refuse_devices(builder: GraphBuilder, name: str, operands: list[ir.Value]) -> None:
+    """Raise UnsupportedProgram for an op that is to make its result on another device than the CPU."""
+    for value in operands:
+        text = known(builder, value) if "Device" in str(under_casts(value).type) else None
+        if isinstance(text, str) and text.partition(":")[0] != "cpu" and not name.startswith(_COMPARISONS):
+            raise UnsupportedProgram(f"{name} on the device {text}: programs run on the CPU")
 
 
 # --- handlers of nodes ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,82 @@
+"""Attributes that a TorchScript program sets, and Python functions that it calls. Tier 0 does both, once a call and in the user's order:
+such a program has native code only where that happens in a branch.
+
+    prim::SetAttr[name="h"](%self, %new)  ->  torch.operator "prim.SetAttr"(%number, %h, %new)      (%number: which module)
+    prim::GetAttr[name="h"](%self)        ->  torch.operator "prim.GetAttr"(%number, %h)            as it is at that moment
+    ^f(%x)                                ->  torch.operator "prim.PythonOp"(%number, %x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect import optable
+from tierup.dialect.kernels import script_objects
+from tierup.dialect.optable.core import Kind, Op, declared
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_grad_mode import is_no_grad
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.script_graph import GraphBuilder
+
+
+def _row(name: str, kernel: str, results: int) -> None:
+    optable.add_foreign(
+        Op(
+            name, Kind.OTHER, f"script_objects.{kernel}", declared,
+            results=results, native=False, raises=True, acts=True, differentiable=False, note="TorchScript's",
+        )  # fmt: skip
+    )
+
+
+def set_names(graph: Any) -> frozenset[tuple[str, str]]:
+    """The attributes that nodes of a graph set, by class and name."""
+    return frozenset((next(n.inputs()).type().str(), n.s("name")) for n in nodes_of(graph) if n.kind() == "prim::SetAttr")
+
+
+def nodes_of(block: Any) -> Iterator[Any]:
+    """All nodes in a graph or a block, outer before inner."""
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from nodes_of(inner)
+
+
+def get(builder: GraphBuilder, node: Any, owner: Any) -> None:
+    """An attribute that the program sets somewhere."""
+    _row("prim.GetAttr", "get_attribute", 1)
+    builder.bind(node, builder.emit("prim.GetAttr", _place(builder, node, owner), builder.result_types(node)))
+
+
+def set_(builder: GraphBuilder, node: Any) -> None:
+    """Handler of prim::SetAttr."""
+    target, value = node.inputs()
+    if is_no_grad(target.type()):
+        return  # the mode before, which nothing reads
+    if value.type().kind() == "ClassType":
+        raise UnsupportedProgram(f"the program sets {node.s('name')!r} to a module")
+    _row("prim.SetAttr", "set_attribute", 0)
+    builder.emit("prim.SetAttr", [*_place(builder, node, builder.object(target)), builder.value(value)], [])
+
+
+def _place(builder: GraphBuilder, node: Any, owner: Any) -> list[Any]:
+    return [builder.em.int(builder.attributes.number(owner)), builder.em.str(node.s("name"))]
+
+
+def python(builder: GraphBuilder, node: Any) -> None:
+    """Handler of prim::PythonOp."""
+    if builder.foreign != "torch":
+        raise UnsupportedProgram(f'the program calls the Python function {node.pyname()}; foreign="torch" leaves such calls to Python')
+    outputs = len(list(node.outputs()))
+    if outputs > 1 or node.scalar_args():
+        raise UnsupportedProgram(f"the program calls the Python function {node.pyname()} in a way that is not supported")
+    _row("prim.PythonOp", "call_python", 1)
+    types = builder.result_types(node) or [builder.em.types.none]
+    number = script_objects.number(node.pyobj(), builder.attributes)
+    made = builder.emit("prim.PythonOp", [builder.em.int(number), *builder.operands(node)], types)
+    if outputs:
+        builder.bind(node, made)
+
+
+HANDLERS = {"prim::SetAttr": set_, "prim::PythonOp": python}

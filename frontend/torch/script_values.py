@@ -1,0 +1,66 @@
+"""Nodes of TorchScript that only say what a value is: a part of a tuple, an optional that is something, a type among several, a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect.ir.rewriting import is_none, under_casts
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_types import spelled
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.script_graph import GraphBuilder
+
+
+def _tuple_slice(builder: GraphBuilder, node: Any) -> None:
+    (whole,) = builder.operands(node)
+    types = [builder.type(spelled(t)) for t in node.input().type().elements()]
+    items = list(builder.em.create("torch.prim.TupleUnpack", [whole], types).results)
+    part = items[node.i("beg") : node.i("end")]
+    builder.bind(node, list(builder.em.create("torch.prim.TupleConstruct", part, builder.result_types(node)).results))
+
+
+def _unwrap(builder: GraphBuilder, node: Any) -> None:
+    """An optional that must be something: else an AssertionError, as `torch.jit._unwrap_optional` raises."""
+    (value,) = builder.operands(node)
+    em = builder.em
+    if is_none(under_casts(value)):
+        em.create("torch.prim.RaiseException", [em.str("Unwrapping null optional"), em.str("AssertionError")], [])
+    elif str(value.type).startswith("!torch.optional"):
+        test = em.create("torch.aten.__isnot__", [value, em.none], [em.types.bool]).results[0]
+        made = em.create("torch.prim.If", [test], [], regions=2)
+        for i, region in enumerate(made.regions):
+            with em.at_end(region.blocks.append()):
+                if i:
+                    em.create("torch.prim.RaiseException", [em.str("Unwrapping null optional"), em.str("AssertionError")], [])
+                em.create("torch.prim.If.yield", [], [])
+    (type_,) = builder.result_types(node)
+    builder.bind(node, [value if value.type == type_ else em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]])
+
+
+def _isinstance(builder: GraphBuilder, node: Any) -> None:
+    """Decided by what the call gave. Raises UnsupportedProgram where only the run can tell."""
+    found = str(under_casts(builder.operands(node)[0]).type)
+    if found.startswith(("!torch.optional", "!torch.any", "!torch.number")):
+        raise UnsupportedProgram("which type a value has is known at run time only")
+    wanted = [f"!torch.{spelled(t)}" for t in node.tys("types")]
+    builder.bind(node, [builder.em.bool(found in wanted)])
+
+
+def _fork(builder: GraphBuilder, node: Any) -> None:
+    """A task runs where it is started: what it gives is the same."""
+    builder.bind(node, builder.inlined(node.g("Subgraph"), builder.operands(node)))
+
+
+def _wait(builder: GraphBuilder, node: Any) -> None:
+    builder.bind(node, builder.operands(node))
+
+
+HANDLERS = {
+    "aten::_unwrap_optional": _unwrap,
+    "aten::wait": _wait,
+    "prim::TupleSlice": _tuple_slice,
+    "prim::fork": _fork,
+    "prim::isinstance": _isinstance,
+    "prim::unchecked_unwrap_optional": _unwrap,
+}

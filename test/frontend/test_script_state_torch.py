@@ -1,0 +1,235 @@
+"""TorchScript programs that change their module, call Python, or hold values that no array stands for."""
+
+import copy
+import enum
+from typing import Union  # noqa: UP035 - what torch.jit.script reads
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - it may be missing
+
+from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+class Color(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Stateful(nn.Module):
+    seen: torch.Tensor | None
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("mean", torch.zeros(3))
+        self.seen, self.count, self.rate, self.odd, self.name = None, 0, 0.5, False, "a"
+
+    def forward(self, x, limit: int):
+        self.count += 1
+        seen = self.seen
+        self.seen = x if seen is None else torch.cat([seen, x])
+        self.mean = self.mean * self.rate + self.linear(x).sum(0)
+        self.mean.add_(1)
+        self.odd = not self.odd
+        self.name = self.name + "b"
+        if self.count > limit:
+            raise ValueError("too many")
+        self.rate = self.rate / 2
+        return self.mean, self.seen
+
+
+def state(module):
+    names = ("mean", "seen", "count", "rate", "odd")
+    return {name: getattr(module, name) for name in names}, [ord(c) for c in module.name]
+
+
+def test_attributes_are_set_as_in_pytorch_also_before_an_exception():
+    module = Stateful()
+    eager, scripted = copy.deepcopy(module), torch.jit.script(module)
+    ours = from_torchscript(scripted)
+    with torch.no_grad():
+        for limit in (9, 9, 1, 9, 2):
+            x = torch.randn(2, 3)
+            if eager.count + 1 > limit:
+                for function in (eager, ours):
+                    with pytest.raises(ValueError, match="too many"):
+                        function(x, limit)
+            else:
+                torch.testing.assert_close(ours(x, limit), eager(x, limit))
+            torch.testing.assert_close(state(scripted), state(eager))
+    assert "changes a list, a dict or its module" in ours.explain() and "test_script_state_torch.py" in ours.explain()
+    assert ours.stats().hits == 0
+
+
+class Sometimes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.largest = 0.0
+
+    def forward(self, x, n: int):
+        y = torch.tanh(x) * n
+        if n > 2:
+            self.largest = float(n)
+        return y.exp() + 1
+
+
+def test_an_attribute_that_is_set_in_a_branch_leaves_the_rest_native():
+    scripted = torch.jit.script(Sometimes())
+    ours, x = from_torchscript(scripted), torch.ones(3)
+    for n, largest in ((1, 0.0), (1, 0.0), (3, 3.0), (1, 3.0), (5, 5.0)):
+        torch.testing.assert_close(ours(x, n), (torch.tanh(x) * n).exp() + 1)
+        assert scripted.largest == largest
+    assert ours.stats().hits >= 3
+
+
+def test_a_list_of_the_module_that_is_changed_in_place_is_refused_with_the_line():
+    class Program(nn.Module):
+        items: list[torch.Tensor]
+
+        def __init__(self):
+            super().__init__()
+            self.items = [torch.ones(2)]
+
+        def forward(self, x):
+            self.items.append(x)
+            return self.items[0]
+
+    with pytest.raises(UnsupportedProgram, match=r"test_script_state_torch\.py:\d+: the program changes 'items' of the module in place"):
+        from_torchscript(torch.jit.script(Program()))(torch.ones(2))
+
+
+class Held(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.items, self.named, self.pair = [torch.ones(2)], {"a": torch.ones(1)}, (1, 2.5)
+        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+        self.table = nn.ModuleDict({"p": nn.Linear(2, 2)})
+
+    def forward(self, x):
+        for _, layer in self.table.items():
+            x = layer(x)
+        for i, layer in enumerate(self.layers):
+            x = layer(x) * (i + 1)
+        return self.items[0] + x, self.named["a"] * self.pair[1], self.pair, self.items
+
+
+def test_lists_dicts_and_tuples_of_the_module_are_read():
+    module = Held()
+    ours, x = from_torchscript(torch.jit.script(module)), torch.randn(3, 2)
+    with torch.no_grad():
+        for _ in range(3):
+            torch.testing.assert_close(ours(x), module(x))
+    assert ours.stats().hits > 0
+
+
+@torch.jit.ignore
+def outside(x: torch.Tensor) -> torch.Tensor:
+    return x * len(calls.append(1) or calls)
+
+
+calls: list[int] = []
+
+
+def test_a_python_function_is_called_once_a_call_or_refused():
+    @torch.jit.script
+    def program(x):
+        return outside(x.tanh() + 1) * 2 + 1
+
+    ours, x = from_torchscript(program), torch.zeros(2)
+    for i in range(4):
+        assert ours(x).tolist() == [2 * (i + 1) + 1] * 2
+    assert len(calls) == 4
+    with pytest.raises(UnsupportedProgram, match="Python function"):
+        from_torchscript(program, foreign="error")(x)
+
+
+def test_tasks_run_where_they_are_started():
+    @torch.jit.script
+    def program(x):
+        y = x * 3
+        task = torch.jit.fork(torch.relu, x)
+        return torch.jit.wait(task) + y
+
+    ours, x = from_torchscript(program), torch.randn(4)
+    for _ in range(2):
+        torch.testing.assert_close(ours(x), torch.relu(x) + x * 3)
+    assert ours.stats().hits == 1
+
+
+def test_the_type_of_a_value_is_known_from_the_call():
+    @torch.jit.script
+    def program(x, by: Union[int, float]):
+        return x + by if isinstance(by, int) else x - 1
+
+    ours, x = from_torchscript(program), torch.zeros(2)
+    assert [ours(x, by).tolist() for by in (3, 0.5, 2)] == [[3, 3], [-1, -1], [2, 2]]
+
+
+def test_an_optional_that_must_be_something():
+    @torch.jit.script
+    def program(x, o: torch.Tensor | None):
+        y = torch.jit._unwrap_optional(o)
+        y.add_(1)
+        return x + y
+
+    ours, o = from_torchscript(program), torch.zeros(2)
+    assert ours(torch.ones(2), o).tolist() == [2, 2]
+    assert o.tolist() == [1, 1]
+    with pytest.raises(AssertionError, match="null optional"):
+        ours(torch.ones(2), None)
+
+
+def test_enumerations_are_compared_when_the_graph_is_built():
+    @torch.jit.script
+    def program(x):
+        return x + 1 if Color.RED == Color.GREEN else x - 1
+
+    assert from_torchscript(program)(torch.zeros(1)).item() == -1
+
+
+def test_nested_containers():
+    @torch.jit.script
+    def program(x, d: dict[str, list[tuple[torch.Tensor, int]]], o: list[torch.Tensor | None]):
+        found: dict[str, list[torch.Tensor]] = {}
+        for k, items in d.items():
+            found[k] = []
+            for t, i in items:
+                found[k].append(t * i + x)
+        missing = 0
+        for t in o:
+            if t is not None:
+                x = x + t
+            else:
+                missing += 1
+        part = (x, missing, 3.0)[0:2]
+        return found, part, x.tolist() if False else list(range(missing))
+
+    ours, x = from_torchscript(program), torch.randn(2)
+    for _ in range(3):
+        found, (y, missing), numbers = ours(x, {"a": [(x, 1), (x, 2)], "b": []}, [x, None])
+        torch.testing.assert_close(found, {"a": [x * 2, x * 3], "b": []})
+        torch.testing.assert_close(y, x * 2)
+        assert (missing, numbers) == (1, [0])
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("torch.complex(x, x).abs()", "complex"),
+        ("torch.fft.fft(x)", "complex"),
+        ("torch.zeros(2, dtype=torch.complex64)", "not supported"),
+        ("x.to_sparse()", "to_dense"),
+        ("torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)", "quantized"),
+        ("torch.empty(2, device='meta')", "device meta"),
+        ("x.to('meta')", "device meta"),
+    ],
+)
+def test_values_that_no_array_stands_for_are_refused(text, remedy):
+    unit = torch.jit.CompilationUnit(f"def program(x):\n    return {text}\n")
+    with pytest.raises((TypeError, RuntimeError), match=remedy):
+        from_torchscript(unit.program)(torch.ones(2))
