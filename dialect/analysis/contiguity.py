@@ -5,16 +5,18 @@
 
 Native code has values, all of them row-major, so it may have a view only of what is row-major in PyTorch too. That is followed forwards:
 arguments say how they lie; an op gives such a tensor when its operands are (PyTorch's results lie as their operands do), but for views
-that permute, skip or repeat; `contiguous` and products always do.
+that permute, skip or repeat; `contiguous` and products always do. A part along a dim (a slice, a piece of a split) is row-major but for a
+gap before that dim: it has the views that leave the dims before it as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from tierup.dialect import optable
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of
+from tierup.dialect.ir.values import Shape
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
@@ -28,51 +30,97 @@ _FAITHFUL = frozenset({
 })  # fmt: skip
 # These are so in dim 0; and which operand is the step, that must be 1
 _OUTERMOST = {"torch.aten.select.int": None, "torch.aten.narrow": None, "torch.aten.slice.Tensor": 4}
+# Parts along a dim, which is this operand: row-major but for a gap before it. Some are without the dim; a list of them holds such
+_PARTS = {
+    **dict.fromkeys(_OUTERMOST, 1), "torch.aten.unbind.int": 1, "torch.aten.split.Tensor": 2, "torch.aten.split.sizes": 2,
+    "torch.aten.split_with_sizes": 2, "torch.aten.chunk": 2, "torch.aten.tensor_split.sections": 2,
+}  # fmt: skip
+_DROPPING = frozenset({"torch.aten.select.int", "torch.aten.unbind.int"})
+_TAKING = frozenset({"torch.prim.ListUnpack", "torch.aten.__getitem__.t"})
+_SAME = frozenset({"torch.aten.detach", "torch.aten.alias", "torch.tensor_static_info_cast"})
 
 
-def doubtful_view(func: ir.Operation, strided: Collection[int] = ()) -> ir.Operation | None:
+Breaks = frozenset[int]  # dims between which and those before lies a gap; all else is row-major
+Loose = dict[ir.Value, "Breaks | None"]  # what need not be row-major: with gaps at these dims only, or None for anything
+ShapeOf = Callable[[ir.Value], "Shape | None"]
+
+
+def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: ShapeOf | None = None) -> ir.Operation | None:
     """A view of a functionalised program that may raise for strides, None when there is none. `strided`: arguments that are not known to be
-    row-major, by position."""
+    row-major, by position. `shape_of`: what is known of a tensor's sizes; without it a part of a tensor has no views."""
     block = func.regions[0].blocks[0]
-    loose = {block.arguments[i] for i in strided}
-    return next(_doubtful(block, loose), None)
+    loose: Loose = {block.arguments[i]: None for i in strided}
+    return next(_doubtful(block, loose, shape_of or (lambda value: None)), None)
 
 
-def _doubtful(block: ir.Block, loose: set[ir.Value]) -> Iterator[ir.Operation]:
-    """Views of what is in `loose`, the values that need not be row-major; those that the block makes are added."""
+def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf) -> Iterator[ir.Operation]:
+    """Views of what is in `loose`; what the block makes that need not be row-major is added."""
     for view in block.operations:
         op = view.operation
         if op.name in VIEWS and op.operands[0] in loose:
-            yield op
-        if op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
-            yield from _inside(op, loose)
+            breaks = loose[op.operands[0]]
+            if breaks is None or not _fits(shape_of(op.operands[0]), shape_of(op.results[0]), breaks):
+                yield op
+            loose[op.results[0]] = breaks
+        elif op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
+            yield from _inside(op, loose, shape_of)
         elif _may_be_loose(op, loose):
-            loose |= {r for r in op.results if _holds_tensors(r)}
+            breaks = _breaks(op, loose, shape_of)
+            for result in op.results:
+                if _holds_tensors(result):
+                    loose[result] = breaks
 
 
-def _inside(op: ir.Operation, loose: set[ir.Value]) -> Iterator[ir.Operation]:
+def _fits(old: Shape | None, new: Shape | None, breaks: Breaks) -> bool:
+    """Whether a view leaves the dims before each gap as they are: then it merges nothing over one, and splits what it likes."""
+    last = max(breaks, default=0)
+    return last == 0 or (old is not None and new is not None and old[:last] == new[:last] and len(new) >= last)
+
+
+def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
+    """The gaps in the parts of a tensor, or of what a list of parts holds; None for what else is not row-major."""
+    source = op.operands[0]
+    held = loose.get(source, Breaks())
+    if op.name in _TAKING or op.name in _SAME:
+        return held if source in loose else None
+    slot = _PARTS.get(op.name)
+    shape = shape_of(source)
+    if slot is None or held is None or shape is None or any(v in loose for v in list(op.operands)[1:]):
+        return None
+    dim = int_of(op.operands[slot])
+    step = _OUTERMOST.get(op.name)
+    if dim is None or not -len(shape) <= dim < len(shape) or (step is not None and int_of(op.operands[step]) != 1):
+        return None
+    dim %= len(shape)
+    if op.name in _DROPPING:
+        held = Breaks(p - (p > dim) for p in held)
+    return held | {dim} if dim else held
+
+
+def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Iterator[ir.Operation]:
     blocks = [block for region in op.regions for block in region.blocks]
     carried = op.name == "torch.prim.Loop"
     grown = True
     while grown:
-        before = len(loose)
+        before = dict(loose)
         for block in blocks:
             arguments = list(block.arguments)[1:] if carried else list(block.arguments)
             entering = list(op.operands)[2:] if carried else list(op.operands)
             _flow(entering, arguments, loose)
-            yield from _doubtful(block, loose)
+            yield from _doubtful(block, loose, shape_of)
             yielded = list(list(block.operations)[-1].operation.operands)
             _flow(yielded[1:] if carried else yielded, list(op.results), loose)
             if carried:
                 _flow(yielded[1:], arguments, loose)
-        grown = len(loose) > before
+        grown = len(loose) > len(before)
 
 
-def _flow(values: list[ir.Value], to: list[ir.Value], loose: set[ir.Value]) -> None:
-    loose |= {target for value, target in zip(values, to, strict=False) if value in loose}
+def _flow(values: list[ir.Value], to: list[ir.Value], loose: Loose) -> None:
+    """Where paths meet, and from one iteration to the next, gaps are not followed."""
+    loose.update({target: None for value, target in zip(values, to, strict=False) if value in loose})
 
 
-def _may_be_loose(op: ir.Operation, loose: set[ir.Value]) -> bool:
+def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
     row = optable.lookup(op.name)
     if op.name in _ROW_MAJOR or (row is not None and row.kind is Kind.PRODUCT):
         return False

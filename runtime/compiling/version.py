@@ -23,6 +23,8 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.rewriting import items_of
+from tierup.dialect.ir.typed_rewriting import infer_or_remark
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import custom, diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
@@ -115,9 +117,16 @@ def refuse_doubtful_views(function: ir.Operation, arguments: tuple[ArgumentSpec,
     """Raise NotCompiled for a view that raises, or may, for how its operand lies in memory: as values it could always be had."""
     strided = [i for i, spec in enumerate(arguments) if spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED]
     op = doubtful_view(function, strided)
+    if op is not None and (inference := infer_or_remark(function, _functions_beside(function))) is not None:
+        op = doubtful_view(function, strided, lambda v: t.shape if isinstance(t := inference.values.get(v), Tensor) else None)
     if op is not None:
         place, name = diagnostics.place_of(op.location), op.name.removeprefix("torch.")
         raise NotCompiled(Reason.STRIDES, f"{name}: its operand need not be row-major", str(place) if place.line else "", name)
+
+
+def _functions_beside(function: ir.Operation) -> dict[str, ir.Operation]:
+    tops = [view.operation for view in function.block.operations]
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}
 
 
 @contextmanager

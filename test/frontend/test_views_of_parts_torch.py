@@ -1,0 +1,90 @@
+"""Views of parts of a tensor: native where PyTorch has them for every stride, tier 0's to raise where it has not."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def heads(x):
+    q, k, v = (x * 1).split(x.size(2) // 3, 2)
+    return q.view(x.size(0), x.size(1), 2, -1) + 1, k.view(x.size(0), x.size(1), 2, -1).transpose(1, 2) * 2, v.tanh()
+
+
+def chunks_of_rows(x):
+    a, b = (x * 1).chunk(2, 1)
+    return a.view(x.size(0), -1) + b.reshape(x.size(0), -1)
+
+
+def picked(x):
+    y = (x * 1)[:, 1]
+    return y.view(x.size(0), 3, -1) + 1
+
+
+def narrowed(x):
+    y = (x * 1)[:, :2]
+    return y.view(x.size(0), 2, 3, -1)[:, :, 1] * 2
+
+
+@pytest.mark.parametrize("program", [heads, picked, narrowed, chunks_of_rows], ids=lambda f: f.__name__)
+def test_views_that_leave_what_is_before_the_gap_are_native(program):
+    ours = from_torchscript(torch.jit.script(program))
+    for n in (2, 2, 3, 4, 5, 2):
+        x = torch.randn(n, 4, 12)
+        for got, want in zip(ours(x), program(x), strict=True):
+            torch.testing.assert_close(got, want)
+    assert ours.stats().hits >= 4 and ours.stats().interpreted == 0, ours.explain()
+
+
+def merged(x):
+    return (x * 1)[:, :2].view(-1, x.size(2)) + 1
+
+
+def merged_pieces(x):
+    a, _ = (x * 1).split(6, 2)
+    return a.view(x.size(0), -1) + 1
+
+
+def permuted_first(x):
+    a, _ = (x * 1).transpose(0, 1).split(6, 2)
+    return a.view(x.size(1), x.size(0), 2, 3) + 1
+
+
+def permuted_then(x):
+    a, _ = (x * 1).split(6, 2)
+    return a.transpose(0, 1).view(x.size(1), -1) + 1
+
+
+@pytest.mark.parametrize("program", [merged, merged_pieces, permuted_then], ids=lambda f: f.__name__)
+def test_views_over_a_gap_raise_as_in_pytorch(program):
+    ours, x = from_torchscript(torch.jit.script(program)), torch.randn(3, 4, 12)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        program(x)
+    for _ in range(3):
+        with pytest.raises((ValueError, RuntimeError)):
+            ours(x)
+
+
+def test_a_part_of_what_is_permuted_is_left_to_tier_0():
+    ours, x = from_torchscript(torch.jit.script(permuted_first)), torch.randn(3, 4, 12)
+    for _ in range(3):
+        torch.testing.assert_close(ours(x), permuted_first(x))
+
+
+def test_loops_carry_parts_whose_gaps_differ():
+    def program(x, n: int):
+        y = x * 1
+        part = y[:, :2]
+        for i in range(n):
+            part = part.view(x.size(0), 2, -1)
+            part = (y[:, 1:3] * 1)[:, :2]
+        return part + 1
+
+    ours, x = from_torchscript(torch.jit.script(program)), torch.randn(3, 4, 12)
+    for n in (0, 1, 1, 2, 2):
+        torch.testing.assert_close(ours(x, n), program(x, n))
