@@ -71,7 +71,7 @@ class Reverse:
         """Add to the gradient of a value: of a list a list, or the gradients of its first items."""
         if gradient is None or not self.active.get(value, False):
             return
-        if not torch_types.is_tensor(value.type) and not isinstance(gradient, ListGradient):
+        if not torch_types.is_tensor(value.type) and not _is_optional(value.type) and not isinstance(gradient, ListGradient):
             gradient = ListGradient(gradient) if isinstance(gradient, ir.Value) else lists.noted(gradient)
         assert isinstance(gradient, (ir.Value, ListGradient))
         old = self.grads.get(value)
@@ -266,3 +266,8 @@ def _forget(op: ir.Operation, reverse: Reverse) -> None:
     for value in gone:
         reverse.emitter.inference.values.pop(value, None)
         reverse.active.pop(value, None)
+
+
+def _is_optional(type_: ir.Type) -> bool:
+    """Whether a value is a tensor or None: its gradient is that of a tensor."""
+    return str(type_).startswith(("!torch.optional<vtensor", "!torch.optional<tensor"))

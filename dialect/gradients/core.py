@@ -118,6 +118,7 @@ class Backward(Emitter):
         self.rule = rule
         self.grads = grads
         self.read: set[str] = set()
+        operands = [_present(v) for v in operands]
         self._operands, self._results, self._wanted = operands, results, wanted
         names = [*rule.operands, *(f"operand{i}" for i in range(len(rule.operands), len(operands)))]
         self.operands = Values(operands, names, self.read)
@@ -282,3 +283,9 @@ class Backward(Emitter):
             what = self.rule.operands[i]
             raise NoGradient(f"the number of tensors in its operand '{what}' is not known: make the list where it is used")
         return [under_casts(v) for v in found]
+
+
+def _present(value: ir.Value) -> ir.Value:
+    """A tensor that is handed over where there may be none, as the tensor that it is: rules compute with it."""
+    under = under_casts(value)
+    return under if not torch_types.is_tensor(value.type) and torch_types.is_tensor(under.type) else value

@@ -4,6 +4,7 @@
 becomes
     %y, %batch, %rstd = torch.aten.native_batch_norm %x, %w, %b, %none, %none, %true, %momentum, %eps
     mean *= 1 - momentum; mean += momentum * batch; var *= 1 - momentum; var += momentum * (unbiased variance of each channel of x)
+with what is added a constant to gradients.
 """
 
 from __future__ import annotations
@@ -24,12 +25,10 @@ def batch_norm(builder: GraphBuilder, node: Any) -> None:
         builder.op(node)
         return
     em, types = builder.em, builder.em.types
-    optional = builder.type("optional<tensor>")
-    nothing = builder.derefined(em.none, optional)
-    given = [builder.derefined(v, optional) for v in (weight, bias)]
-    operands = [x, *given, nothing, nothing, training, momentum, eps]
+    operands = [x, weight, bias, em.none, em.none, training, momentum, eps]
     y, batch, _ = em.create("torch.aten.native_batch_norm", operands, [types.tensor] * 3).results
-    channels = _tensor(builder, "aten.transpose.int", x, em.int(0), em.int(1))
+    batch = _tensor(builder, "aten.detach", batch)  # no gradient goes through what is written
+    channels = _tensor(builder, "aten.transpose.int", _tensor(builder, "aten.detach", x), em.int(0), em.int(1))
     rows = _tensor(builder, "aten.flatten.using_ints", channels, em.int(1), em.int(-1))
     dims = em.create("torch.prim.ListConstruct", [em.int(1)], [types.int_list]).results[0]
     variance = _tensor(builder, "aten.var.dim", rows, dims, em.bool(True), em.bool(False))

@@ -1,0 +1,75 @@
+"""Modules in training mode, and tensors that may be None, under PyTorch's autograd: numbers, statistics and gradients of eager."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402 - it may be missing
+from torch import nn  # noqa: E402
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def step(f, module, x):
+    """A loss, the gradients, and the buffers afterwards."""
+    y = f(x)
+    gradients = torch.autograd.grad((y * y).sum(), list(module.parameters()))
+    return [y.detach(), *gradients, *[b.clone() for b in module.buffers()]]
+
+
+@pytest.mark.parametrize(
+    ("program", "shape"),
+    [
+        (nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)), (5, 6)),
+        (nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4, momentum=0.3), nn.ReLU()), (3, 2, 6, 6)),
+    ],
+    ids=["rows", "images"],
+)
+def test_batch_norm_writes_its_statistics_once_and_they_are_no_way_for_gradients(program, shape):
+    program = program.double()
+    twin = copy.deepcopy(program)
+    ours = from_torchscript(torch.jit.script(program), gradients="error")
+    for seed in range(3):
+        x = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        for mine, theirs in zip(step(ours, program, x), step(twin, twin, x), strict=True):
+            torch.testing.assert_close(mine, theirs)
+    assert not any(b.requires_grad for b in program.buffers())
+    ((forward, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
+    assert (forward.stats().hits, backward.stats().hits) == (2, 2)
+    assert not forward.splits
+    scripted = torch.jit.script(program)
+    evaluated = from_torchscript(scripted, gradients="error")
+    scripted.eval()
+    twin.eval()
+    for mine, theirs in zip(step(evaluated, program, x), step(twin, twin, x), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_batch_norm_of_a_cumulative_average_is_that_of_eager():
+    program = nn.BatchNorm1d(3, momentum=None).double()
+    twin = copy.deepcopy(program)
+    ours = from_torchscript(torch.jit.script(program))
+    for _ in range(3):
+        x = torch.randn(4, 3, dtype=torch.float64)
+        for mine, theirs in zip(step(ours, program, x), step(twin, twin, x), strict=True):
+            torch.testing.assert_close(mine, theirs)
+
+
+def test_tensors_that_may_be_none_have_gradients():
+    def program(x, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None):
+        return F.layer_norm(x, [4], weight, bias)
+
+    ours, x = from_torchscript(torch.jit.script(program), gradients="error"), torch.randn(3, 4, requires_grad=True)
+    weight, bias = torch.randn(4, requires_grad=True), torch.randn(4, requires_grad=True)
+    factor = torch.randn(3, 4)
+    for given in ((weight, bias), (weight, None), (None, bias), ()):
+        wanted = [x, *[t for t in given if t is not None]]
+        mine = torch.autograd.grad((ours(x, *given) * factor).sum(), wanted)
+        theirs = torch.autograd.grad((program(x, *given) * factor).sum(), wanted)
+        torch.testing.assert_close(mine, theirs)
