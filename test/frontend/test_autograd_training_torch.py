@@ -40,9 +40,9 @@ def test_batch_norm_writes_its_statistics_once_and_they_are_no_way_for_gradients
         for mine, theirs in zip(step(ours, program, x), step(twin, twin, x), strict=True):
             torch.testing.assert_close(mine, theirs)
     assert not any(b.requires_grad for b in program.buffers())
-    ((forward, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
-    assert (forward.stats().hits, backward.stats().hits) == (2, 2)
-    assert not forward.splits
+    ((_, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
+    assert backward.stats().hits == 2
+    assert "in tier 0: aten.native_batch_norm" not in ours.explain()
     scripted = torch.jit.script(program)
     evaluated = from_torchscript(scripted, gradients="error")
     scripted.eval()
