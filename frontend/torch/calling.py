@@ -40,6 +40,7 @@ def call(
     named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
     if attributes is not None:
         attributes.renew()
+        attributes.call.tensors = given
     variant, flat = function.find(arrays, named)
     if attributes is not None:
         given |= attributes.tensors()

@@ -6,9 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch.errors import UnsupportedProgram, error_of_torch
+from tierup.frontend.torch.errors import error_of_torch
 from tierup.runtime.events import EventKind
 from tierup.runtime.function import Function
 
@@ -58,8 +57,8 @@ class TorchFunction:
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if not self._attributes.refresh():
             self._choose()
-        if self._attributes.asks_gradients and any(map(torch_tensors.requires_grad, (args, kwargs))):
-            raise UnsupportedProgram(f"{self.__name__} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
+        if self._attributes.asks_gradients:
+            self._attributes.refuse_gradients(self.__name__, (args, kwargs))
         return self._function(*args, **kwargs)
 
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -53,21 +53,22 @@ class GradMode:
             if _is_constant(given[0], arguments):
                 self.refused_of.update(dict.fromkeys(arguments, f"{what} ({self._where()})"))
             else:
-                self._refuse(what)
+                self.refuse(what)
         return [given[0], *self._em.given(given[1:])]
 
     def results(self, name: str, made: Sequence[ir.Value]) -> list[ir.Value]:
         if self._em.has_gradients or _writes(name) or not name.startswith("aten."):
             return list(made)
         if any(str(v.type).startswith("!torch.list<tensor") for v in made):
-            self._refuse(f"{name} gives a list in a no_grad block")
+            self.refuse(f"{name} gives a list in a no_grad block")
         if name.startswith(_MAY_BE_OPERAND):
-            self._refuse(f"{name} may give its operand in a no_grad block")
+            self.refuse(f"{name} may give its operand in a no_grad block")
         if name.startswith("aten.__getitem__"):  # of a list: what is in it stays what it is
             return list(made)
         return list(self._em.given(made))
 
-    def _refuse(self, what: str) -> None:
+    def refuse(self, what: str) -> None:
+        """Leave the program's gradients to PyTorch."""
         self.refused = self.refused or f"{what} ({self._where()})"
 
 

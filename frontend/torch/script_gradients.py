@@ -43,7 +43,7 @@ def requires_grad(builder: GraphBuilder, value: Any) -> bool:
         if at.unique() in builder.carried:
             pending += builder.carried[at.unique()]
         elif kind == "prim::Param":
-            builder.attributes.asks_gradients = True
+            builder.attributes.ask_for_arguments(builder.name)
         elif kind in ("prim::If", "prim::Loop"):
             place = [o.unique() for o in node.outputs()].index(at.unique())
             pending += [list(block.outputs())[place + (kind == "prim::Loop")] for block in node.blocks()]

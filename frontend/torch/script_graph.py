@@ -26,6 +26,7 @@ from tierup.frontend.torch import (
     by_torch,
     script_constants,
     script_dropout,
+    script_mkldnn,
     script_norms,
     script_queries,
     script_state,
@@ -257,6 +258,8 @@ class GraphBuilder:
         """The results of an op that has a row."""
         operands = self._grad_mode.operands(name, operands)
         row = optable.lookup(name)
+        if row is not None and row.acts:
+            self._grad_mode.refuse(f"{name} acts: only tier 0 does that, once a call")
         if self.em.context.is_registered_operation(f"torch.{name}") and not (row is not None and row.acts):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
@@ -535,6 +538,7 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "aten::warn": GraphBuilder._warn,
     "prim::If": GraphBuilder._branch,
     "prim::Loop": GraphBuilder._loop,
+    **script_mkldnn.HANDLERS,
     **script_norms.HANDLERS,
     **script_state.HANDLERS,
     **script_values.HANDLERS,

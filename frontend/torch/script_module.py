@@ -6,11 +6,13 @@ changed (`module.eval()` changes `training`) asks for another graph.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
 from tierup.dialect.kernels import script_objects, torch_tensors
+from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
@@ -41,6 +43,7 @@ class Attributes:
         self._process: dict[str, bool] = {}  # what the process said
         self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
         self.asks_gradients = False  # whether the graph was made for arguments that require none
+        self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
 
     def child(self, owner: Any, name: str) -> Any:
         found = owner.getattr(name)
@@ -80,6 +83,17 @@ class Attributes:
         found = bool(owner.getattr(name).requires_grad)
         self._gradients.append((owner, name, found))
         return found
+
+    def ask_for_arguments(self, name: str) -> None:
+        """Note that the graph is for arguments that require no gradient. Raises UnsupportedProgram where one does."""
+        self.asks_gradients = True
+        self.refuse_gradients(name, getattr(self.call, "tensors", {}))
+
+    @staticmethod
+    def refuse_gradients(name: str, arguments: Any) -> None:
+        """Raises UnsupportedProgram for arguments of which one requires a gradient."""
+        if torch_tensors.requires_grad(arguments):
+            raise UnsupportedProgram(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
 
     @staticmethod
     def is_tensor(value: Any) -> bool:
