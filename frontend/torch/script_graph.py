@@ -29,6 +29,7 @@ from tierup.frontend.torch import (
     script_mkldnn,
     script_norms,
     script_queries,
+    script_sizes,
     script_state,
     script_values,
 )
@@ -238,6 +239,8 @@ class GraphBuilder:
         same = script_dropout.identity(name, operands)
         if same is None:
             same = script_dropout.training(self, name, operands)
+        if same is None:
+            same = script_sizes.folded(self, name, operands)
         if same is not None:
             self.bind(node, [same])
             return

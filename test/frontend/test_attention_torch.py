@@ -96,3 +96,17 @@ def test_what_pytorch_refuses_is_refused():
             plain(*wrong)
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             ours(*wrong)
+
+
+def test_attention_that_drops_goes_through_pytorch_with_its_generator():
+    @torch.jit.script
+    def program(q, k, v, p: float):
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=p) * 2
+
+    args = operands(2, 3)
+    ours = from_torchscript(program)
+    for p in (0.5, 0.5, 0.25, 0.0):
+        torch.manual_seed(1)
+        want = program(*args, p)
+        torch.manual_seed(1)
+        torch.testing.assert_close(ours(*args, p), want)

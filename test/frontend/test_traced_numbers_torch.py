@@ -37,3 +37,28 @@ def test_dropout_that_drops_nothing_is_no_op_at_all():
         return torch.dropout(x, 0.5, False)
 
     assert from_torchscript(same)(x).data_ptr() == x.data_ptr()
+
+
+def test_sizes_that_a_trace_computes_as_tensors_are_known_as_ints():
+    def program(x):
+        batch, length, width = x.shape
+        halves = x.view(batch, length, 2, width // 2) + width % 2
+        return halves.permute(0, 2, 1, 3).reshape(batch * 2, length, width // 2 * 1) * (length + batch - 1)
+
+    ours = from_torchscript(torch.jit.trace(program, torch.randn(2, 3, 4)))
+    for n in (2, 2, 3, 4, 5):
+        x = torch.randn(n, n + 1, 6)
+        torch.testing.assert_close(ours(x), program(x))
+    assert [v.bet.kind for v in ours.versions] == ["static", "dynamic"] and ours.stats().hits == 3, ours.explain()
+
+
+def test_a_size_that_the_trace_writes_to_is_not_taken_for_what_it_was():
+    def program(x):
+        n = torch.as_tensor(x.shape[0])
+        n += 1
+        return x * n
+
+    traced = torch.jit.trace(program, torch.ones(3))
+    ours = from_torchscript(traced)
+    for x in (torch.ones(3), torch.ones(3), torch.ones(5)):
+        torch.testing.assert_close(ours(x), traced(x))
