@@ -23,7 +23,7 @@ Indices = Sequence[np.ndarray | None]
 
 
 def _integers(op: str, index: np.ndarray) -> None:
-    if index.dtype not in (_INT32, _INT64):
+    if index.dtype not in (_INT32, _INT64) and (index.size or op == "index_select"):  # as in PyTorch: no element, no question
         raise TypeError(f"{op}(): Expected dtype int32 or int64 for index, but got {name_of(index.dtype)}")
 
 

@@ -29,7 +29,8 @@ _INTEGERS = (dtypes.i32, dtypes.i64)
 
 def _integers(op: str, index: Value) -> None:
     dtype = read.dtype_of(index)
-    if dtype is not None and dtype not in _INTEGERS:
+    empty = op != "index_select" and isinstance(index, Tensor) and index.shape is not None and 0 in index.shape
+    if dtype is not None and dtype not in _INTEGERS and not empty:
         raise TypeError(f"{op}(): Expected dtype int32 or int64 for index, but got {dtype}")
 
 

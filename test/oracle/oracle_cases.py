@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,11 +18,8 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from tierup.dialect import dtypes
 
-DTYPES = {getattr(torch, d.numpy.name): d for d in dtypes.ALL}
-
-
-def torch_dtype(name: str) -> torch.dtype:
-    return next(t for t, d in DTYPES.items() if d.name == name)
+DTYPES = {getattr(torch, d.numpy.name): d.name for d in dtypes.ALL}
+_BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
 
 
 @cache
@@ -32,42 +28,36 @@ def entries() -> dict[str, Any]:
     return {".".join(filter(None, (op.name, op.variant_test_name))): op for op in op_db}
 
 
-def dtypes_of(name: str) -> list[str]:
-    """The dtypes that PyTorch and tierup both have for an entry."""
-    supported = entries()[name].supported_dtypes("cpu")
-    return [d.name for t, d in DTYPES.items() if t in supported]
+def dtypes_of(entry: str) -> list[str]:
+    """The dtypes that PyTorch has for an entry and tierup has too."""
+    supported = entries()[entry].supported_dtypes("cpu")
+    return [name for dtype, name in DTYPES.items() if dtype in supported]
 
 
-def gradient_dtypes_of(name: str) -> list[str]:
-    """Those in which PyTorch has gradients, which are compared where differences of numbers say something."""
-    op = entries()[name]
-    return [d.name for t, d in DTYPES.items() if op.supports_autograd and t in op.supported_backward_dtypes("cpu")]
+def gradient_dtypes_of(entry: str) -> list[str]:
+    """Those in which PyTorch has gradients of it."""
+    op = entries()[entry]
+    supported = op.supported_backward_dtypes("cpu") if op.supports_autograd else ()
+    return [name for dtype, name in DTYPES.items() if dtype in supported and dtype.is_floating_point]
 
 
-@dataclass
 class Case:
-    """One sample. `tensors`: what the program takes. `traced` is the program, None where `problem` says why there is none."""
+    """One sample. `places`: which of its leaves are tensors; `requires`: of each whether it requires a gradient."""
 
-    entry: str
-    dtype: str
-    index: int
-    op: Any
-    sample: Any
-    leaves: list[Any] = field(default_factory=list)
-    spec: Any = None
-    places: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.leaves, self.spec = tree_flatten((self.sample.input, self.sample.args, self.sample.kwargs))
+    def __init__(self, entry: str, dtype: str, index: int, op: Any, sample: Any) -> None:
+        self.entry, self.dtype, self.index, self.op = entry, dtype, index, op
+        self.leaves, self.spec = tree_flatten((sample.input, sample.args, sample.kwargs))
         self.places = [i for i, x in enumerate(self.leaves) if isinstance(x, torch.Tensor)]
+        self.requires = [self.leaves[i].requires_grad for i in self.places]
 
     @property
     def name(self) -> str:
         return f"{self.entry}/{self.dtype}/{self.index}"
 
-    def tensors(self) -> list[torch.Tensor]:
+    def tensors(self, gradients: bool = False) -> list[torch.Tensor]:
         """Copies of the tensors, with their strides and what they share."""
-        return copy.deepcopy([self.leaves[i].detach() for i in self.places])
+        found = copy.deepcopy([self.leaves[i].detach() for i in self.places])
+        return [t.requires_grad_(required) for t, required in zip(found, self.requires, strict=True)] if gradients else found
 
     def __call__(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The tensors among the op's results."""
@@ -77,26 +67,37 @@ class Case:
         x, args, kwargs = tree_unflatten(leaves, self.spec)
         return tuple(t for t in tree_flatten(self.op.op(x, *args, **kwargs))[0] if isinstance(t, torch.Tensor))
 
-    def traced(self) -> torch.jit.ScriptFunction[..., Any]:
-        """Raises what PyTorch raises for what it cannot trace."""
-        tensors = self.tensors()
+    def in_double(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """The op's results where every tensor of floats, and every dtype among the operands that is one, is float64."""
+        double = [t.detach().double().requires_grad_(t.requires_grad) if t.is_floating_point() else t for t in tensors]
+        kept = self.leaves
+        self.leaves = [torch.float64 if isinstance(x, torch.dtype) and x.is_floating_point else x for x in kept]
+        try:
+            return self(*double)
+        finally:
+            self.leaves = kept
+
+    def traced(self) -> Any:
+        """The program. Raises what PyTorch raises for what it cannot trace."""
 
         def program(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return self(*tensors)
 
         with torch.no_grad():
-            return torch.jit.trace(program, tuple(tensors), check_trace=False)  # type: ignore[no-any-return]
+            return torch.jit.trace(program, tuple(self.tensors()), check_trace=False)
 
 
-def cases(entry: str, dtype: str) -> Iterator[Case]:
-    """The samples of an entry in a dtype."""
+def cases(entry: str, dtype: str, gradients: bool = False) -> Iterator[Case]:
+    """The samples of an entry in a dtype; for gradients those of them that require one."""
     op = entries()[entry]
     torch.manual_seed(zlib.crc32(f"{entry}/{dtype}".encode()))
-    for i, sample in enumerate(op.sample_inputs("cpu", torch_dtype(dtype))):
-        yield Case(entry, dtype, i, op, sample)
+    for i, sample in enumerate(op.sample_inputs("cpu", _BY_NAME[dtype], requires_grad=gradients)):
+        case = Case(entry, dtype, i, op, sample)
+        if any(case.requires) or not gradients:
+            yield case
 
 
-def find(name: str) -> Case:
+def find(name: str, gradients: bool = False) -> Case:
     """The case of that name: entry/dtype/index."""
     entry, dtype, index = name.rsplit("/", 2)
-    return next(c for c in cases(entry, dtype) if c.index == int(index))
+    return next(c for c in cases(entry, dtype, gradients) if c.index == int(index))

@@ -1,37 +1,88 @@
-"""What the oracle does not ask, and why: the one table of skips.
+"""What the oracle does not ask, and why: the one table of skips. Patterns are those of fnmatch.
 
-`ENTRIES`: whole OpInfo entries, by pattern. `CASES`: samples, by a pattern over entry/dtype/index. `OPEN`: entries of which sizes and dtypes are
-compared and values are not.
+`ENTRIES`: whole entries. `CASES`: samples, entry/dtype/index. `TRACER`: what PyTorch's own tracer says of samples that it makes no program of.
+`OPEN`: entries of which dtypes and sizes are compared, and not the values of the results named (all, where none is). `GRADIENTS`: entries
+whose gradients are not asked.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any
+
+_COMPLEX = "complex numbers, which tierup has not"
+_RANDOM = "random numbers: two runs differ"
 
 ENTRIES: dict[str, str] = {
     "jiterator_*": "for GPUs alone",
+    "cdouble": _COMPLEX,
+    "cfloat": _COMPLEX,
+    "chalf": _COMPLEX,
+    "complex": _COMPLEX,
+    "polar": _COMPLEX,
+    "view_as_complex": _COMPLEX,
+    "stft": _COMPLEX,
+    "fft.*fft*": _COMPLEX,
+    "linalg.eig": _COMPLEX,
+    "linalg.eigvals": _COMPLEX,
+    "to_sparse": "sparse tensors, which tierup has not",
+    "sparse.*": "sparse tensors, which tierup has not",
+    "cauchy": _RANDOM,
+    "exponential": _RANDOM,
+    "geometric": _RANDOM,
+    "log_normal": _RANDOM,
+    "normal*": _RANDOM,
+    "uniform": _RANDOM,
+    "rand*": _RANDOM,
+    "multinomial": _RANDOM,
+    "bernoulli": _RANDOM,
+    "*dropout*": _RANDOM,
+    "nn.functional.rrelu": _RANDOM,
+    "nn.functional.fractional_max_pool*": _RANDOM,
+    "nn.functional.multi_head_attention_forward": "random numbers: its samples drop out",
+    "*_lowrank": _RANDOM,
+    "resize_*": "changes the size of its argument's memory",
 }
 
 CASES: dict[str, str] = {}
 
-OPEN: dict[str, str] = {
-    "empty*": "memory as it is found",
-    "new_empty*": "memory as it is found",
+TRACER: dict[str, str] = {
+    "*We don't have an op for*": "PyTorch's tracer has no overload for numbers alone",
+    "*did not have observable data dependence*": "PyTorch's tracer sees no tensor of the call in the result",
+    "*Only tensors, lists, tuples of tensors*": "no tensor in the result",
+    "no tensor in the result": "no tensor in the result",
 }
 
+OPEN: dict[str, tuple[tuple[int, ...], str]] = {
+    "empty*": ((), "memory as it is found"),
+    "new_empty*": ((), "memory as it is found"),
+    "topk": ((1,), "which of equal elements comes first is not defined"),
+    "sort": ((1,), "which of equal elements comes first is not defined"),
+    "argsort": ((0,), "which of equal elements comes first is not defined"),
+}
+
+GRADIENTS: dict[str, str] = {}
+
 
 @cache
-def _entry(entry: str) -> str | None:
-    return next((why for pattern, why in ENTRIES.items() if fnmatchcase(entry, pattern)), None)
+def entry(name: str) -> str | None:
+    return next((why for pattern, why in ENTRIES.items() if fnmatchcase(name, pattern)), None)
 
 
-def reason(case: Any) -> str | None:
+def case(name: str) -> str | None:
     """Why a case is left out; None for one that is asked."""
-    return _entry(case.entry) or next((why for pattern, why in CASES.items() if fnmatchcase(case.name, pattern)), None)
+    return entry(name.rsplit("/", 2)[0]) or next((why for pattern, why in CASES.items() if fnmatchcase(name, pattern)), None)
+
+
+def tracer(message: str) -> str | None:
+    return next((why for pattern, why in TRACER.items() if fnmatchcase(message, pattern)), None)
+
+
+def gradient(name: str) -> str | None:
+    return next((why for pattern, why in GRADIENTS.items() if fnmatchcase(name, pattern)), None)
 
 
 @cache
-def values_are_open(entry: str) -> bool:
-    return any(fnmatchcase(entry, pattern) for pattern in OPEN)
+def is_open(name: str, result: int) -> bool:
+    """Whether the values of a result are not compared."""
+    return any(fnmatchcase(name, pattern) and (not which or result in which) for pattern, (which, _) in OPEN.items())
