@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch bench lint exhaustive mutants soak stress clean
+.PHONY: help demo test test-torch oracle bench lint exhaustive mutants soak stress clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -41,6 +41,9 @@ test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests th
 
 exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, PyTorch's too, with many more random examples: slow
 	@$(PYTEST) --hypothesis-profile=exhaustive
+
+oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's operator samples, and docs/torch-coverage.md of them (an hour or more)
+	@$(BIN)/python test/oracle/oracle_table.py
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
 	@$(BIN)/python test/mutants/mutation_run.py

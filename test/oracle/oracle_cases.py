@@ -45,7 +45,7 @@ class Case:
     """One sample. `places`: which of its leaves are tensors; `requires`: of each whether it requires a gradient."""
 
     def __init__(self, entry: str, dtype: str, index: int, op: Any, sample: Any) -> None:
-        self.entry, self.dtype, self.index, self.op = entry, dtype, index, op
+        self.entry, self.dtype, self.index, self.op, self.sample = entry, dtype, index, op, sample
         self.leaves, self.spec = tree_flatten((sample.input, sample.args, sample.kwargs))
         self.places = [i for i, x in enumerate(self.leaves) if isinstance(x, torch.Tensor)]
         self.requires = [self.leaves[i].requires_grad for i in self.places]
@@ -69,7 +69,7 @@ class Case:
 
     def in_double(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """The op's results where every tensor of floats, and every dtype among the operands that is one, is float64."""
-        double = [t.detach().double().requires_grad_(t.requires_grad) if t.is_floating_point() else t for t in tensors]
+        double = [t.double() if t.is_floating_point() else t for t in tensors]
         kept = self.leaves
         self.leaves = [torch.float64 if isinstance(x, torch.dtype) and x.is_floating_point else x for x in kept]
         try:

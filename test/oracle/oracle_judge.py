@@ -187,7 +187,8 @@ class _Gradients(_Values):
 
     def _of(self, program: Callable[..., Any], tensors: list[torch.Tensor], whole: bool = False) -> list[torch.Tensor]:
         found = program(tensors) if whole else program(*tensors)
-        results = [t for t in (found if isinstance(found, (list, tuple)) else [found]) if t.requires_grad]
+        every = found if isinstance(found, (list, tuple)) else [found]
+        results = [t for i, t in enumerate(every) if t.requires_grad and skips.is_seeded(self.case.entry, i)]
         if not results:
             raise TypeError("no tensor in the result")
         generator = torch.Generator().manual_seed(0)

@@ -2,7 +2,7 @@
 
 `ENTRIES`: whole entries. `CASES`: samples, entry/dtype/index. `TRACER`: what PyTorch's own tracer says of samples that it makes no program of.
 `OPEN`: entries of which dtypes and sizes are compared, and not the values of the results named (all, where none is). `GRADIENTS`: entries
-whose gradients are not asked.
+whose gradients are not asked. `SEEDED`: entries of which only the results named get a cotangent.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ OPEN: dict[str, tuple[tuple[int, ...], str]] = {
 
 GRADIENTS: dict[str, str] = {}
 
+SEEDED: dict[str, tuple[tuple[int, ...], str]] = {
+    "native_layer_norm": ((0,), "PyTorch drops what comes back through means and deviations"),
+    "native_batch_norm": ((0,), "PyTorch drops what comes back through means and deviations"),
+}
+
 
 @cache
 def entry(name: str) -> str | None:
@@ -80,6 +85,12 @@ def tracer(message: str) -> str | None:
 
 def gradient(name: str) -> str | None:
     return next((why for pattern, why in GRADIENTS.items() if fnmatchcase(name, pattern)), None)
+
+
+@cache
+def is_seeded(name: str, result: int) -> bool:
+    """Whether a result gets a cotangent."""
+    return name not in SEEDED or result in SEEDED[name][0]
 
 
 @cache
