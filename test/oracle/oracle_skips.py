@@ -1,7 +1,7 @@
 """What the oracle does not ask, and why: the one table of skips. Patterns are those of fnmatch.
 
 `ENTRIES`: whole entries. `CASES`: samples, entry/dtype/index. `TRACER`: what PyTorch's own tracer says of samples that it makes no program of.
-`OPEN`: entries of which dtypes and sizes are compared, and not the values of the results named (all, where none is). `GRADIENTS`: entries
+`OPEN`: entries of which dtypes and sizes are compared, and not the values of the results named (all, where none is). `GRADIENTS`: samples
 whose gradients are not asked. `SEEDED`: entries of which only the results named get a cotangent.
 """
 
@@ -61,7 +61,9 @@ OPEN: dict[str, tuple[tuple[int, ...], str]] = {
     "argsort": ((0,), "which of equal elements comes first is not defined"),
 }
 
-GRADIENTS: dict[str, str] = {}
+GRADIENTS: dict[str, str] = {
+    "topk/*": "which of equal elements comes first is not defined",
+}
 
 SEEDED: dict[str, tuple[tuple[int, ...], str]] = {
     "native_layer_norm": ((0,), "PyTorch drops what comes back through means and deviations"),
