@@ -70,8 +70,8 @@ class Nativeness:
         if op.name == "torch.tensor_static_info_cast":
             source = self.inference[op.operands[0]]
             return isinstance(source, Tensor) and follows(op.results[0].type, source)
-        if is_formula(op):
-            return can_build(op, self.inference, self._made_is_native)
+        if is_formula(op) and can_build(op, self.inference, self._made_is_native):
+            return True
         row = optable.lookup(op.name)
         if row is None or not self._has_code(row):
             return False

@@ -90,10 +90,10 @@ class _Built(Ops[ir.Value]):
     def _value(self, operand: Any) -> ir.Value:
         if isinstance(operand, ir.Value):
             return operand
-        known = lifted(operand)
-        if isinstance(known, List):
-            return self.site.list_of(list(map(self._value, operand)), "int")
-        return self.site.constant(known)
+        if isinstance(operand, (list, tuple)):
+            items = list(map(self._value, operand))
+            return self.site.list_of(items, "vtensor" if any(map(self.is_tensor, items)) else "int")
+        return self.site.constant(lifted(operand))
 
     def known(self, x: ir.Value) -> Tensor:
         found = self.site.known(x)

@@ -5,8 +5,8 @@
 
 Tier 0 computes the formula with the kernels of its ops (kernels/formulas.py), inference follows their rules (optable/formulas.py), native
 code is made of these ops (formula_expansion.py), and so is the gradient (gradients/formulas.py): `Ops` is whichever of them asks. Operands
-before the `;` are tensors, `*tensors` a list of them, or None where they may be left out; those behind it numbers, strings, None, and
-lists of such. `reduction` is torch's: 0 none, 1 mean, 2 sum. A formula may give a list of tensors.
+before the `;` are tensors, `*tensors` a list of them, or None where they may be left out; those behind it, and `=dim` before it, numbers,
+strings, None, and lists of such. `reduction` is torch's: 0 none, 1 mean, 2 sum. A formula may give a list of tensors.
 
 Semantics are those of PyTorch's ATen ops; where ATen broadcasts what its Python functions refuse or warn of (binary_cross_entropy, a target
 of one place beside an input of none), so is it here: refused. Free of MLIR.
@@ -83,8 +83,10 @@ class Ops(ABC, Generic[T]):
     def neg(self, a: T) -> T:
         return self.call("aten.neg", a)
 
-    def where(self, condition: T, a: T, b: Any) -> T:
-        return self.call(f"aten.where.{'self' if self.is_tensor(b) else 'ScalarOther'}", condition, a, b)
+    def where(self, condition: T, a: Any, b: Any) -> T:
+        kinds = self.is_tensor(a), self.is_tensor(b)
+        overload = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf", (False, False): "Scalar"}[kinds]
+        return self.call(f"aten.where.{overload}", condition, a, b)
 
     @abstractmethod
     def is_tensor(self, x: Any) -> bool: ...
@@ -105,13 +107,13 @@ class Ops(ABC, Generic[T]):
 
 @dataclass(frozen=True)
 class Formula:
-    """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `tensors`: how many
-    operands are tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
+    """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `plain`: which
+    operands are no tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
     table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula."""
 
     name: str
     operands: tuple[str, ...]
-    tensors: int
+    plain: frozenset[int]
     compute: Callable[..., Any]
     results: int
     raises: bool
@@ -134,9 +136,10 @@ def formula(
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
         for head in heads:
             name, _, rest = head.rstrip(")").partition("(")
-            tensors, others = ([p for part in group.split(",") if (p := part.strip(" *"))] for group in f"{rest};".split(";")[:2])
-            name = f"aten.{name}"
-            FORMULAS[name] = Formula(name, (*tensors, *others), len(tensors), compute, results, raises, kind, is_row, is_gradient)
+            first, others = ([p for part in group.split(",") if (p := part.strip(" *"))] for group in f"{rest};".split(";")[:2])
+            plain = frozenset(i for i, p in enumerate((*first, *others)) if p.startswith("=") or i >= len(first))
+            operands = tuple(p.removeprefix("=") for p in (*first, *others))
+            FORMULAS[f"aten.{name}"] = Formula(f"aten.{name}", operands, plain, compute, results, raises, kind, is_row, is_gradient)
         return compute
 
     return register

@@ -47,13 +47,17 @@ class _Graph(Ops[ir.Value]):
         pass
 
 
-def _tensors(g: Backward, formula: Formula) -> list[ir.Value | None]:
-    return [None if g.is_none(i) else g.operands[i] for i in range(formula.tensors)]
+def _tensors(g: Backward, formula: Formula) -> list[Any]:
+    """By operand: a tensor, a list of tensors, None for one that is left out or none."""
+    return [
+        None if i in formula.plain or g.is_none(i) else g.items(i) if str(g.operands[i].type).startswith("!torch.list") else g.operands[i]
+        for i in range(len(formula.operands))
+    ]
 
 
 def _numbers(g: Backward, formula: Formula) -> list[Any]:
     """What is no tensor among the operands, as Python has it."""
-    return [_plain(g, i) for i in range(formula.tensors, len(formula.operands))]
+    return [_plain(g, i) for i in sorted(formula.plain)]
 
 
 def _plain(g: Backward, i: int) -> Any:
@@ -66,20 +70,23 @@ def _plain(g: Backward, i: int) -> Any:
         return g.constant(i)
 
 
-def _of_operands(g: Backward, tensors: Sequence[ir.Value | None], compute: Compute, skipped: int | None = None) -> list[Gradient]:
+def _of_operands(g: Backward, tensors: Sequence[Any], compute: Compute, skipped: int | None = None) -> list[Gradient]:
     """One gradient per tensor operand; none of one that wants none, or is skipped."""
     wanted = [i for i, x in enumerate(tensors) if x is not None and g.wants(i) and i != skipped]
-    found = through(g, [x for i in wanted if (x := tensors[i]) is not None], lambda r: compute(_Graph(r)), g.grads)
+    given = [x if isinstance(x, list) else [x] for x in (tensors[i] for i in wanted)]
+    found = iter(through(g, [x for items in given for x in items], lambda r: compute(_Graph(r)), g.grads))
     each: list[Gradient] = [None] * len(tensors)
-    for i, gradient in zip(wanted, found, strict=True):
-        each[i] = gradient
+    for i, items in zip(wanted, given, strict=True):
+        gradients = [next(found) for _ in items]
+        each[i] = gradients if isinstance(tensors[i], list) else gradients[0]  # type: ignore[assignment]  # of a tensor: one of a tensor
     return each
 
 
 def _composed(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
-        tensors, numbers = _tensors(g, formula), _numbers(g, formula)
-        return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, *numbers)))
+        tensors, numbers = _tensors(g, formula), iter(_numbers(g, formula))
+        operands = [next(numbers) if i in formula.plain else x for i, x in enumerate(tensors)]
+        return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *operands)))
 
     return rule
 
@@ -87,9 +94,9 @@ def _composed(formula: Formula) -> Callable[[Backward], Gradients]:
 def _binary_cross_entropy(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
         tensors, numbers = _tensors(g, formula), _numbers(g, formula)
-        x, target, weight = tensors
+        x, target, weight = tensors[:3]
         assert x is not None and target is not None
-        each = _of_operands(g, tensors, lambda o: formula.compute(o, *tensors, *numbers), skipped=0)
+        each = _of_operands(g, tensors, lambda o: formula.compute(o, *tensors[:3], *numbers), skipped=0)
         if g.wants(0):
             slope = g.div(g.sub(x, target), g.call("aten.clamp_min", g.mul(g.rsub(1, x), x), 1e-12))
             share = g.div(g.grad, g.call("aten.numel", x, type_=INT)) if numbers[0] == 1 else g.grad
@@ -106,7 +113,7 @@ def _likelihood(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
         tensors, (reduction, ignored) = _tensors(g, formula), _numbers(g, formula)
         if g.rank(0) is not None and g.rank(1) is not None:
-            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, reduction, ignored)))
+            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors[:3], reduction, ignored)))
 
         def compute(o: _Graph) -> Any:
             sizes = _normal_sizes(o, tensors[0])
@@ -124,7 +131,7 @@ def _cross_entropy(formula: Formula) -> Callable[[Backward], Gradients]:
     def rule(g: Backward) -> Gradients:
         tensors, (reduction, ignored, smoothing) = _tensors(g, formula), _numbers(g, formula)
         if g.rank(0) is not None and g.rank(1) is not None:
-            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors, reduction, ignored, smoothing)))
+            return tuple(_of_operands(g, tensors, lambda o: formula.compute(o, *tensors[:3], reduction, ignored, smoothing)))
 
         def classes(o: _Graph) -> Any:
             sizes = _normal_sizes(o, tensors[0])
@@ -181,4 +188,5 @@ _SPECIAL = {
 
 for _formula in FORMULAS.values():
     if _formula.is_gradient:
-        RULES.vjp(_formula.head, captures=_formula.operands[: _formula.tensors])(_SPECIAL.get(_formula.name, _composed)(_formula))
+        _captures = [p for i, p in enumerate(_formula.operands) if i not in _formula.plain]
+        RULES.vjp(_formula.head, captures=_captures)(_SPECIAL.get(_formula.name, _composed)(_formula))

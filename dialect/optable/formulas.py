@@ -59,8 +59,8 @@ class _Types(Ops[Value]):
 
 def operands_of(formula: Formula, values: Sequence[Value], tensors: Sequence[Any]) -> list[Any]:
     """A formula's operands: of `tensors` those that are not None, and what is known of the others of `values`. Raises Unknown."""
-    found = [None if is_none(v) else x for v, x in zip(values[: formula.tensors], tensors, strict=False)]
-    return [*found, *map(plain, values[formula.tensors :])]
+    pairs = enumerate(zip(values, tensors, strict=True))
+    return [plain(v) if i in formula.plain else None if is_none(v) else x for i, (v, x) in pairs]
 
 
 def plain(value: Value) -> Any:
