@@ -60,19 +60,3 @@ def cosine_embedding_loss(o: Ops[T], x: T, y: T, target: T, margin: float = 0.0,
     near = o.where(o.call("aten.eq.Scalar", target, 1), o.rsub(1, cosine), nothing)
     far = o.where(o.call("aten.eq.Scalar", target, -1), o.call("aten.clamp_min", o.sub(cosine, margin), 0), nothing)
     return reduced(o, o.add(near, far), reduction)
-
-
-@formula("cdist(x1, x2; p, compute_mode)")
-def cdist(o: Ops[T], x: T, y: T, p: float = 2, mode: int | None = None) -> T:
-    """Distances of all rows of one and the other."""
-    if o.rank(x) < 2 or o.rank(y) < 2:
-        raise ShapeError("cdist only supports at least 2D tensors")
-    if o.known(x).dtype is not o.known(y).dtype or o.is_float(x) is False:
-        raise TypeError("cdist only supports floating-point dtypes, the same on both sides")
-    if p < 0:
-        raise ShapeError("cdist only supports non-negative p values")
-    o.equal(x, o.rank(x) - 1, y, o.rank(y) - 1, "X1 and X2 must have the same number of columns.")
-    difference = o.sub(o.call("aten.unsqueeze", x, -2), o.call("aten.unsqueeze", y, -3))
-    if (o.known(difference).shape or (None,))[-1] == 0:
-        return o.call("aten.sum.dim_IntList", difference, [-1], False, None)
-    return _norm(o, difference, p, [-1])

@@ -3,6 +3,7 @@
     python test/oracle/oracle_table.py                      all samples; writes the page (`make oracle`)
     python test/oracle/oracle_table.py --samples 8          at most 8 of each op and dtype, drawn by TIERUP_SEED
     python test/oracle/oracle_table.py --only 'nn.*pad*'    prints the verdicts that are none of "passed", writes nothing
+    ... --keep FILE                                         goes on where a run with this file stopped; with --only writes into it
 
 Entries are judged in processes of their own, since each compile costs memory for good.
 """
@@ -10,6 +11,7 @@ Entries are judged in processes of their own, since each compile costs memory fo
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import random
@@ -17,7 +19,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
@@ -84,7 +86,8 @@ def judged(job: tuple[str, Sizes]) -> Row:
         row.whys["tier0 skipped"] = reason
         return row
     for dtype in row.dtypes:
-        cases = drawn(oracle_cases.cases(entry, dtype), sizes.samples, f"{entry}/{dtype}")
+        most = 1 if row.kind == "by torch" else sizes.samples  # PyTorch against itself: no more than that it runs
+        cases = drawn(oracle_cases.cases(entry, dtype), most, f"{entry}/{dtype}")
         native = {c.index for c in drawn(iter(cases), sizes.native, f"native {entry}/{dtype}")}
         for case in cases:
             _count(row, case.name, "", oracle_judge.judge(case, case.index in native))
@@ -179,17 +182,28 @@ def _plain(why: str) -> str:
 # --- running -------------------------------------------------------------------------------------------------------------
 
 
-def run(entries: Sequence[str], sizes: Sizes, jobs: int) -> list[Row]:
+def run(entries: Sequence[str], sizes: Sizes, jobs: int, keep: Path | None) -> dict[str, Row]:
     """Judge entries, with a bar."""
     rows: dict[str, Row] = {}
-    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=25) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=60) as pool:
         for i, row in enumerate(pool.imap_unordered(judged, [(e, sizes) for e in entries]), 1):
             rows[row.entry] = row
+            if keep is not None:
+                with keep.open("a") as file:
+                    file.write(json.dumps(asdict(row)) + "\n")
             bar = "#" * (40 * i // len(entries))
             sys.stderr.write(f"\r[{bar:<40}] {i}/{len(entries)} {row.entry:<50.50}")
             sys.stderr.flush()
     sys.stderr.write("\n")
-    return [rows[e] for e in entries]
+    return rows
+
+
+def kept(path: Path | None) -> dict[str, Row]:
+    """What earlier runs wrote, the last of each entry."""
+    if path is None or not path.exists():
+        return {}
+    found = map(json.loads, path.read_text().splitlines())
+    return {r["entry"]: Row(**{**r, "counts": Counter(r["counts"])}) for r in found}
 
 
 def main() -> None:
@@ -198,19 +212,23 @@ def main() -> None:
     parser.add_argument("--native", type=int, default=3)
     parser.add_argument("--gradients", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", help="a pattern over entries")
+    parser.add_argument("--only", help="a pattern over entries, or several between commas")
+    parser.add_argument("--keep", type=Path, help="a file of verdicts, one line per entry")
     arguments = parser.parse_args()
     import oracle_cases
     import torch
 
     sizes = Sizes(arguments.samples, arguments.native, arguments.gradients)
-    entries = sorted(e for e in oracle_cases.entries() if arguments.only is None or fnmatchcase(e, arguments.only))
-    rows = run(entries, sizes, arguments.jobs)
+    before = kept(arguments.keep)
+    every = sorted(oracle_cases.entries())
     if arguments.only is not None:
-        for row in rows:
+        patterns = arguments.only.split(",")
+        rows = run([e for e in every if any(fnmatchcase(e, p) for p in patterns)], sizes, arguments.jobs, arguments.keep)
+        for row in rows.values():
             print(f"{row.entry}: {row.kind}, {dict(row.counts)}", *row.lines, sep="\n    ")
         return
-    PAGE.write_text(page(rows, sizes, torch.__version__.split("+")[0]))
+    rows = {**before, **run([e for e in every if e not in before], sizes, arguments.jobs, arguments.keep)}
+    PAGE.write_text(page([rows[e] for e in every], sizes, torch.__version__.split("+")[0]))
 
 
 if __name__ == "__main__":
