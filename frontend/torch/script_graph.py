@@ -31,6 +31,7 @@ from tierup.frontend.torch import (
     script_queries,
     script_sizes,
     script_state,
+    script_synonyms,
     script_values,
 )
 from tierup.frontend.torch.errors import UnsupportedProgram
@@ -234,7 +235,7 @@ class GraphBuilder:
 
     def op(self, node: Any) -> None:
         schema = by_torch.schema_of(node)
-        name, operands = self._numbers(by_torch.name_of(node, schema), schema, self.operands(node))
+        name, operands = self._numbers(script_synonyms.canonical(by_torch.name_of(node, schema)), schema, self.operands(node))
         script_queries.refuse_devices(self, name, operands)
         same = script_dropout.identity(name, operands)
         if same is None:
@@ -544,6 +545,7 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     **script_mkldnn.HANDLERS,
     **script_norms.HANDLERS,
     **script_state.HANDLERS,
+    **script_synonyms.HANDLERS,
     **script_values.HANDLERS,
     **script_queries.HANDLERS,
 }

@@ -19,7 +19,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
@@ -190,7 +190,7 @@ def run(entries: Sequence[str], sizes: Sizes, jobs: int, keep: Path | None) -> d
             rows[row.entry] = row
             if keep is not None:
                 with keep.open("a") as file:
-                    file.write(json.dumps(asdict(row)) + "\n")
+                    file.write(json.dumps(vars(row)) + "\n")
             bar = "#" * (40 * i // len(entries))
             sys.stderr.write(f"\r[{bar:<40}] {i}/{len(entries)} {row.entry:<50.50}")
             sys.stderr.flush()

@@ -1,0 +1,91 @@
+"""PyTorch's second names of ops, and views that are a view of ours with some operands filled in.
+
+    aten::multiply(%x, %y)   is   aten::mul(%x, %y)
+    aten::mT(%x)             is   aten::transpose(%x, -2, -1)
+
+Traces and TorchScript keep the name that the program used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tierup.dialect import optable
+from tierup.dialect.ir.rewriting import ints_of, under_casts
+
+if TYPE_CHECKING:
+    from tierup.frontend.torch.script_graph import GraphBuilder
+
+_NAMES = {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+    "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div", "greater": "gt", "greater_equal": "ge", "less": "lt",
+    "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne", "subtract": "sub", "true_divide": "div",
+    "moveaxis": "movedim", "swapaxes": "transpose", "swapdims": "transpose", "row_stack": "vstack",
+    "special_digamma": "digamma", "special_erf": "erf", "special_erfc": "erfc", "special_erfinv": "erfinv", "special_exp2": "exp2",
+    "special_expit": "sigmoid", "special_gammaln": "lgamma", "special_log1p": "log1p", "special_log_softmax": "log_softmax",
+    "special_logit": "logit", "special_logsumexp": "logsumexp", "special_round": "round", "special_sinc": "sinc",
+    "special_softmax": "softmax", "special_xlogy": "xlogy",
+}  # fmt: skip
+_OVERLOADS = {  # where the second name's overload is called otherwise
+    "transpose": "int", "log_softmax": "int", "softmax": "int", "xlogy": "Tensor", "round": "decimals",
+}  # fmt: skip
+_SAME = ("real", "resolve_conj", "resolve_neg")  # of real numbers the operand itself
+
+
+def canonical(name: str) -> str:
+    """The first name of an op, where the table has it: aten.multiply_.Tensor is aten.mul_.Tensor."""
+    if not name.startswith("aten."):
+        return name
+    op, _, overload = name.removeprefix("aten.").partition(".")
+    plain = op.removesuffix("_")
+    if plain not in _NAMES:
+        return name
+    overload = overload or _OVERLOADS.get(_NAMES[plain], "")
+    found = f"aten.{_NAMES[plain]}{op[len(plain) :]}{f'.{overload}' if overload else ''}"
+    return found if found in optable.table() else name
+
+
+def _same(builder: GraphBuilder, node: Any) -> None:
+    builder.bind(node, builder.operands(node)[:1])
+
+
+def _transposed(builder: GraphBuilder, node: Any) -> None:
+    (x,) = builder.operands(node)
+    em = builder.em
+    builder.bind(node, builder.emit("aten.transpose.int", [x, em.int(-2), em.int(-1)], [em.types.tensor]))
+
+
+def _view_as(builder: GraphBuilder, node: Any) -> None:
+    x, like = builder.operands(node)
+    em = builder.em
+    sizes = builder.emit("aten.size", [like], [em.types.int_list])
+    builder.bind(node, builder.emit("aten.view", [x, *sizes], [em.types.tensor]))
+
+
+def _flat(builder: GraphBuilder, node: Any) -> None:
+    (x,) = builder.operands(node)
+    em = builder.em
+    whole = em.create("torch.prim.ListConstruct", [em.int(-1)], [em.types.int_list]).results[0]
+    builder.bind(node, builder.emit("aten.reshape", [x, whole], [em.types.tensor]))
+
+
+def _squeeze(builder: GraphBuilder, node: Any) -> None:
+    """One dim after the other, such that none moves before its turn: from behind, or from the front where they count from behind."""
+    operands = builder.operands(node)
+    dims = ints_of(under_casts(operands[1])) if len(operands) == 2 and "int[]" in node.schema() else None
+    if dims is None or any(d < 0 for d in dims) != all(d < 0 for d in dims):
+        builder.op(node)
+        return
+    x = operands[0]
+    for dim in sorted(set(dims), reverse=all(d >= 0 for d in dims)):
+        (x,) = builder.emit("aten.squeeze.dim", [x, builder.em.int(dim)], [builder.em.types.tensor])
+    builder.bind(node, [x])
+
+
+HANDLERS = {
+    **{f"aten::{name}": _same for name in _SAME},
+    **{f"aten::{name}": _transposed for name in ("mT", "mH", "adjoint")},
+    "aten::view_as": _view_as,
+    "aten::ravel": _flat,
+    "aten::squeeze": _squeeze,
+}
