@@ -72,7 +72,7 @@ class _Extraction:
         steps: list[Step] = []
         for view in block.operations:
             op = view.operation
-            if op.name not in ("func.return", "scf.yield"):
+            if op.name not in ("func.return", "scf.yield", "scf.condition"):
                 steps.extend(self._op(op))
         return steps
 
@@ -190,18 +190,48 @@ class _Extraction:
         return [(number, field) for field in range(3 + 2 * ir.ShapedType(value.type).rank)]
 
     def _scf_for(self, op: ir.Operation) -> list[Step]:
-        if len(op.results):
-            raise Unsupported("scf.for", "", "a loop that carries values is left for the host")
-        bounds = self._all(op.operands)
+        start, stop, step, *init = self._all(op.operands)
         block = op.regions[0].blocks[0]
-        index = self._new(block.arguments[0])
-        return [("for", index, *bounds, tuple(self._block(block)))]
+        index, *carried = [self._new(argument) for argument in block.arguments]
+        for result, number in zip(op.results, carried, strict=True):
+            self._numbers[result] = number
+        body = [*self._block(block), *self._moves(carried, self._given(block))]
+        return [*_moved(carried, init), ("for", index, start, stop, step, tuple(body))]
+
+    def _scf_while(self, op: ir.Operation) -> list[Step]:
+        before, after = (region.blocks[0] for region in op.regions)
+        carried = [self._new(argument) for argument in before.arguments]
+        first = self._block(before)
+        condition, *values = self._given(before)
+        handed = [self._new(result) for result in op.results]  # to the steps inside, and out of the loop at its end
+        for argument, number in zip(after.arguments, handed, strict=True):
+            self._numbers[argument] = number
+        first += _moved(handed, values)
+        second = [*self._block(after), *self._moves(carried, self._given(after))]
+        return [*_moved(carried, self._all(op.operands)), ("while", condition, tuple(first), tuple(second))]
 
     def _scf_if(self, op: ir.Operation) -> list[Step]:
-        if len(op.results):
-            raise Unsupported("scf.if", "", "a branch that gives values is left for the host")
-        arms = tuple(tuple(self._block(region.blocks[0])) if len(region.blocks) else () for region in op.regions)
+        results = [self._new(result) for result in op.results]
+        arms = []
+        for region in op.regions:
+            blocks = list(region.blocks)
+            arms.append((*self._block(blocks[0]), *_moved(results, self._given(blocks[0]))) if blocks else ())
         return [("if", *self._all(op.operands), *arms)]
+
+    def _given(self, block: ir.Block) -> tuple[int, ...]:
+        """What a block's last op hands on."""
+        return self._all(list(block.operations)[-1].operation.operands)
+
+    def _moves(self, to: Sequence[int], values: Sequence[int]) -> list[Step]:
+        """All at once: what is carried may change places."""
+        if not set(to) & set(values):
+            return _moved(to, values)
+        between = [self._new() for _ in to]
+        return [*_moved(between, values), *_moved(to, between)]
+
+
+def _moved(to: Sequence[int], values: Sequence[int]) -> list[Step]:
+    return [("move", target, value) for target, value in zip(to, values, strict=True) if target != value]
 
 
 def _symbol(op: ir.Operation) -> str:

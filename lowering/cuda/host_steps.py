@@ -9,6 +9,11 @@ Values have numbers, the program's arguments the first ones. No step hangs on ML
 goes into a bundle as JSON, and runs on a machine without a compiler (`docs/cuda.md` lists the steps). Numbers are the host's; what lies
 on the device only kernels touch, but for "read" and "write" of single elements, each of which waits for the device.
 
+    ("for", 8, 3, 4, 5, (...))                           value 8 counts from value 3 up to value 4 by value 5, in the steps inside
+    ("if", 8, (...), (...))                              the first steps where value 8 is true, else the second
+    ("while", 8, (...), (...))                           the first steps; then, as long as value 8 is true, the second and again the first
+    ("move", 9, 2)                                       value 9 is value 2 from now on: what loops carry and branches give
+
 A launch's parameter is a pair: (value, -1) is the number itself; (buffer, field) a field of the buffer's descriptor: 1 its memory's
 address, 2 its offset in elements, 3 ... its sizes, then its strides.
 """
@@ -23,7 +28,7 @@ from tierup.dialect.records import dataclass
 Step = tuple[Union[int, str, tuple], ...]  # type: ignore[type-arg]  # nested, as JSON is
 NOTHING = -1
 NUMBER = -1  # the field of a parameter that is a number
-_BODIES = {"for": 5, "if": 2}  # where the steps begin that a step has inside
+_BODIES = {"for": 5, "if": 2, "while": 2}  # where the steps begin that a step has inside
 
 
 @dataclass(frozen=True)

@@ -124,17 +124,15 @@ class Row:
             op.run([])
             return
         sizes = op.sizes()
-        known = combiners(op) if not op.is_parallel else None
-        outs = op.buffers[op.reads :]
-        alone = all(ir.ShapedType(v.type).rank == 0 for v in outs)
-        if known is not None and alone:
+        known = combiners(op) if _is_tree(op) else None
+        if known is not None:
             span = (self._block.thread, gpu.product(sizes), self._block.threads)
             sums = summed(op, known, [None] * len(sizes), sizes, span)
             place = [b.index(0)] * len(sizes)
             totals = [self._block.all_reduce(v, c) for v, c in zip(sums, known, strict=True)]
             held = [op.load(op.reads + i, place) for i in range(len(known))]
             op.write(place, [c.combine(h, v) for c, h, v in zip(known, held, totals, strict=True)])
-        elif alone:
+        elif _is_number(op):
             self._block.everyone(op, sizes)
         else:
             self._block.spread(op, sizes)
@@ -142,12 +140,23 @@ class Row:
 
 def _accesses(op: Structured) -> tuple[list[Access], list[Access]]:
     """What an op reads and writes of memory that threads share."""
-    found = [(base(v), v, _own(m)) for v, m in zip(op.buffers, op.maps, strict=True)]
+    side_by_side = op.is_parallel or _is_tree(op)  # the op's points are numbered through, and thread t takes t, t + threads, ...
+    found = [(base(v), v, side_by_side and _own(m)) for v, m in zip(op.buffers, op.maps, strict=True)]
     shared = [ir.ShapedType(v.type).rank > 0 for v in op.buffers]
     reads = [a for i, a in enumerate(found) if shared[i] and (i < op.reads or op.read_of(i))]
     loads = [inner for inner in b.walk(op.op) if inner.name == "memref.load"]
     reads += [(base(inner.operands[0]), inner.operands[0], False) for inner in loads]
     return reads, [a for i, a in enumerate(found) if shared[i] and i >= op.reads]
+
+
+def _is_number(op: Structured) -> bool:
+    """Whether it gives single numbers, of which each thread has its own."""
+    return all(ir.ShapedType(v.type).rank == 0 for v in op.buffers[op.reads :])
+
+
+def _is_tree(op: Structured) -> bool:
+    """Whether the threads reduce together."""
+    return not op.is_parallel and _is_number(op) and combiners(op) is not None
 
 
 def _own(map_: ir.AffineMap) -> bool:
