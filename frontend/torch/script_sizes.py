@@ -29,9 +29,13 @@ def folded(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir
     if name == "aten.Int.Tensor":
         return _int_of_tensor(operands[0])
     op, _, overload = name.removeprefix("aten.").partition(".")
-    if op == "div" and overload.endswith("_mode") and str_of(operands[2]) == "floor":
-        op = "floor_divide"
-    if op not in _OPS or f"aten.{_OPS[op]}.int" not in optable.table() or (op in ("add", "sub") and int_of(operands[2]) != 1):
+    if op == "div" and overload in ("Tensor_mode", "Scalar_mode") and str_of(operands[2]) == "floor":
+        op, overload = "floor_divide", ""
+    if overload not in ("", "Tensor", "Scalar"):
+        return None
+    if op not in _OPS or f"aten.{_OPS[op]}.int" not in optable.table():
+        return None
+    if op in ("add", "sub") and (len(operands) < 3 or int_of(operands[2]) != 1):
         return None
     first, second = _int_of_tensor(operands[0]), _int_of_tensor(operands[1])
     if first is None or (second is None and str(operands[1].type) != "!torch.int"):

@@ -62,3 +62,13 @@ def test_a_size_that_the_trace_writes_to_is_not_taken_for_what_it_was():
     ours = from_torchscript(traced)
     for x in (torch.ones(3), torch.ones(3), torch.ones(5)):
         torch.testing.assert_close(ours(x), traced(x))
+
+
+def test_arithmetic_of_ints_stays_as_it_is():
+    @torch.jit.script
+    def program(x, n: int):
+        return x * ((n + x.size(0) - 1) * 2 % 5 // 1)
+
+    ours = from_torchscript(program)
+    for n in (3, 3, 4):
+        torch.testing.assert_close(ours(torch.ones(n), n), program(torch.ones(n), n))
