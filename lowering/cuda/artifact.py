@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from tierup.dialect.inference.dims import Dim
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentSpec, ErrorSite, ResultSpec
 from tierup.lowering.cuda.host_steps import HostProgram
@@ -16,7 +17,8 @@ from tierup.lowering.cuda.host_steps import HostProgram
 class CudaArtifact:
     """`host` is given the arguments (buffers, then numbers, as they come), a buffer for each result of kind BUFFER and ARGUMENT in their
     order, and last the status: one int32 on the device, 0 before; afterwards the number of the error site that failed, counted from 1.
-    It returns results of kind SCALAR."""
+    It returns results of kind SCALAR. `ties`: sizes that the caller must find equal before it runs anything; they are the last error
+    sites, in order."""
 
     ptx: str
     target: str  # "sm_80": the PTX runs on it and on every later one
@@ -24,5 +26,6 @@ class CudaArtifact:
     arguments: tuple[ArgumentSpec, ...]
     results: tuple[ResultSpec, ...]
     error_sites: tuple[ErrorSite, ...] = ()
+    ties: tuple[tuple[Dim, Dim], ...] = ()
     stages: dict[str, str] = field(default_factory=dict)
     timings_ms: dict[str, float] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from tierup.lowering.cuda import host_program, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
+from tierup.lowering.preparing import Keep, Log, Prepared, crashes_are_compile_errors, error_sites, parse, prepare, stage
 
 _SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
 
@@ -49,10 +49,12 @@ def compile(  # noqa: A001 - the field's word
     for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
         if log.wants(name):
             log.add(name, shown)
-    return CudaArtifact(emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, log.texts, log.milliseconds)
+    return CudaArtifact(
+        emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, log.texts, log.milliseconds
+    )
 
 
-def _refuse(prepared: object) -> None:
+def _refuse(prepared: Prepared) -> None:
     """What the host program has no steps for."""
     if prepared.exits:
         raise Unsupported(prepared.exits[0].op, prepared.exits[0].location, "a bet in mid-program has no kernel: speculate=\"versioned\"")

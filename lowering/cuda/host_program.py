@@ -44,11 +44,14 @@ class _Extraction:
         self._count = 0
         self._kernels: list[str] = []
         self._parameters: dict[str, list[int]] = {}
+        self._types: dict[str, tuple[str, ...]] = {}
+        self._origins: dict[str, str] = {}
         self._globals = {}
         self._constants: dict[str, Constant] = {}
         for op in b.walk(module.operation):
             if op.name == "llvm.func" and PARAMETERS in op.attributes:
                 self._parameters[_symbol(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
+                self._types[_symbol(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
             elif op.name == "memref.global":
                 self._globals[_symbol(op)] = op
 
@@ -59,7 +62,8 @@ class _Extraction:
         steps = self._block(block)
         last = list(block.operations)[-1].operation
         returns = tuple(self._numbers[v] for v in last.operands)
-        return HostProgram(len(block.arguments), tuple(steps), returns, tuple(self._kernels), self._constants)
+        types = {name: self._types[name] for name in self._kernels}
+        return HostProgram(len(block.arguments), tuple(steps), returns, tuple(self._kernels), self._constants, types, self._origins)
 
     def _new(self, value: ir.Value | None = None) -> int:
         number = self._count
@@ -181,6 +185,9 @@ class _Extraction:
         shared = self._numbers[groups[10][0]] if groups[10] else NOTHING
         exploded = [pair for value in groups[11] for pair in self._fields(value)]
         self._kernels.append(name)
+        found = origin(op.location)
+        if found is not None:
+            self._origins.setdefault(name, f"{found.op} at {found.place}" if found.place else found.op)
         return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
 
     def _fields(self, value: ir.Value) -> list[tuple[int, int]]:

@@ -21,6 +21,7 @@ address, 2 its offset in elements, 3 ... its sizes, then its strides.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Union
 
 from tierup.dialect.records import dataclass
@@ -42,13 +43,16 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """`arguments`: how many values are given. `returns`: the numbers that come back. `kernels`: their names, in order of launch."""
+    """`arguments`: how many values are given. `returns`: the numbers that come back. `kernels`: their names, in order of launch. By kernel:
+    `types` of its parameters as MLIR spells them, "ptr" for an address; `origins`, the op it is made of and the user's line."""
 
     arguments: int
     steps: tuple[Step, ...]
     returns: tuple[int, ...]
     kernels: tuple[str, ...]
     constants: dict[str, Constant]
+    types: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
 
     @property
     def synchronises(self) -> bool:

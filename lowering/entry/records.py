@@ -128,7 +128,7 @@ class VersionRecord:
     runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
     counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
     remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
-    leave with live values.
+    leave with live values. `on_device`: there is no address: `keepalive` is a plan of runtime/cuda, and only the entry in Python calls it.
     Raises ValueError for results that contradict the ABI.
     """
 
@@ -141,6 +141,7 @@ class VersionRecord:
     scalars: bool = True
     exits: tuple[ExitSite, ...] = ()
     serial: int = field(default_factory=_serials.__next__)
+    on_device: bool = False
     written: tuple[int, ...] = field(init=False)  # arguments that the program writes
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry.records import VersionRecord
 
+device_arrays: set[type] = set()  # of arrays that lie on a device, which versions for devices take too; who defines one adds it
 _SCALAR_TYPES: dict[ArgumentKind, type] = {ArgumentKind.INT: int, ArgumentKind.FLOAT: float, ArgumentKind.BOOL: bool}
 
 
@@ -50,20 +51,22 @@ def explain(record: VersionRecord, args: Sequence[object]) -> Mismatch | None:
 
 def fit(record: VersionRecord, args: Sequence[object]) -> dict[str, int] | Mismatch:
     """The values of the symbols (sizes and strides) with which `args` fit a version, result sizes included, or the first mismatch."""
-    symbols = bind(record.arguments, args, record.written)
+    symbols = bind(record.arguments, args, record.written, on_device=record.on_device)
     if isinstance(symbols, Mismatch):
         return symbols
     return _result_sizes(record.results, args, symbols) or symbols
 
 
-def bind(specs: Sequence[ArgumentSpec], args: Sequence[object], written: Sequence[int] = ()) -> dict[str, int] | Mismatch:
-    """The values of the symbols with which `args` keep the guards, or the first mismatch."""
+def bind(
+    specs: Sequence[ArgumentSpec], args: Sequence[object], written: Sequence[int] = (), *, on_device: bool = False
+) -> dict[str, int] | Mismatch:
+    """The values of the symbols with which `args` keep the guards, or the first mismatch. `on_device`: arrays there are taken too."""
     if len(args) != len(specs):
         return Mismatch(-1, Reason.WRONG_TYPE, "count", str(len(specs)), str(len(args)))
     symbols: dict[str, int] = {}
     for i, (spec, arg) in enumerate(zip(specs, args, strict=True)):
         if spec.kind is ArgumentKind.ARRAY:
-            mismatch = _array(i, spec, arg, i in written, symbols)
+            mismatch = _array(i, spec, arg, i in written, symbols, on_device)
         else:
             mismatch = _scalar(i, spec, arg)
         if mismatch is not None:
@@ -71,8 +74,8 @@ def bind(specs: Sequence[ArgumentSpec], args: Sequence[object], written: Sequenc
     return _overlap(specs, args, written) or symbols
 
 
-def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict[str, int]) -> Mismatch | None:
-    if type(arg) is not np.ndarray:
+def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict[str, int], on_device: bool) -> Mismatch | None:
+    if type(arg) is not np.ndarray and not (on_device and type(arg) in device_arrays):
         return Mismatch(i, Reason.WRONG_TYPE, "type", "numpy.ndarray", type(arg).__name__)
     if arg.dtype != dtypes.BY_NAME[spec.dtype].numpy:
         return Mismatch(i, Reason.WRONG_DTYPE, "dtype", spec.dtype, str(arg.dtype))
@@ -110,11 +113,11 @@ def _scalar(i: int, spec: ArgumentSpec, arg: Any) -> Mismatch | None:
     return None
 
 
-def extent(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+def extent(array: Any) -> tuple[int, int]:
     """The addresses [low, high) between which an array's elements lie; empty for an empty array."""
     if not array.size:
         return 0, 0
-    low = high = array.ctypes.data
+    low = high = array.ctypes.data if type(array) is np.ndarray else array.address
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride < 0:
             low += (size - 1) * stride

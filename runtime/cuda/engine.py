@@ -1,0 +1,229 @@
+"""What runs host programs on the device: the interpreter's engine, and launches that are ready to go, as a graph where they repeat."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from tierup.lowering.cuda.host_steps import HostProgram, walk
+from tierup.runtime.cuda import elements
+from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.errors import DriverError
+from tierup.runtime.cuda.flat import Data, Flat, Given, Launch, Temporary
+from tierup.runtime.cuda.host import Number
+
+_SLOT = 8  # bytes; no parameter is larger
+_GRAPHS_KEPT = 4  # per flat program: for so many choices of addresses
+CHECK = "TIERUP_CUDA_CHECK"  # the environment variable: wait after each kernel, so that an error names the one at fault
+
+
+class Kernels:
+    """A module on the device: functions by name, constants, and what to say when one of them fails."""
+
+    def __init__(self, on: Device, program: HostProgram, image: bytes) -> None:
+        self.on, self.program = on, program
+        self._module = on.driver.load(image)
+        self._functions: dict[tuple[str, int], Any] = {}
+        self._constants: dict[str, int] = {}
+        self.checks = os.environ.get(CHECK, "0") != "0"
+        for name, constant in program.constants.items():
+            address = on.driver.allocate(max(len(constant.data), 1))
+            self._constants[name] = address
+            if constant.data:
+                held = ctypes.create_string_buffer(constant.data, len(constant.data))
+                on.driver.to_device(address, ctypes.addressof(held), len(constant.data))
+                on.driver.synchronize()
+
+    def function(self, name: str, shared: int) -> Any:
+        """A kernel, allowed so much shared memory."""
+        key = name, shared
+        if key not in self._functions:
+            self._functions[key] = self.on.driver.function(self._module, name, shared)
+        return self._functions[key]
+
+    def constant(self, name: str) -> int:
+        return self._constants[name]
+
+    def blamed(self, error: DriverError, kernels: Sequence[str]) -> DriverError:
+        """An error of the driver with the kernels that may be at fault, and the user's lines."""
+        named = [f"{k} ({self.program.origins[k]})" if k in self.program.origins else k for k in dict.fromkeys(kernels)]
+        who = f"the kernel {named[0]}" if len(named) == 1 else f"one of the kernels {', '.join(named)}"
+        hint = "" if len(named) == 1 else f"; {CHECK}=1 in the environment tells which"
+        return type(error)(error.name, f"{error} in {who}{hint}")
+
+    def close(self) -> None:
+        """Unload. To be called when no kernel of it can be running."""
+        for address in self._constants.values():
+            self.on.driver.free(address)
+        self.on.driver.unload(self._module)
+
+
+class Parameters:
+    """The parameters of one launch as the driver wants them: an array of addresses of values."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self._types = types
+        self._values = (ctypes.c_uint64 * max(len(types), 1))()
+        start = ctypes.addressof(self._values)
+        self._pointers = (ctypes.c_void_p * max(len(types), 1))(*[start + _SLOT * i for i in range(len(types))])
+        self.address = ctypes.addressof(self._pointers)
+
+    def set(self, index: int, value: int | float) -> None:
+        packed = elements.pack(value, self._types[index])
+        ctypes.memmove(ctypes.addressof(self._values) + _SLOT * index, packed, len(packed))
+
+    def set_address(self, index: int, address: int) -> None:
+        self._values[index] = address
+
+
+class DirectEngine:
+    """Does what a host program says, step by step. Memory is an address."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels, self._on = kernels, kernels.on
+        self._launched: list[str] = []
+
+    def allocate(self, dtype: str, count: int) -> int:
+        return self._on.allocator.allocate(elements.size(dtype) * count)
+
+    def free(self, memory: int) -> None:
+        self._on.allocator.free(memory)
+
+    def data(self, name: str) -> int:
+        return self._kernels.constant(name)
+
+    def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
+        made = Parameters(self._kernels.program.types[kernel])
+        for i, value in enumerate(parameters):
+            made.set(i, value)
+        self._launched.append(kernel)
+        launch(self._kernels, kernel, grid, block, shared, made)
+
+    def read(self, memory: int, element: int, dtype: str) -> Number:
+        size = elements.size(dtype)
+        held = ctypes.create_string_buffer(size)
+        try:
+            self._on.driver.to_host(ctypes.addressof(held), memory + size * element, size)
+            self._on.driver.synchronize()
+        except DriverError as e:
+            raise self._kernels.blamed(e, self._launched or self._kernels.program.kernels) from e
+        return elements.unpack(held.raw, dtype)
+
+    def write(self, value: Number, memory: int, element: int, dtype: str) -> None:
+        packed = elements.pack(value, dtype)
+        self._on.driver.fill(memory + len(packed) * element, packed)
+
+
+def launch(kernels: Kernels, name: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: Parameters) -> None:
+    """One launch; an error names the kernel."""
+    driver = kernels.on.driver
+    try:
+        driver.launch(kernels.function(name, shared), grid, block, shared, parameters.address)
+        if kernels.checks:
+            driver.synchronize()
+    except DriverError as e:
+        raise kernels.blamed(e, [name]) from e
+
+
+class Ready:
+    """A flat program with its parameters laid out: a run puts in the addresses and launches. To be run under the device's lock.
+
+    When a run has the very addresses of an earlier one, which it has mostly, since memory is reused, its launches become a CUDA graph:
+    from then on one call of the driver launches all of them.
+    """
+
+    def __init__(self, kernels: Kernels, flat: Flat) -> None:
+        self._kernels, self.flat = kernels, flat
+        self._launches: list[tuple[Launch, Parameters]] = []
+        self._patches: list[tuple[Parameters, int, Any]] = []
+        self._graphs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # by addresses; None when they were seen once
+        self.graph_launches = 0
+        for op in flat.launches:
+            parameters = Parameters(kernels.program.types[op.kernel])
+            for i, value in enumerate(op.parameters):
+                if isinstance(value, Data):
+                    parameters.set_address(i, kernels.constant(value.name))
+                elif isinstance(value, Given | Temporary):
+                    self._patches.append((parameters, i, value))
+                else:
+                    parameters.set(i, value)
+            self._launches.append((op, parameters))
+
+    def run(self, given: Sequence[Any]) -> tuple[Number, ...]:
+        """`given`: the address of each array, and each number."""
+        returns = tuple([given[v.index] if isinstance(v, Given) else v for v in self.flat.returns])
+        on = self._kernels.on
+        arena = on.allocator.allocate(self.flat.bytes) if self.flat.bytes else 0
+        try:
+            key = (arena, *[repr(v) if type(v) is float else v for v in given])  # -0.0 is not 0.0
+            graph = self._graphs.get(key)
+            if graph is not None:
+                self._graphs.move_to_end(key)
+                on.driver.launch_graph(graph)
+                self.graph_launches += 1
+                return returns
+            self._patch(arena, given)
+            if key in self._graphs and not self._kernels.checks:
+                self._graphs[key] = self._captured(arena, given)
+                on.driver.launch_graph(self._graphs[key])
+                self.graph_launches += 1
+                return returns
+            self._put(arena, given)
+            if len(self.flat.ops) > 1:
+                self._remember(key)
+            return returns
+        finally:
+            if arena:
+                on.allocator.free(arena)
+
+    def _patch(self, arena: int, given: Sequence[Any]) -> None:
+        for parameters, i, value in self._patches:
+            if isinstance(value, Given):
+                parameters.set(i, given[value.index])
+            else:
+                parameters.set_address(i, arena + value.offset)
+
+    def _put(self, arena: int, given: Sequence[Any]) -> None:
+        """Put everything on the stream."""
+        driver = self._kernels.on.driver
+        launches = iter(self._launches)
+        for op in self.flat.ops:
+            if isinstance(op, Launch):
+                _, parameters = next(launches)
+                launch(self._kernels, op.kernel, op.grid, op.block, op.shared, parameters)
+                continue
+            packed = elements.pack(op.value, op.dtype)
+            start = given[op.memory.index] if isinstance(op.memory, Given) else arena + op.memory.offset
+            driver.fill(start + len(packed) * op.element, packed)
+
+    def _captured(self, arena: int, given: Sequence[Any]) -> Any:
+        driver = self._kernels.on.driver
+        driver.begin_capture()
+        try:
+            self._put(arena, given)
+        except BaseException:
+            driver.abandon_capture()
+            raise
+        return driver.end_capture()
+
+    def _remember(self, key: tuple[Any, ...]) -> None:
+        self._graphs[key] = None
+        while len(self._graphs) > _GRAPHS_KEPT:
+            self._drop(self._graphs.popitem(last=False)[1])
+
+    def _drop(self, graph: Any) -> None:
+        if graph is not None:
+            self._kernels.on.driver.destroy_graph(graph)
+
+    def close(self) -> None:
+        """Let graphs go. One that is running is run to its end by the driver."""
+        while self._graphs:
+            self._drop(self._graphs.popitem()[1])
+
+
+def reads(program: HostProgram) -> int:
+    """How often the text of a program waits for the device to read a number."""
+    return sum(step[0] == "read" for step in walk(program.steps))

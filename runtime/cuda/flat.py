@@ -1,0 +1,172 @@
+"""A host program for given sizes and numbers, flattened: launches one after another, their parameters ready but for addresses.
+
+Sizes decide everything that a host program does between launches, but where it reads a number from the device. So it is run once, on
+names in the place of memory, and what it asks for is written down. What it allocates shares one piece of memory, in which buffers
+that are not in use at the same time may have the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tierup.dialect.records import dataclass
+from tierup.lowering.cuda.host_steps import NUMBER, HostProgram, walk
+from tierup.runtime.cuda import elements
+from tierup.runtime.cuda.host import Buffer, Number, run
+
+ALIGNMENT = 256  # bytes; what the driver's own allocations have
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Memory of argument number `index`, or that number."""
+
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Memory of the constant of this name."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Temporary:
+    """Memory that the program allocates: its bytes, first and last op that use it, and its place."""
+
+    bytes: int
+    first: int = -1
+    last: int = -1
+    offset: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """`parameters`: Given, Data, Temporary or a number."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared: int
+    parameters: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    """One element set to a number."""
+
+    value: Number
+    memory: Any
+    element: int
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """`bytes`: what the temporaries take together. `returns`: the program's numbers, or Given."""
+
+    ops: tuple[Launch | Write, ...]
+    bytes: int
+    returns: tuple[Any, ...]
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return tuple(op for op in self.ops if isinstance(op, Launch))
+
+
+class _Reads(Exception):
+    """The program reads a number from the device."""
+
+
+def free_numbers(program: HostProgram) -> frozenset[int]:
+    """The arguments that the host does nothing with but hand them to kernels, or back: a flat program serves all their values."""
+    used: set[int] = set()
+    for step in walk(program.steps):
+        if step[0] == "launch":
+            _, _, grid, block, shared, parameters = step
+            used.update((*grid, *block, shared), (number for number, field in parameters if field != NUMBER))
+        elif step[0] != "constant":
+            used.update(_numbers(step[1:]))
+    return frozenset(range(program.arguments)) - used
+
+
+def _numbers(parts: Sequence[Any]) -> Iterator[int]:
+    """All ints in a step; bodies have steps of their own."""
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _numbers(part)
+        elif isinstance(part, int):
+            yield part
+
+
+def flatten(program: HostProgram, given: Sequence[Buffer | Number], free: frozenset[int] = frozenset()) -> Flat | None:
+    """A program for arguments of these sizes, strides and numbers; their memory does not matter, and of `free` arguments nothing. None
+    where what the program does hangs on a number that it reads from the device."""
+    named: list[Any] = []
+    for i, value in enumerate(given):
+        if isinstance(value, Buffer):
+            named.append(Buffer(Given(i), value.dtype, value.offset, value.sizes, value.strides))
+        else:
+            named.append(Given(i) if i in free else value)
+    recorder = _Recorder()
+    try:
+        returns = run(program, named, recorder)
+    except _Reads:
+        return None
+    return Flat(tuple(recorder.ops), _place(recorder.temporaries), returns)
+
+
+class _Recorder:
+    """An engine that writes down."""
+
+    def __init__(self) -> None:
+        self.ops: list[Launch | Write] = []
+        self.temporaries: list[Temporary] = []
+        self._constants: dict[str, Data] = {}
+
+    def allocate(self, dtype: str, count: int) -> Temporary:
+        self.temporaries.append(Temporary(elements.size(dtype) * count))
+        return self.temporaries[-1]
+
+    def free(self, memory: Temporary) -> None:
+        """Its last use says when it is free."""
+
+    def data(self, name: str) -> Data:
+        return self._constants.setdefault(name, Data(name))
+
+    def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
+        for parameter in parameters:
+            self._use(parameter)
+        self.ops.append(Launch(kernel, grid, block, shared, parameters))
+
+    def read(self, memory: Any, element: int, dtype: str) -> Number:
+        raise _Reads
+
+    def write(self, value: Number, memory: Any, element: int, dtype: str) -> None:
+        self._use(memory)
+        self.ops.append(Write(value, memory, element, dtype))
+
+    def _use(self, memory: Any) -> None:
+        if isinstance(memory, Temporary):
+            memory.first = len(self.ops) if memory.first < 0 else memory.first
+            memory.last = len(self.ops)
+
+
+def _place(temporaries: Sequence[Temporary]) -> int:
+    """Give each its offset; the bytes of all. First fit, the largest first, as in Pisarchyk and Lee, "Efficient memory management for
+    deep neural net inference" (2020), greedy by size."""
+    placed: list[Temporary] = []
+    total = 0
+    for temporary in sorted((t for t in temporaries if t.first >= 0), key=lambda t: -t.bytes):
+        meanwhile = sorted((t for t in placed if t.first <= temporary.last and temporary.first <= t.last), key=lambda t: t.offset)
+        at = 0
+        for other in meanwhile:
+            if at + temporary.bytes <= other.offset:
+                break
+            at = max(at, -(-(other.offset + other.bytes) // ALIGNMENT) * ALIGNMENT)
+        temporary.offset = at
+        placed.append(temporary)
+        total = max(total, at + temporary.bytes)
+    return total

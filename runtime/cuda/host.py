@@ -1,0 +1,226 @@
+"""The interpreter of host programs (`lowering/cuda/host_steps.py`): sizes and views here, memory and kernels through an engine.
+
+    run(program, [Buffer(memory, "f32", 0, (5, 7), (7, 1)), 2.5, ..., status], engine) -> the numbers that it returns
+
+What memory is, only the engine knows: an address on the device, an array, or a name for what will be allocated later (`flat.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from tierup.dialect.records import dataclass
+from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step
+
+Number = int | float | bool
+_FIRST_SIZE = 3  # the field of a descriptor behind the two addresses and the offset
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A memref: memory, MLIR's name of its elements' type, and offset, sizes and strides in elements."""
+
+    memory: Any
+    dtype: str
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def field(self, number: int) -> Any:
+        """A field of the descriptor as kernels take it: 0 and 1 the memory, 2 the offset, then sizes, then strides."""
+        if number < 2:
+            return self.memory
+        return (self.offset, *self.sizes, *self.strides)[number - 2]
+
+    def element(self, at: Sequence[int]) -> int:
+        """Where in memory the element at these indices is, counted in elements."""
+        return self.offset + sum(i * stride for i, stride in zip(at, self.strides, strict=True))
+
+
+class Engine(Protocol):
+    """What a host program does things with. All of it happens in the order of the calls."""
+
+    def allocate(self, dtype: str, count: int) -> Any:
+        """Fresh memory for so many elements."""
+
+    def free(self, memory: Any) -> None:
+        """No later step looks at memory that `allocate` gave."""
+
+    def data(self, name: str) -> Any:
+        """Memory with the constant of this name."""
+
+    def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
+        """Run a kernel. `parameters`: memory and numbers, in the kernel's order. `shared`: bytes asked for at run time."""
+
+    def read(self, memory: Any, element: int, dtype: str) -> Number:
+        """One element, when all before it is done."""
+
+    def write(self, value: Number, memory: Any, element: int, dtype: str) -> None:
+        """Set one element."""
+
+
+def dense(memory: Any, dtype: str, sizes: Sequence[int]) -> Buffer:
+    """A buffer in C order."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return Buffer(memory, dtype, 0, tuple(sizes), tuple(reversed(strides)))
+
+
+def run(program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> tuple[Number, ...]:
+    """Run a program on its arguments: buffers and numbers. What it allocates is freed. Raises ValueError for another number of
+    arguments, or for a step that is none."""
+    if len(given) != program.arguments:
+        raise ValueError(f"a host program of {program.arguments} arguments was given {len(given)}")
+    machine = _Machine(program, given, engine)
+    try:
+        machine.steps(program.steps)
+        return tuple(machine.values[number] for number in program.returns)
+    finally:
+        machine.free_all()
+
+
+class _Machine:
+    def __init__(self, program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> None:
+        self.values: dict[int, Any] = dict(enumerate(given))
+        self._constants, self._engine = program.constants, engine
+        self._allocated: list[Any] = []
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        values = self.values
+        for step in steps:
+            name = step[0]
+            if name == "constant":
+                values[step[1]] = step[2]
+                continue
+            arithmetic = ARITHMETIC.get(name)  # type: ignore[arg-type]  # a name
+            if arithmetic is not None:
+                values[step[1]] = arithmetic(*[values[number] for number in step[2:]])
+                continue
+            handler = _HANDLERS.get(name)  # type: ignore[arg-type]
+            if handler is None:
+                raise ValueError(f"no step of a host program is called {name!r}")
+            handler(self, *step[1:])
+
+    def free_all(self) -> None:
+        while self._allocated:
+            self._engine.free(self._allocated.pop())
+
+    def _all(self, numbers: Sequence[int]) -> tuple[Any, ...]:
+        return tuple([self.values[number] for number in numbers])
+
+    def _size(self, to: int, buffer: int, axis: int) -> None:
+        self.values[to] = self.values[buffer].sizes[self.values[axis]]
+
+    def _field(self, to: int, buffer: int, field: int) -> None:
+        self.values[to] = self.values[buffer].field(field)
+
+    def _base(self, to: int, buffer: int) -> None:
+        source = self.values[buffer]
+        self.values[to] = Buffer(source.memory, source.dtype, 0, (), ())
+
+    def _view(self, to: int, buffer: int, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> None:
+        source = self.values[buffer]
+        self.values[to] = Buffer(source.memory, source.dtype, self.values[offset], self._all(sizes), self._all(strides))
+
+    def _allocate(self, to: int, dtype: str, sizes: Sequence[int]) -> None:
+        found = self._all(sizes)
+        count = 1
+        for size in found:
+            count *= size
+        memory = self._engine.allocate(dtype, count)
+        self._allocated.append(memory)
+        self.values[to] = dense(memory, dtype, found)
+
+    def _free(self, buffer: int) -> None:
+        memory = self.values[buffer].memory
+        at = next(i for i, m in enumerate(self._allocated) if m is memory)
+        self._engine.free(self._allocated.pop(at))
+
+    def _data(self, to: int, name: str) -> None:
+        constant = self._constants[name]
+        self.values[to] = dense(self._engine.data(name), constant.dtype, constant.sizes)
+
+    def _launch(self, kernel: str, grid: Sequence[int], block: Sequence[int], shared: int, parameters: Sequence[Sequence[int]]) -> None:
+        blocks = self._all(grid)
+        if 0 in blocks:
+            return  # nothing to do, which the driver takes for an error
+        values = self.values
+        given = tuple([values[number] if field == NUMBER else values[number].field(field) for number, field in parameters])
+        self._engine.launch(kernel, blocks, self._all(block), 0 if shared == NOTHING else values[shared], given)
+
+    def _read(self, to: int, buffer: int, at: Sequence[int], dtype: str) -> None:
+        source = self.values[buffer]
+        self.values[to] = self._engine.read(source.memory, source.element(self._all(at)), dtype)
+
+    def _write(self, value: int, buffer: int, at: Sequence[int], dtype: str) -> None:
+        into = self.values[buffer]
+        self._engine.write(self.values[value], into.memory, into.element(self._all(at)), dtype)
+
+    def _for(self, index: int, start: int, stop: int, step: int, body: Sequence[Step]) -> None:
+        for i in range(*self._all((start, stop, step))):
+            self.values[index] = i
+            self.steps(body)
+
+    def _if(self, condition: int, then: Sequence[Step], otherwise: Sequence[Step] = ()) -> None:
+        self.steps(then if self.values[condition] else otherwise)
+
+
+def _wrapped(value: Number) -> Number:
+    """In 64 bits, as an i64 has it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63) if type(value) is int else value
+
+
+def _truncated(a: int, b: int) -> int:
+    """a / b towards zero; 0 where the machine would trap, since what is divided by zero is guarded by a check."""
+    if b == 0:
+        return 0
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
+def _divided(a: float, b: float) -> float:
+    if b:
+        return a / b
+    return float("nan") if not a or a != a else float("inf") * a * (1.0 if str(float(b))[0] != "-" else -1.0)
+
+
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: _wrapped(a + b),
+    "sub": lambda a, b: _wrapped(a - b),
+    "mul": lambda a, b: _wrapped(a * b),
+    "div": _truncated,
+    "floordiv": lambda a, b: a // b if b else 0,
+    "ceildiv": lambda a, b: -(-a // b) if b else 0,
+    "fdiv": _divided,
+    "rem": lambda a, b: a - b * _truncated(a, b) if b else 0,
+    "min": min,
+    "max": max,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "select": lambda condition, a, b: a if condition else b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+_HANDLERS: dict[str, Callable[..., None]] = {
+    "size": _Machine._size,
+    "field": _Machine._field,
+    "base": _Machine._base,
+    "view": _Machine._view,
+    "allocate": _Machine._allocate,
+    "free": _Machine._free,
+    "data": _Machine._data,
+    "launch": _Machine._launch,
+    "read": _Machine._read,
+    "write": _Machine._write,
+    "for": _Machine._for,
+    "if": _Machine._if,
+}
+STEPS = frozenset({"constant", *ARITHMETIC, *_HANDLERS})

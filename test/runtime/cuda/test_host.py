@@ -1,0 +1,192 @@
+"""Host programs on an engine of NumPy arrays: what the steps do, and what flattening makes of them."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tierup.lowering.cuda.host_steps import Constant, HostProgram
+from tierup.runtime.cuda import elements
+from tierup.runtime.cuda.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
+from tierup.runtime.cuda.host import ARITHMETIC, dense, run
+
+
+class NumpyEngine:
+    """Memory is a NumPy array of one dim; launches are written down, and may have a function."""
+
+    def __init__(self, **kernels: Any) -> None:
+        self.kernels, self.launches, self.freed, self.allocated = kernels, [], [], []
+
+    def allocate(self, dtype: str, count: int) -> np.ndarray:
+        self.allocated.append(np.zeros(count, dtype.replace("index", "i64").replace("i1", "?").replace("i64", "i8").replace("f32", "f4")))
+        return self.allocated[-1]
+
+    def free(self, memory: np.ndarray) -> None:
+        self.freed.append(memory)
+
+    def data(self, name: str) -> str:
+        return f"data {name}"
+
+    def launch(self, kernel: str, grid: tuple, block: tuple, shared: int, parameters: tuple) -> None:
+        self.launches.append((kernel, grid, block, shared, parameters))
+        if kernel in self.kernels:
+            self.kernels[kernel](*parameters)
+
+    def read(self, memory: np.ndarray, element: int, dtype: str) -> Any:
+        return memory[element].item()
+
+    def write(self, value: Any, memory: np.ndarray, element: int, dtype: str) -> None:
+        memory[element] = value
+
+
+def program(*steps: tuple, arguments: int = 1, returns: tuple[int, ...] = (), **fields: Any) -> HostProgram:
+    return HostProgram(arguments, steps, returns, (), fields.pop("constants", {}), **fields)
+
+
+X = np.arange(12, dtype="f4")
+
+
+def test_sizes_views_and_fields_of_descriptors_reach_the_kernel() -> None:
+    engine = NumpyEngine()
+    steps = (
+        ("constant", 1, 1), ("size", 2, 0, 1), ("constant", 3, 2), ("mul", 4, 2, 3), ("view", 5, 0, 3, (4, 1), (2, 1)),
+        ("field", 6, 5, 2), ("base", 7, 0),
+        ("launch", "k", (4, 1, 1), (2, 1, 1), 3, ((5, 1), (5, 2), (5, 3), (5, 4), (5, 5), (5, 6), (6, -1), (7, 1))),
+    )  # fmt: skip
+    run(program(*steps), [dense(X, "f32", (3, 4))], engine)
+    [(name, grid, block, shared, parameters)] = engine.launches
+    assert (name, grid, block, shared) == ("k", (8, 1, 1), (4, 1, 1), 2)
+    assert parameters[0] is X and parameters[7] is X
+    assert parameters[1:7] == (2, 8, 1, 4, 1, 2)
+
+
+def test_a_launch_of_no_blocks_is_left_out() -> None:
+    engine = NumpyEngine()
+    run(program(("constant", 1, 0), ("constant", 2, 1), ("launch", "k", (2, 1, 2), (2, 2, 2), -1, ())), [dense(X, "f32", (12,))], engine)
+    assert not engine.launches
+
+
+def test_what_is_allocated_is_freed_once_also_when_a_kernel_fails() -> None:
+    def fails(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    steps = (
+        ("constant", 1, 4), ("allocate", 2, "f32", (1, 1)), ("allocate", 3, "f32", (1,)), ("free", 2), ("launch", "k", (1, 1, 1), (1, 1, 1), -1, ()),
+    )  # fmt: skip
+    engine = NumpyEngine(k=fails)
+    with pytest.raises(ZeroDivisionError):
+        run(program(*steps), [dense(X, "f32", (12,))], engine)
+    assert [a.size for a in engine.freed] == [16, 4] and len({id(a) for a in engine.freed}) == 2
+
+
+def test_loops_branches_reads_and_writes() -> None:
+    steps = (
+        ("constant", 1, 0), ("constant", 2, 3), ("constant", 3, 1),
+        ("for", 4, 1, 2, 3, (("read", 5, 0, (4,), "f32"), ("gt", 6, 5, 3), ("if", 6, (("write", 4, 0, (4,), "f32"),), (("write", 2, 0, (4,), "f32"),)))),
+        ("read", 7, 0, (3,), "f32"),
+    )  # fmt: skip
+    array = np.array([0.5, 1.5, 2.5, 9.0], "f4")
+    assert run(program(*steps, returns=(7, 2)), [dense(array, "f32", (4,))], NumpyEngine()) == (1.0, 3)
+    assert array.tolist() == [3.0, 1.0, 2.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("add", ((1 << 63) - 1, 1), -(1 << 63)), ("mul", (1 << 62, 4), 0), ("sub", (-(1 << 63), 1), (1 << 63) - 1),
+        ("div", (-7, 2), -3), ("floordiv", (-7, 2), -4), ("ceildiv", (7, 2), 4), ("ceildiv", (-7, 2), -3), ("rem", (-7, 2), -1), ("div", (7, 0), 0),
+        ("min", (2, -1), -1), ("select", (0, 5, 6), 6), ("xor", (1, 1), 0), ("fdiv", (1.0, 0.0), float("inf")), ("fdiv", (1.0, -0.0), float("-inf")),
+        ("lt", (1, 2), True), ("ge", (1, 2), False),
+    ],
+)  # fmt: skip
+def test_arithmetic_is_that_of_64_bits(name: str, given: tuple, expected: float) -> None:
+    assert ARITHMETIC[name](*given) == expected
+
+
+def test_an_unknown_step_and_a_wrong_number_of_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="'jump'"):
+        run(program(("jump", 1)), [dense(X, "f32", (12,))], NumpyEngine())
+    with pytest.raises(ValueError, match="2 arguments was given 1"):
+        run(program(arguments=2), [dense(X, "f32", (12,))], NumpyEngine())
+
+
+# --- elements -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (-1, "i8", b"\xff"), (255, "i8", b"\xff"), (300, "i8", b"\x2c"), (True, "i1", b"\1"), (5, "i1", b"\1"), (1 << 31, "i32", b"\0\0\0\x80"),
+        (1, "i64", b"\1" + bytes(7)), (1.0, "f32", struct.pack("f", 1)), (1e300, "f32", struct.pack("f", float("inf"))), (-1e9, "f16", struct.pack("e", float("-inf"))),
+        (1.0, "bf16", b"\x80\x3f"), (1 + 2**-8, "bf16", b"\x80\x3f"), (1 + 3 * 2**-8, "bf16", b"\x82\x3f"), (0xDEAD, "ptr", (0xDEAD).to_bytes(8, "little")),
+        (2, "f64", struct.pack("d", 2)),
+    ],
+)  # fmt: skip
+def test_numbers_become_elements(value: float, dtype: str, expected: bytes) -> None:
+    assert elements.pack(value, dtype) == expected and elements.size(dtype) == len(expected)
+
+
+def test_elements_become_numbers_and_a_nan_stays_one() -> None:
+    assert elements.unpack(b"\xff", "i8") == -1 and elements.unpack(b"\7", "i1") == 1
+    assert elements.unpack(elements.pack(-2.5, "bf16"), "bf16") == -2.5
+    assert np.isnan(elements.unpack(elements.pack(float("nan"), "bf16"), "bf16"))
+    with pytest.raises(ValueError, match="type i7"):
+        elements.size("i7")
+
+
+# --- flattening -----------------------------------------------------------------------------------------------------
+
+_CHAIN = (
+    ("constant", 2, 0), ("size", 3, 0, 2), ("constant", 4, 1),
+    ("allocate", 5, "f32", (3,)), ("launch", "a", (3, 4, 4), (4, 4, 4), -1, ((0, 1), (5, 1))),
+    ("allocate", 6, "f32", (3,)), ("launch", "b", (3, 4, 4), (4, 4, 4), -1, ((5, 1), (6, 1), (1, -1))),
+    ("allocate", 7, "f32", (3,)), ("launch", "c", (3, 4, 4), (4, 4, 4), -1, ((6, 1), (7, 1))),
+    ("launch", "d", (3, 4, 4), (4, 4, 4), -1, ((7, 1), (0, 1), (0, 3))),
+)  # fmt: skip
+
+
+def test_a_flat_program_has_sizes_in_its_launches_and_names_for_memory() -> None:
+    flat = flatten(program(*_CHAIN, arguments=2), [dense(None, "f32", (100,)), 2.5])
+    assert [op.kernel for op in flat.launches] == ["a", "b", "c", "d"] and flat.launches[0].grid == (100, 1, 1)
+    x, first = flat.launches[0].parameters
+    assert isinstance(x, Given) and x.index == 0 and isinstance(first, Temporary)
+    assert flat.launches[1].parameters[2] == 2.5 and flat.launches[3].parameters[2] == 100
+
+
+def test_temporaries_that_are_not_in_use_together_share_memory_and_others_do_not() -> None:
+    flat = flatten(program(*_CHAIN, arguments=2), [dense(None, "f32", (100,)), 2.5])
+    first, second, third = (flat.launches[i].parameters[1] for i in range(3))
+    assert first.offset == third.offset != second.offset  # "a" and "c" write where the other is done
+    assert all(t.offset % ALIGNMENT == 0 for t in (first, second, third))
+    assert flat.bytes == 2 * 400 + 112  # two of them, the second aligned
+
+
+def test_numbers_that_only_kernels_take_are_left_open() -> None:
+    made = program(*_CHAIN, arguments=2)
+    assert free_numbers(made) == {1}
+    flat = flatten(made, [dense(None, "f32", (100,)), 2.5], free_numbers(made))
+    assert isinstance(flat.launches[1].parameters[2], Given)
+
+
+def test_numbers_that_the_host_looks_at_are_not_left_open() -> None:
+    assert free_numbers(program(("constant", 3, 7), ("add", 4, 3, 1), arguments=3)) == {0, 2}
+    assert free_numbers(program(("if", 1, (("write", 2, 0, (), "i32"),), ()), arguments=4)) == {3}
+
+
+def test_a_program_that_reads_is_not_flattened_and_one_that_writes_is() -> None:
+    assert flatten(program(("read", 1, 0, (), "i32")), [dense(None, "i32", ())]) is None
+    flat = flatten(program(("constant", 1, 7), ("write", 1, 0, (), "i32")), [dense(None, "i32", ())])
+    [write] = flat.ops
+    assert isinstance(write, Write) and (write.value, write.element, write.dtype) == (7, 0, "i32") and write.memory.index == 0
+
+
+def test_constants_are_named() -> None:
+    flat = flatten(
+        program(("data", 1, "c"), ("constant", 2, 1), ("launch", "k", (2, 2, 2), (2, 2, 2), -1, ((1, 1),)), constants={"c": Constant("f32", (2,), bytes(8))}),
+        [dense(None, "f32", ())],
+    )  # fmt: skip
+    [op] = flat.ops
+    assert isinstance(op, Launch) and isinstance(op.parameters[0], Data) and op.parameters[0].name == "c"
