@@ -15,6 +15,7 @@ from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.gradient_spec import GradientSpec, function_of
+from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.function import Built, Function
@@ -59,6 +60,7 @@ def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any
         target.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function
     )
     made.__tierup_function__ = target  # what programs that call it build
+    made.leave_tensors_to(TensorArguments())
     return made
 
 
@@ -87,7 +89,9 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
             made = replace(made, program=made.program.renewed())
         return made
 
-    return Function(graph.entry, inspect.Signature(parameters), current, current, options, fitted=fitted)
+    function = Function(graph.entry, inspect.Signature(parameters), current, current, options, fitted=fitted)
+    function.leave_tensors_to(TensorArguments())
+    return function
 
 
 def _identifier(name: str) -> str:

@@ -1,0 +1,35 @@
+"""PyTorch's tensors as arguments of functions of arrays, those of `tierup.jit` and `tierup.load`. Free of PyTorch until one comes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tierup.runtime.function import Function
+
+
+class TensorArguments:
+    """`runtime.function.TensorCalls`: a call with tensors gives tensors, one without is none of its business."""
+
+    always = False
+
+    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        torch = sys.modules.get("torch")
+        kind = getattr(torch, "Tensor", None)  # None while PyTorch is being imported
+        return kind is not None and (_has(kind, args) or bool(kwargs) and _has(kind, kwargs.values()))
+
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
+        from tierup.frontend.torch import jit_calls  # here: it imports PyTorch
+
+        return jit_calls.call(function, args, kwargs)
+
+
+def _has(kind: type, values: Any) -> bool:
+    for value in values:
+        if isinstance(value, kind):
+            return True
+        if type(value) in (tuple, list) and _has(kind, value) or type(value) is dict and _has(kind, value.values()):
+            return True
+    return False
