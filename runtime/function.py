@@ -292,14 +292,7 @@ class Function:
             return self._tables[made_for.key]
         if self._tables:
             return None
-        weak = weakref.ref(self)
-
-        def slow(*args: Any, **kwargs: Any) -> Any:
-            function = weak()
-            assert function is not None  # it is being called
-            return function._slow(*args, **kwargs)
-
-        table = DirectTable(made_for, slow, output, _finish)
+        table = DirectTable(made_for, functools.partial(_answer, weakref.ref(self)), output, _finish)
         if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
             return None
         self._tables[made_for.key] = table
@@ -428,6 +421,16 @@ class Function:
 
 
 STAGES = ("profiled", "guarded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm")
+
+
+def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
+    """A call that a direct table does not answer."""
+    function = weak()
+    assert function is not None  # it is being called
+    return function._slow(*args, **kwargs)
+
+
+ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls come in
 
 
 def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch import autograd, transforms
+from tierup.frontend.torch import autograd, transforms, watched
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
@@ -27,12 +27,18 @@ def call(
     kwargs: Mapping[str, Any],
     attributes: Attributes | None = None,
     eager: Callable[..., Any] | None = None,
+    original: Callable[..., Any] | None = None,
 ) -> Any:
     """The result of a call of a function of arrays with tensors, in trees of lists, tuples and dicts: tensors in the place of arrays.
 
     `attributes`: of the module that the function reads. `eager`: what answers where a gradient is wanted that there is none of; None
-    raises NotDifferentiable. Raises TypeError for a tensor that no array can stand for, and what the program raises.
+    raises NotDifferentiable. `original`: what answers where PyTorch watches each operation, if it is there. Raises TypeError for a tensor that no array can stand for, and what the program raises.
     """
+    who = watched.by_whom() if original is not None else None
+    if original is not None and who is not None:
+        for variant in function.variants[:1]:
+            variant.executor.history.emit(EventKind.FALLBACK, Reason.WATCHED, guard=who, action="ran the original program through PyTorch")
+        return original(*args, **kwargs)
     if torch_tensors.transformed():
         transforms.refuse(function.__name__, (args, kwargs))
     given: dict[int, Any] = {}  # the tensor of each array, by the array's id

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.frontend.torch import untraced
 from tierup.frontend.torch.errors import error_of_torch
 from tierup.runtime.events import EventKind
-from tierup.runtime.function import Function
+from tierup.runtime.function import ENTRIES, Function
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_module import Attributes
@@ -22,6 +23,7 @@ class Source(Protocol):
     name: str
     signature: inspect.Signature
     eager: Callable[..., Any] | None
+    original: Callable[..., Any] | None  # the program in PyTorch, for calls that PyTorch watches operation by operation, if there is one
     finish: Callable[[Any], Any] | None  # makes the user's result of tuples, strings and tensors; None where these are it
 
     def make(self) -> tuple[Function, Attributes]: ...
@@ -67,11 +69,16 @@ class TorchFunction:
 
     def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A call that has to be looked at: see `calling.py`."""
-        from tierup.frontend.torch import calling  # here: it imports PyTorch
+        from tierup.frontend.torch import calling, watched  # here: they import PyTorch
 
-        return calling.call(function, args, kwargs, self._attributes, self._source.eager)
+        proxy = watched.proxy_call(self, args, kwargs)
+        if proxy is not None:
+            return proxy
+        original = self._source.original
+        return calling.call(function, args, kwargs, self._attributes, self._source.eager, original)
 
     def _make(self) -> tuple[Function, Attributes]:
+        untraced.leave_alone(TorchFunction.__call__, *ENTRIES)
         function, attributes = self._source.make()
         function.leave_tensors_to(self)
         return function, attributes

@@ -49,16 +49,25 @@ def from_torchscript(
     graph = graph.copy()
     torch._C._jit_pass_inline(graph)
     eager = getattr(program, method) if root is not None else program
-    return TorchFunction(_Script(name.replace(".", "_"), graph, root, schema, foreign, options, eager if gradients == "torch" else None))
+    made = _Script(name.replace(".", "_"), graph, root, schema, foreign, options, eager, eager if gradients == "torch" else None)
+    return TorchFunction(made)
 
 
 class _Script:
     """A TorchScript graph, and how functions are made of it."""
 
     def __init__(
-        self, name: str, graph: Any, root: Any, schema: Any, foreign: str, options: Mapping[str, Any], eager: Callable[..., Any] | None
+        self,
+        name: str,
+        graph: Any,
+        root: Any,
+        schema: Any,
+        foreign: str,
+        options: Mapping[str, Any],
+        original: Callable[..., Any],
+        eager: Callable[..., Any] | None,
     ) -> None:
-        self.eager = eager
+        self.original, self.eager = original, eager
         self.name, self.graph, self.root, self.foreign, self.options = name, graph, root, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])
