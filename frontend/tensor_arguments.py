@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tierup.runtime.function import Function
+from tierup.runtime.function import ENTRIES, Function
 
 
 class TensorArguments:
@@ -14,10 +14,16 @@ class TensorArguments:
 
     always = False
 
+    def __init__(self) -> None:
+        if "torch" in sys.modules:
+            from tierup.frontend.torch import untraced  # here: PyTorch is there, and may be about to read our bytecode
+
+            untraced.leave_alone(*ENTRIES)
+
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        torch = sys.modules.get("torch")
-        kind = getattr(torch, "Tensor", None)  # None while PyTorch is being imported
-        return kind is not None and (_has(kind, args) or bool(kwargs) and _has(kind, kwargs.values()))
+        torch, fx = sys.modules.get("torch"), sys.modules.get("torch.fx")
+        kinds = getattr(torch, "Tensor", None), getattr(fx, "Proxy", None)  # None while PyTorch is being imported
+        return None not in kinds and (_has(kinds, args) or bool(kwargs) and _has(kinds, kwargs.values()))
 
     def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
@@ -26,7 +32,7 @@ class TensorArguments:
         return jit_calls.call(function, args, kwargs)
 
 
-def _has(kind: type, values: Any) -> bool:
+def _has(kind: Any, values: Any) -> bool:
     for value in values:
         if isinstance(value, kind):
             return True

@@ -42,6 +42,7 @@ class FxProgram:
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
         self.owner, self.state, self.written, self.eager, self.finish = owner, state or {}, written, eager, None
+        self.original = eager
         output = next(n for n in graph.graph.nodes if n.op == "output")
         self.results = list(output.args[0]) if results is None else results
         self.signature = inspect.Signature([inspect.Parameter(n.name, inspect.Parameter.POSITIONAL_ONLY) for n in used])

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tierup.frontend.torch import calling
+from tierup.frontend.torch import calling, watched
 
 if TYPE_CHECKING:
     from tierup.runtime.function import Function
 
 
 def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of a call with tensors among the arguments. Raises TypeError for an array among them, and what `calling.call` raises."""
+    """The result of a call with tensors, or proxies of torch.fx, among the arguments. Raises TypeError for an array among them, and what `calling.call` raises."""
+    proxy = watched.proxy_call(function, args, kwargs)
+    if proxy is not None:
+        return proxy
+    in_graph = watched.in_graph(lambda *a, **k: call(function, a, k), function, args, kwargs)
+    if in_graph is not None:
+        return in_graph
     for where, value in _leaves(args, kwargs):
         if isinstance(value, np.ndarray):
             raise TypeError(
