@@ -32,7 +32,8 @@ def call(
     """The result of a call of a function of arrays with tensors, in trees of lists, tuples and dicts: tensors in the place of arrays.
 
     `attributes`: of the module that the function reads. `eager`: what answers where a gradient is wanted that there is none of; None
-    raises NotDifferentiable. `original`: what answers where PyTorch watches each operation, if it is there. Raises TypeError for a tensor that no array can stand for, and what the program raises.
+    raises NotDifferentiable. `original`: what answers where PyTorch watches each operation, if it is there.
+    Raises TypeError for a tensor that no array can stand for, and what the program raises.
     """
     who = watched.by_whom() if original is not None else None
     if original is not None and who is not None:

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
-from tierup.frontend.torch import calling, watched
+from tierup.frontend.torch import calling, tracing, watched
 
 if TYPE_CHECKING:
     from tierup.runtime.function import Function
 
 
 def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of a call with tensors, or proxies of torch.fx, among the arguments. Raises TypeError for an array among them, and what `calling.call` raises."""
+    """The result of a call with tensors, or proxies of torch.fx, among the arguments. Raises TypeError for an array among them, and what
+    `calling.call` raises."""
     proxy = watched.proxy_call(function, args, kwargs)
     if proxy is not None:
         return proxy
@@ -27,6 +29,8 @@ def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
                 f"{function.__name__}(): {where} is a numpy.ndarray beside tensors, and results are arrays or tensors: "
                 "pass torch.from_numpy of it"
             )
+    if torch._C._get_tracing_state() is not None:
+        return tracing.call(function, args, kwargs)
     result = calling.call(function, args, kwargs)
     function.take_tensors()  # the next such call need not come here
     return result
