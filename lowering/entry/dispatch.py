@@ -281,8 +281,8 @@ def _define_call_tensors(
 
     f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
     status, _ = run.run(f, version, frame)
-    with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs the call again, on arrays
-        f.add_to(1, version, offset(Version, "failures"))
+    with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
+        f.add_to(-1, version, offset(Version, "hits"))
         give_up()
         f.b.ret(python(SlowCause.FAILED))
     f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
