@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     import torch
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_PLAIN: set[type] = set()  # classes of tensors that are no more than their memory; PyTorch's first import fills it
 
 
 @cache
 def _torch() -> Any:
     import torch  # here: optional, and a second to import
 
+    _PLAIN.update((torch.Tensor, torch.nn.Parameter, torch.nn.Buffer))
     return torch
 
 
@@ -42,8 +44,19 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     Raises TypeError, with the remedy, for a tensor that no array can stand for: on another device, sparse, quantized, meta,
     complex, of a subclass with rules of its own.
     """
+    if type(tensor) in _PLAIN:
+        try:  # most are looked at so; which are not, and what to do then, is said below
+            found = (tensor.detach() if tensor.requires_grad else tensor).numpy()
+        except (TypeError, RuntimeError):
+            return _other_array(tensor)
+        if found.dtype.kind != "c":
+            return found  # type: ignore[no-any-return]
+    return _other_array(tensor)
+
+
+def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     torch = _torch()
-    if type(tensor) is not torch.Tensor and type(tensor) not in (torch.nn.Parameter, torch.nn.Buffer):
+    if type(tensor) not in _PLAIN:
         raise TypeError(f"a tensor of the class {type(tensor).__name__} is not supported: pass x.as_subclass(torch.Tensor)")
     if tensor.device.type != "cpu":
         raise TypeError(f"a tensor on {tensor.device} is not supported: pass x.cpu()")
@@ -76,6 +89,8 @@ def requires_grad(value: Any) -> bool:
 def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
     """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write."""
     torch = _torch()
+    if type(values) is np.ndarray and values.flags.c_contiguous and values.flags.writeable and values.dtype != _BFLOAT16:
+        return torch.from_numpy(values)  # type: ignore[no-any-return]
     values = np.asarray(values)
     if any(s < 0 for s in values.strides) or not values.flags.writeable or any(s % values.itemsize for s in values.strides):
         values = values.copy()

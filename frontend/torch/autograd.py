@@ -27,7 +27,7 @@ import torch
 from tierup.dialect.kernels import torch_tensors
 from tierup.frontend.torch import shared_memory
 from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.gradients.list_leaves import Nesting, takes_list
+from tierup.runtime.gradients.list_leaves import Nesting
 
 if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 
 def wanted(tensors: Sequence[Any]) -> bool:
     """Whether a call with these tensors joins: grad mode is on, and one of them requires a gradient."""
-    return torch.is_grad_enabled() and any(t.requires_grad for t in _flat(tensors) if t is not None)
+    if not torch.is_grad_enabled():
+        return False
+    for t in tensors:
+        if t is not None and (any(u.requires_grad for u in _flat(t)) if isinstance(t, (list, tuple)) else t.requires_grad):
+            return True
+    return False
 
 
 def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -68,20 +73,21 @@ class _Call:
     """One call, until its results are there. Lists are taken apart: all here is item by item."""
 
     def __init__(self, executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> None:
-        parameters = executor.program.tier0.parameters
+        gradients = executor.gradients
         self.executor, self.given = executor, tuple(leaves)
         self.lengths: tuple[int, ...] = ()
         self.leaves: tuple[Any, ...] = self.given
         self.tensors: Sequence[Any] = tensors
-        if any(map(takes_list, parameters)):
-            nesting = Nesting.of(self.given, parameters)
+        if gradients.takes_lists:
+            nesting = Nesting.of(self.given, executor.program.tier0.parameters)
             self.lengths = nesting.lengths
             self.leaves, self.tensors = tuple(nesting.flat(self.given, "leaves")), nesting.flat(tensors, "tensors")
-        self.wrt = tuple([i for i, t in enumerate(self.tensors) if isinstance(t, torch.Tensor) and t.requires_grad])
+        self.wrt = tuple([i for i, t in enumerate(self.tensors) if t is not None and t.requires_grad])
         if self.wrt:
-            executor.gradients.joins = True
-            self._refuse_overlaps()
-            self.pair: Pair = executor.gradients.pair(self.leaves, self.wrt, self.lengths, self.given)
+            gradients.joins = True
+            if gradients.writes:
+                self._refuse_overlaps()
+            self.pair: Pair = gradients.pair(self.leaves, self.wrt, self.lengths, self.given)
         self.places: list[tuple[str, Any]] = []  # of each result
 
     def _refuse_overlaps(self) -> None:
@@ -106,7 +112,9 @@ class _Call:
         self.refuse_leaves(results[first_content:])
         outputs, positions = self._place(results)
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*[t for t, k in zip(outputs, positions, strict=True) if k not in pair.seeds])
+        constants = [t for t, k in zip(outputs, positions, strict=True) if k not in pair.seeds]
+        if constants:
+            ctx.mark_non_differentiable(*constants)
         made = dict(zip(positions, outputs, strict=True))
         saved: list[torch.Tensor] = []
         held: list[Any] = []
@@ -174,6 +182,8 @@ class _Call:
     def _shared(self, k: int, results: Sequence[Any], before: Sequence[int]) -> tuple[str, Any] | None:
         """Where a result lies that has no memory of its own, None for a copy of it or one that has."""
         value, pair = results[k], self.pair
+        if value.flags.owndata and not any(value is a for a in (*self.leaves, *[results[p] for p in before])):
+            return None  # most are
         if pair.detaches and k in pair.seeds:
             return None  # how much of it autograd is to see through, the view does not say
         i = shared_memory.owner_of(value, self.leaves)
@@ -231,11 +241,8 @@ class _Later:
         self.needs_forward = any(capture.kind == "saved" for capture in call.pair.captures)
         self.leaves: list[Any] | None = None
         if self.needs_forward and not call.pair.written:
-            self.leaves = list(call.tensors)
-            for i, tensor in enumerate(self.leaves):
-                if tensor is None:
-                    self.leaves[i] = call.leaves[i]
-            self.versions = [t._version if isinstance(t, torch.Tensor) and not t.is_inference() else 0 for t in self.leaves]
+            self.leaves = [leaf if t is None else t for t, leaf in zip(call.tensors, call.leaves, strict=True)]
+            self.versions = [0 if t is None or t.is_inference() else t._version for t in call.tensors]
 
     def values(self, saved: Sequence[torch.Tensor], convert: Any) -> tuple[Any, ...]:
         """What was captured."""

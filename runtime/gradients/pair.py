@@ -165,7 +165,8 @@ class Gradients:
         self._executor = executor
         self.name = executor.program.name
         self.joins = False
-        self._takes_lists = any(map(takes_list, executor.program.tier0.parameters))
+        self.takes_lists = any(map(takes_list, executor.program.tier0.parameters))
+        self.writes = any(parameter.written for parameter in executor.program.tier0.parameters)
         self._making, self._counting = threading.RLock(), threading.Lock()
         self._pairs: Recent[Pair] = Recent()
         self._refused: Recent[str] = Recent()
@@ -186,7 +187,7 @@ class Gradients:
             self.count("plain")
             results = self._executor.call(flat)
             return results, Pullback(None, (), tuple(map(shape_of, results)), ())
-        if self._takes_lists:
+        if self.takes_lists:
             return self._forward_lists(flat, wrt, order)
         pair = self.pair(flat, wrt, (), flat)
         results, pullback = pair.run(flat, order)
