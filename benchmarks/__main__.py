@@ -22,10 +22,10 @@ STARTUP = {
 
 
 def main() -> None:
-    from benchmarks import dispatch, gradients, stalls, startup, steady, streams  # here: after the environment is set
+    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, torch_training  # here: after the environment is set
     from benchmarks.programs import CASES
 
-    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + [*dispatch.ROWS, "training", "stalls", *STARTUP]
+    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + [*dispatch.ROWS, "training", "torch-training", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -69,6 +69,10 @@ def main() -> None:
     if "training" in wanted:
         print()
         gradients.report(arguments.repeats, span)
+
+    if "torch-training" in wanted:
+        print()
+        torch_training.report(arguments.repeats, span)
 
     if "stalls" in wanted:
         print()
