@@ -25,7 +25,7 @@ def main() -> None:
     from benchmarks import dispatch, gradients, stalls, startup, steady, streams, torch_training  # here: after the environment is set
     from benchmarks.programs import CASES
 
-    names = [case.name for case in CASES] + [case.name for case in streams.CASES] + [*dispatch.ROWS, "training", "torch-training", "stalls", *STARTUP]
+    names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
