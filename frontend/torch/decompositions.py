@@ -11,6 +11,8 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 
 from tierup.dialect import optable
 
+# left whole: PyTorch computes it, and its generator gives the numbers that it gives eager
+_WHOLE = (torch.ops.aten.native_dropout.default,)
 # not core, and made of ops that have rows
 _MORE = (
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
@@ -22,7 +24,6 @@ _MORE = (
     torch.ops.aten.native_group_norm_backward,
     torch.ops.aten.embedding_dense_backward,
     torch.ops.aten.upsample_bilinear2d,
-    torch.ops.aten.native_dropout,
 )
 
 
@@ -30,7 +31,7 @@ _MORE = (
 def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
-    return {op: rule for op, rule in found.items() if not _has_row(op)}
+    return {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
 
 
 def _has_row(op: Any) -> bool:
