@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tierup.dialect import optable
 
@@ -15,8 +17,9 @@ from tierup.dialect import optable
 _WHOLE = (torch.ops.aten.native_dropout.default,)
 # not core, and made of ops that have rows
 _MORE = (
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu,
+    torch.ops.aten._native_batch_norm_legit,
     torch.ops.aten._native_batch_norm_legit_functional,
+    torch.ops.aten._native_batch_norm_legit_no_training,
     torch.ops.aten.native_batch_norm_backward,
     torch.ops.aten._batch_norm_with_update_functional,
     torch.ops.aten.native_dropout_backward,
@@ -25,6 +28,12 @@ _MORE = (
     torch.ops.aten.embedding_dense_backward,
     torch.ops.aten.upsample_bilinear2d,
 )
+
+
+def tracing() -> AbstractContextManager[None]:
+    """While a program is traced: attention is taken apart too. PyTorch's fused kernel has a decomposition that is for inference alone:
+    with it the fused kernel's gradient is wrong."""
+    return sdpa_kernel(SDPBackend.MATH)
 
 
 @cache

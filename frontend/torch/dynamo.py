@@ -18,6 +18,7 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.fx_graph import is_handed_over
 from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
+from tierup.runtime.errors import NotOptimized
 from tierup.runtime.options import Overrides
 
 _numbers = itertools.count()
@@ -62,13 +63,15 @@ class CompiledGraph:
         with torch.no_grad():  # AOTAutograd has seen to gradients
             try:
                 return function(*[inputs[i] for i in self._used])
+            except NotOptimized:  # the user asked for it
+                raise
             except Exception as e:  # noqa: BLE001 - PyTorch judges: it raises its own error, or the failure is tierup's
                 results = self._graph(*inputs)
                 self._refuse(e)
                 return results
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("_") and name != "__signature__":
             raise AttributeError(name)
         if self.function is None:
             raise AttributeError(f"{self.name} has no {name}: it runs in PyTorch ({self.refused})")
@@ -107,10 +110,12 @@ def backend(graph: GraphModule, inputs: Sequence[Any], *, mode: str | None = Non
 
         return compile_graph
 
-    return aot_autograd(
+    compiled = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         decompositions=decompositions.table(),
         partition_fn=min_cut_rematerialization_partition,
-    )(graph, inputs)
+    )
+    with decompositions.tracing():
+        return compiled(graph, inputs)

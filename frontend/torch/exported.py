@@ -36,7 +36,8 @@ def from_export(program: ExportedProgram, *, foreign: str = "torch", name: str =
         raise TypeError(f"from_export takes what torch.export.export gives, not {what}: export it first")
     if foreign not in FOREIGN:
         raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
-    functional = program.run_decompositions(decompositions.table())
+    with decompositions.tracing():
+        functional = program.run_decompositions(decompositions.table())
     inputs = [n for n in functional.graph.nodes if n.op == "placeholder"]
     specs = functional.graph_signature.input_specs
     state: dict[Node, str] = {}

@@ -39,14 +39,17 @@ _RENAMED = {
     "aten.sym_size.int": "aten.size.int",
     "aten.sym_numel": "aten.numel",
     "aten.alias": "aten.detach",
+    "aten.view": "aten.reshape",  # tensors may lie otherwise here than where the graph was traced
+    "aten._unsafe_view": "aten.reshape",
     "aten.lift_fresh_copy": "aten.clone",
     "aten._assert_tensor_metadata": "",
     "aten.sym_constrain_range": "",
     "aten.sym_constrain_range_for_size": "",
 }
 
+_TENSORS = {getattr(torch, d.numpy.name): d.code for d in dtypes.ALL}
 _CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
-    **{getattr(torch, d.numpy.name): d.code for d in dtypes.ALL},
+    **_TENSORS,
     torch.complex64: 9,
     torch.complex128: 10,
     torch.strided: 0,
@@ -55,6 +58,9 @@ _CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
     torch.channels_last: 2,
     torch.channels_last_3d: 3,
 }
+
+# their values hang on how a tensor lies in memory, which here is not as PyTorch traced it
+_OF_MEMORY = ("aten.as_strided", "aten.as_strided_copy", "aten.as_strided_scatter", "aten.sym_stride.int", "aten.sym_storage_offset")
 
 
 class FxBuilder:
@@ -107,6 +113,8 @@ class FxBuilder:
         )
         self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
         with em.function(self._block):
+            for node in [*used, *read]:
+                _check(node)
             for node, value in zip(used, list(self._block.arguments), strict=True):
                 self.values[node] = value
             for node, name in read.items():
@@ -171,6 +179,7 @@ class FxBuilder:
         place = place_of(node)
         self.em.location = ir.Location.file(*place, 0, self.em.context) if place else self.em.unknown
         try:
+            _check(node)
             self.values[node] = self._value(node, module)
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
@@ -207,6 +216,8 @@ class FxBuilder:
         target = _for_numbers(target, args)
         schema = target._schema
         name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
+        if name in _OF_MEMORY:
+            raise UnsupportedProgram(f"{name} asks how a tensor lies in memory")
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
             return self._assert(args)
         if name == "aten._local_scalar_dense":
@@ -344,6 +355,22 @@ def _for_numbers(target: torch._ops.OpOverload, args: Sequence[Any]) -> torch._o
         if [a.type.kind() for a in found._schema.arguments] == kinds and not any(a.is_out for a in found._schema.arguments):
             return found
     raise UnsupportedProgram(f"a number where {target} takes a tensor is not supported")
+
+
+def _check(node: Node) -> None:
+    """Raises UnsupportedProgram for a tensor that no array stands for."""
+    found = node.meta.get("val")
+    for value in found if isinstance(found, (list, tuple)) else [found]:
+        if isinstance(value, torch.Tensor):
+            device, layout = value.device, value.layout
+            known = ((value.dtype, value.dtype in _TENSORS), (device, device.type == "cpu"), (layout, layout is torch.strided))
+            for what, is_known in known:
+                if not is_known:
+                    raise UnsupportedProgram(f"{_spelled(node)}: tensors of {what} are not supported")
+
+
+def _spelled(node: Node) -> str:
+    return str(node.target) if node.op == "call_function" else node.name
 
 
 def _is_number(given: Any) -> bool:

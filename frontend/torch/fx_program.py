@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect.context import thread_context
 from tierup.frontend.jit import built
-from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.fx_graph import FxBuilder, place_of
 from tierup.frontend.torch.script_module import Attributes
 from tierup.runtime.function import Built, Function
 
@@ -65,7 +65,12 @@ class FxProgram:
         with context:
             builder = FxBuilder(context, self.name, self.graph, attributes, self.foreign, bool(self.written))
             read = {node: _reader(attributes, name) for node, name in self.state.items()}
-            return built(builder.build(self.used, read, self.written, self.results), self.name, f"torch.fx {self.name}", packed=True)
+            return built(builder.build(self.used, read, self.written, self.results), self.name, self._place(), packed=True)
+
+    def _place(self) -> str:
+        """Where the user wrote the first op."""
+        found = next(filter(None, map(place_of, self.graph.graph.nodes)), None)
+        return f"{found[0]}:{found[1]}" if found else f"torch.fx {self.name}"
 
 
 def _reader(attributes: Attributes, name: str) -> Any:

@@ -1,0 +1,352 @@
+"""torch.compile with tierup's backend: what eager gives, which graphs are tierup's, and how many versions they have."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402 - it may be missing
+from torch import nn  # noqa: E402
+
+import tierup  # noqa: E402
+from tierup.torch import FallbackWarning, backend, compiled_graphs  # noqa: E402
+
+pytestmark = pytest.mark.torch
+ROOT = Path(__file__).resolve().parents[2]
+
+
+_before: set[str] = set()
+
+
+def graphs():
+    """Those that this test made. PyTorch keeps what follows a graph break in the module's globals for good."""
+    return [g for g in compiled_graphs() if g.name not in _before]
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """No code of other tests, and a fallback is an error unless the test expects it."""
+    torch._dynamo.reset()
+    _before.update(g.name for g in compiled_graphs())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        yield
+    torch._dynamo.reset()
+
+
+def compiled(program, **arguments):
+    return torch.compile(program, backend=backend, **arguments)
+
+
+def agree(ours, eager, *args):
+    with torch.no_grad():
+        torch.testing.assert_close(ours(*args), eager(*args), rtol=1e-4, atol=1e-5)
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.norm, self.b = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 4)
+
+    def forward(self, x):
+        return F.log_softmax(self.b(F.gelu(self.norm(self.a(x)))), -1)
+
+
+def test_a_batch_that_varies_is_one_static_graph_and_one_with_a_symbol():
+    model = Perceptron()
+    ours = compiled(model, fullgraph=True)
+    for n in (3, 3, 3, 5, 5, 5, 6, 7, 8):
+        agree(ours, model, torch.randn(n, 8))
+    static, dynamic = graphs()
+    assert (static.kind, dynamic.kind) == ("inference", "inference")
+    assert (static.stats().hits, static.stats().compiles) == (2, 1)
+    assert [v.bet.kind for v in dynamic.versions] == ["static", "dynamic"]
+    assert (dynamic.stats().calls, dynamic.stats().compiles) == (6, 2)
+
+
+def test_sizes_are_asked_of_tensors_and_not_handed_over():
+    ours = compiled(lambda x: x.reshape(x.shape[0] * 2, -1) / x.shape[0], dynamic=True)
+    for n in (2, 2, 3, 3, 4, 5):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(ours(x), x.reshape(n * 2, -1) / n)
+    (graph,) = graphs()
+    assert list(graph.__signature__.parameters) == ["arg1_1"]
+    assert [v.bet.kind for v in graph.versions] == ["static", "static", "dynamic"]
+
+
+def test_branches_on_data_break_the_graph_and_both_parts_are_tierups():
+    def program(x):
+        y = torch.tanh(x) * 2
+        if y.sum() > 0:
+            return y + 1
+        return y - 1
+
+    ours = compiled(program)
+    for _ in range(3):
+        for x in (torch.ones(3), -torch.ones(3)):
+            agree(ours, program, x)
+    assert [(g.kind, g.stats().hits) for g in graphs()] == [("inference", 5), ("inference", 2), ("inference", 2)]
+
+
+def test_buffers_are_written():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    eager = copy.deepcopy(model)
+    ours = compiled(model, fullgraph=True)
+    for _ in range(4):
+        agree(ours, eager, torch.randn(5, 4))
+    torch.testing.assert_close(dict(model.state_dict()), dict(eager.state_dict()))
+    assert model[1].num_batches_tracked == 4
+
+
+def test_arguments_are_written_and_views_share_memory():
+    @compiled
+    def program(x):
+        x.add_(1)
+        return x[1:]
+
+    for _ in range(3):
+        x = torch.zeros(3)
+        with torch.no_grad():
+            view = program(x)
+        assert x.tolist() == [1, 1, 1]
+        view.fill_(5)
+        assert x.tolist() == [1, 5, 5]
+
+
+def train(model, ours, batches, loss, rate=0.05):
+    """Steps of `ours`, which runs `model`, and of a copy in eager; the losses of both. Gradients are compared at each step."""
+    eager = copy.deepcopy(model)
+    optimizers = [torch.optim.SGD(m.parameters(), rate, momentum=0.9) for m in (model, eager)]
+    values = []
+    for i, batch in enumerate(batches):
+        values.append([])
+        for run, optimizer in zip((ours, eager), optimizers, strict=True):
+            torch.manual_seed(i)
+            optimizer.zero_grad()
+            value = loss(run(batch), batch)
+            value.backward()
+            values[-1].append(value.item())
+        for (name, a), b in zip(model.named_parameters(), eager.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")
+        for optimizer in optimizers:
+            optimizer.step()
+    return values
+
+
+def test_training_has_a_forward_and_a_backward_graph_and_the_losses_of_eager():
+    model = Perceptron()
+    x = torch.randn(16, 8)
+    labels = (x.sum(1) > 0).long()
+    values = train(model, compiled(model, fullgraph=True), [x] * 8, lambda y, _: F.nll_loss(y, labels))
+    for ours, eager in values:
+        assert ours == pytest.approx(eager, rel=1e-4)
+    assert values[-1][0] < values[0][0] * 0.9
+    assert [(g.kind, g.stats().hits, g.stats().versions) for g in graphs()] == [("forward", 7, 1), ("backward", 7, 1)]
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.split, self.join = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = self.split(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.join(y.transpose(1, 2).reshape(batch, length, width))
+
+
+class Transformer(nn.Module):
+    """Embeddings, pre-norm attention and a perceptron with GELU and dropout: a block as of GPT-2."""
+
+    def __init__(self, width=16, words=20):
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(32, width)
+        self.norm1, self.norm2, self.attention = nn.LayerNorm(width), nn.LayerNorm(width), Attention(width, 4)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(0.1), nn.Linear(4 * width, width))
+        self.head = nn.Linear(width, words)
+
+    def forward(self, x):
+        y = self.words(x) + self.places(torch.arange(x.shape[1]))
+        y = y + self.attention(self.norm1(y))
+        return self.head(y + self.mlp(self.norm2(y)))
+
+
+class Convolutional(nn.Module):
+    """Convolutions, batch norms, a residual, pooling and a group norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, bias=False)
+        self.norm1, self.norm2, self.norm3, self.head = nn.BatchNorm2d(8), nn.BatchNorm2d(8), nn.GroupNorm(2, 8), nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm1(self.a(x))), 2)
+        x = self.norm3(F.relu(x + self.norm2(self.b(x))))
+        return self.head(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def words(n):
+    return torch.randint(0, 20, (n, 6))
+
+
+def images(n):
+    return torch.randn(n, 3, 8, 8)
+
+
+@pytest.mark.parametrize("model, batch", [(Transformer, words), (Convolutional, images)])
+def test_networks_in_eval_are_native_as_a_whole_without_a_break(model, batch):
+    model = model().eval()
+    ours = compiled(model, fullgraph=True)
+    for n in (2, 2, 2, 3, 3, 4, 5):
+        agree(ours, model, batch(n))
+    static, dynamic = graphs()
+    assert (static.stats().hits, static.stats().versions, dynamic.stats().hits, dynamic.stats().versions) == (2, 1, 2, 2)
+
+
+@pytest.mark.parametrize("model, batch", [(Transformer, words), (Convolutional, images)])
+def test_networks_in_training_have_eagers_gradients_dropout_and_statistics(model, batch):
+    model = model()
+    eager = copy.deepcopy(model)
+    ours = compiled(model, fullgraph=True)
+    for i, n in enumerate((2, 2, 2, 3, 3)):
+        x = batch(n)
+        for run in (ours, eager):
+            torch.manual_seed(i)
+            run(x).pow(2).mean().backward()
+        for (name, a), b in zip(model.named_parameters(), eager.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-4, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")
+    torch.testing.assert_close(dict(model.named_buffers()), dict(eager.named_buffers()))
+    assert [g.kind for g in graphs()] == ["forward", "backward"] * 2
+    assert all(g.stats().hits > 0 for g in graphs()[:2])
+
+
+def test_an_op_without_a_kernel_goes_through_pytorch():
+    ours = compiled(lambda x: torch.cdist(torch.tanh(x) * 2, x) + 1, fullgraph=True)
+    for _ in range(2):
+        x = torch.randn(4, 3)
+        torch.testing.assert_close(ours(x), torch.cdist(torch.tanh(x) * 2, x) + 1)
+    assert "cdist" in graphs()[0].explain()
+
+
+@pytest.mark.parametrize(
+    "program, options, said",
+    [
+        (lambda x: torch.cdist(x, x) + 1, {"foreign": "error"}, r"test_torch_compile_torch\.py:\d+: no kernel for aten\._cdist_forward"),
+        (lambda x: torch.fft.fft(x).real, {}, r"test_torch_compile_torch\.py:\d+: aten\._fft\w+\.default: tensors of torch.complex64"),
+        (lambda x: x.as_strided((2, 2), (1, 1)) * 2, {}, r"test_torch_compile_torch\.py:\d+: aten.as_strided asks how a tensor lies"),
+    ],
+)
+def test_a_graph_that_is_not_taken_runs_in_pytorch_with_a_warning_of_op_and_line(program, options, said):
+    ours, x = compiled(program, options=options, fullgraph=True), torch.randn(4, 3)
+    with pytest.warns(FallbackWarning, match=said):
+        torch.testing.assert_close(ours(x), program(x))
+    torch.testing.assert_close(ours(x), program(x))  # said once
+    (graph,) = graphs()
+    assert graph.function is None and "test_torch_compile_torch.py" in graph.refused
+    with pytest.raises(AttributeError, match="it runs in PyTorch"):
+        graph.stats()
+
+
+def test_a_failure_of_tierup_at_run_time_is_a_warning_and_pytorchs_result():
+    ours, x = compiled(lambda x: torch.tanh(x) + 1), torch.randn(3)
+    torch.testing.assert_close(ours(x), torch.tanh(x) + 1)
+    (graph,) = graphs()
+
+    def fails(*args):
+        raise ValueError("a defect")
+
+    graph.function = fails
+    with pytest.warns(FallbackWarning, match="inference_.* runs in PyTorch: ValueError: a defect"):
+        torch.testing.assert_close(ours(x), torch.tanh(x) + 1)
+    torch.testing.assert_close(ours(x), torch.tanh(x) + 1)
+    assert graph.refused == "ValueError: a defect"
+
+
+def test_errors_of_the_program_are_pytorchs_and_the_graph_stays():
+    ours = compiled(lambda w, i: F.embedding(i, w) * 2)
+    w = torch.randn(4, 2)
+    for _ in range(2):
+        ours(w, torch.tensor([0, 3]))
+    with pytest.raises(IndexError, match="index out of range in self"):
+        ours(w, torch.tensor([0, 4]))
+    ours(w, torch.tensor([0, 3]))
+    assert graphs()[0].stats().hits >= 2
+
+
+def test_what_must_be_native_is_an_error_where_it_is_not():
+    ours = compiled(lambda x: torch.cdist(x, x) + 1, options={"strict": True, "num_profiled_runs": 0})
+    with pytest.raises(tierup.NotOptimized, match="cdist"):
+        ours(torch.randn(4, 3))
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ({"options": {"max_version": 3}}, "max_version"),
+        ({"options": {"max_versions": -1}}, "max_versions"),
+        ({"options": {"foreign": "no"}}, "foreign is 'no'"),
+        ({"mode": "reduce-overhead"}, "mode='reduce-overhead' is for the backend inductor"),
+    ],
+)
+def test_what_is_no_option_is_refused_by_name(arguments, said):
+    with pytest.raises(Exception, match=said) as caught:
+        compiled(lambda x: x + 1, **arguments)(torch.ones(2))
+    assert type(caught.value).__name__ == "BackendCompilerFailed"
+
+
+def test_options_are_those_of_tierup():
+    ours = compiled(lambda x: torch.tanh(x) * 2, options={"num_profiled_runs": 3})
+    for _ in range(5):
+        ours(torch.ones(3))
+    assert (graphs()[0].stats().profiled_runs, graphs()[0].stats().hits) == (3, 2)
+
+
+def test_the_branches_of_cond_are_one_native_graph():
+    def program(x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+    ours = compiled(program, fullgraph=True)
+    for _ in range(3):
+        agree(ours, program, torch.ones(3))
+        agree(ours, program, -torch.ones(3))
+    assert [(g.stats().hits, g.stats().compiles) for g in graphs()] == [(5, 1)]
+
+
+def test_graphs_go_with_what_they_were_compiled_for():
+    ours = compiled(lambda x: x + 1)
+    ours(torch.ones(2))
+    assert len(graphs()) == 1
+    del ours
+    torch._dynamo.reset()
+    gc.collect()
+    assert graphs() == []
+
+
+def test_the_backend_has_a_name_where_tierup_is_installed(tmp_path):
+    """As pip installs it: the entry points of pyproject.toml in a dist-info folder beside the package."""
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    info = tmp_path / "tierup-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tierup\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("".join(f"[{g}]\n" + "".join(f"{k} = {v}\n" for k, v in e.items()) for g, e in points.items()))
+    program = """
+import torch, tierup
+print("tierup" in torch._dynamo.list_backends())
+f = torch.compile(lambda x: torch.tanh(x) + 1, backend="tierup")
+for _ in range(3): f(torch.ones(3))
+print(tierup.torch.graphs()[0].stats().hits)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert run.stdout.split() == ["True", "2"], run.stderr
