@@ -209,7 +209,8 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     for op in walk(main):
         if weight(op) and not len(op.regions):
             place = diagnostics.place_of(op.location)
-            found.append((op.name.removeprefix("torch."), str(place) if place.line else ""))
+            name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+            found.append((name, str(place) if place.line else ""))
     return tuple(dict.fromkeys(found))
 
 

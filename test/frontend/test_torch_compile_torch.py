@@ -80,7 +80,7 @@ def test_sizes_are_asked_of_tensors_and_not_handed_over():
         x = torch.randn(n, 4)
         torch.testing.assert_close(ours(x), x.reshape(n * 2, -1) / n)
     (graph,) = graphs()
-    assert list(graph.__signature__.parameters) == ["arg1_1"]
+    assert len(graph.__signature__.parameters) == 1
     assert [v.bet.kind for v in graph.versions] == ["static", "static", "dynamic"]
 
 
@@ -151,7 +151,7 @@ def test_training_has_a_forward_and_a_backward_graph_and_the_losses_of_eager():
     for ours, eager in values:
         assert ours == pytest.approx(eager, rel=1e-4)
     assert values[-1][0] < values[0][0] * 0.9
-    assert [(g.kind, g.stats().hits, g.stats().versions) for g in graphs()] == [("forward", 7, 1), ("backward", 7, 1)]
+    assert [(g.kind, g.stats().hits, g.stats().versions) for g in graphs()] == [("forward", 6, 1), ("backward", 7, 1)]
 
 
 class Attention(nn.Module):
@@ -232,11 +232,14 @@ def test_networks_in_training_have_eagers_gradients_dropout_and_statistics(model
 
 
 def test_an_op_without_a_kernel_goes_through_pytorch():
-    ours = compiled(lambda x: torch.cdist(torch.tanh(x) * 2, x) + 1, fullgraph=True)
-    for _ in range(2):
+    def program(x):
+        return torch.sigmoid(torch.cdist(torch.tanh(x) * 2, x)) + 1
+
+    ours = compiled(program, fullgraph=True)
+    for _ in range(4):
         x = torch.randn(4, 3)
-        torch.testing.assert_close(ours(x), torch.cdist(torch.tanh(x) * 2, x) + 1)
-    assert "cdist" in graphs()[0].explain()
+        torch.testing.assert_close(ours(x), program(x))
+    assert "in tier 0: aten._cdist_forward" in graphs()[0].explain() and graphs()[0].stats().hits == 2
 
 
 @pytest.mark.parametrize(
@@ -285,8 +288,8 @@ def test_errors_of_the_program_are_pytorchs_and_the_graph_stays():
 
 
 def test_what_must_be_native_is_an_error_where_it_is_not():
-    ours = compiled(lambda x: torch.cdist(x, x) + 1, options={"strict": True, "num_profiled_runs": 0})
-    with pytest.raises(tierup.NotOptimized, match="cdist"):
+    ours = compiled(lambda x: torch.cdist(x, x), options={"strict": True, "num_profiled_runs": 0})
+    with pytest.raises(tierup.NotOptimized, match=r"no native code as a whole.*test_torch_compile_torch\.py"):
         ours(torch.randn(4, 3))
 
 
@@ -345,7 +348,7 @@ import torch, tierup
 print("tierup" in torch._dynamo.list_backends())
 f = torch.compile(lambda x: torch.tanh(x) + 1, backend="tierup")
 for _ in range(3): f(torch.ones(3))
-print(tierup.torch.graphs()[0].stats().hits)
+print(tierup.torch.compiled_graphs()[0].stats().hits)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
