@@ -32,7 +32,8 @@ KERNELS = NamedPipeline(
     "lower-gpu-kernels",
     "a kernel for every op on buffers",
     (
-        "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-pointwise-to-threads,tierup-expand-math,tierup-legalize-bf16)",
+        "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-pointwise-to-threads,tierup-loops-to-threads)",
+        "func.func(tierup-expand-math,tierup-legalize-bf16)",
         "lower-affine",
         "canonicalize",
         "cse",

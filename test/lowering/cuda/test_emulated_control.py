@@ -75,3 +75,13 @@ def test_rows_written_one_after_the_other() -> None:
 def test_numbers_come_back() -> None:
     (outcome,) = agrees(lambda x, a: float((x * a).sum()), (f32(5, 9), 2.5))
     assert outcome.reads == 1
+
+
+def test_a_number_that_a_loop_over_elements_gives_the_host() -> None:
+    def first_large(x):
+        i = 0
+        while i < x.shape[0] - 1 and x[i] < 1:
+            i = i + 1
+        return x * i
+
+    agrees(first_large, (np.arange(5, dtype=np.float32) / 2,))

@@ -116,3 +116,11 @@ def test_variance_and_its_like() -> None:
     agrees(lambda x: (x.var(1), x.std(0)), (f32(5, 37),))
     agrees(lambda x: np.log(np.exp(x - x.max(1, keepdims=True)).sum(1)) + x.max(1), (f32(5, 37),))
     agrees(lambda x: np.sqrt((x * x).sum(1)), (f32(5, 37),))
+
+
+def test_running_sums() -> None:
+    agrees(lambda x: x.cumsum(1), (f32(5, 37),))
+    agrees(lambda x: x.cumsum(0), (f32(5, 37),))
+    agrees(lambda x: np.cumprod(x, 1), (f32(5, 7),))
+    for outcome in agrees(lambda x: x.cumsum(0), (f32(5, 37),), (f32(3, 300),), dynamic=True):
+        assert outcome.reads == 0
