@@ -24,6 +24,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
+from tierup.dialect.dtypes import ALL
+
 T = TypeVar("T")
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "torch-coverage.md"
@@ -32,11 +34,13 @@ SEED = os.environ.get("TIERUP_SEED", "0")
 
 @dataclass(frozen=True)
 class Sizes:
-    """At most how many samples of an op and dtype: in tier 0, of these in native code, and of gradients in both."""
+    """At most how many samples of an op and dtype: in tier 0, of these in native code, and of gradients in both. `dtypes`: in how many dtypes
+    of an op native code and gradients are asked for."""
 
     samples: int
     native: int
     gradients: int
+    dtypes: int
 
 
 @dataclass
@@ -85,15 +89,17 @@ def judged(job: tuple[str, Sizes]) -> Row:
         row.counts["tier0 skipped"] += 1
         row.whys["tier0 skipped"] = reason
         return row
+    compiled = drawn(iter(row.dtypes), sizes.dtypes, f"dtypes {entry}")
     for dtype in row.dtypes:
         most = 1 if row.kind == "by torch" else sizes.samples  # PyTorch against itself: no more than that it runs
         cases = drawn(oracle_cases.cases(entry, dtype), most, f"{entry}/{dtype}")
-        native = {c.index for c in drawn(iter(cases), sizes.native, f"native {entry}/{dtype}")}
+        most = sizes.native if dtype in compiled else 0
+        native = {c.index for c in drawn(iter(cases), most, f"native {entry}/{dtype}")}
         for case in cases:
             _count(row, case.name, "", oracle_judge.judge(case, case.index in native))
     if row.kind != "claimed":
         return row
-    for dtype in oracle_cases.gradient_dtypes_of(entry):
+    for dtype in drawn(iter(oracle_cases.gradient_dtypes_of(entry)), sizes.dtypes, f"gradient dtypes {entry}"):
         for case in drawn(oracle_cases.cases(entry, dtype, gradients=True), sizes.gradients, f"gradient {entry}/{dtype}"):
             _count(row, case.name, "gradient ", oracle_judge.judge_gradient(case, True))
     return row
@@ -117,7 +123,7 @@ def _cell(pair: tuple[int, int]) -> str:
 
 
 def _dtypes(names: Sequence[str]) -> str:
-    return "all" if len(names) == 10 else " ".join(names)
+    return "all" if len(names) == len(ALL) else " ".join(names)
 
 
 def page(rows: Sequence[Row], sizes: Sizes, version: str) -> str:
@@ -131,6 +137,7 @@ def page(rows: Sequence[Row], sizes: Sizes, version: str) -> str:
     derived = [r for r in claimed if r.of("gradient tier0")[0] and r.of("gradient tier0")[0] == r.of("gradient tier0")[1]]
     derived_native = [r for r in derived if r.of("gradient native")[0] == r.of("gradient native")[1]]
     drawn_ = "all samples" if sizes.samples >= 10**6 else f"at most {sizes.samples} samples of each op and dtype"
+    in_dtypes = "" if sizes.dtypes >= len(ALL) else f", both in at most {sizes.dtypes} dtypes of each op"
     out = [
         "# PyTorch's ops",
         "",
@@ -138,7 +145,7 @@ def page(rows: Sequence[Row], sizes: Sizes, version: str) -> str:
         "",
         f"PyTorch {version} is the judge: its own operator samples (the OpInfo entries of `torch.testing._internal`), each traced as a program of",
         "its tensors, run by `tierup.torch.from_torchscript` and compared with eager PyTorch: dtypes, sizes, values, what is written to arguments.",
-        f"Asked were {drawn_}, of these at most {sizes.native} in native code, and the gradients of at most {sizes.gradients}, by a seed.",
+        f"Asked were {drawn_}, of these at most {sizes.native} in native code, and the gradients of at most {sizes.gradients}{in_dtypes}, by a seed.",
         "",
         f"* **{len(claimed)} ops are claimed**: all that their samples run is computed by tierup's own kernels.",
         f"  {passed} of {tried} samples pass in tier 0: {100 * passed / max(tried, 1):.2f} %.",
@@ -211,6 +218,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10**6)
     parser.add_argument("--native", type=int, default=3)
     parser.add_argument("--gradients", type=int, default=3)
+    parser.add_argument("--dtypes", type=int, default=len(ALL), help="native code and gradients in at most so many dtypes of an op")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", help="a pattern over entries, or several between commas")
     parser.add_argument("--keep", type=Path, help="a file of verdicts, one line per entry")
@@ -218,7 +226,7 @@ def main() -> None:
     import oracle_cases
     import torch
 
-    sizes = Sizes(arguments.samples, arguments.native, arguments.gradients)
+    sizes = Sizes(arguments.samples, arguments.native, arguments.gradients, arguments.dtypes)
     before = kept(arguments.keep)
     every = sorted(oracle_cases.entries())
     if arguments.only is not None:
