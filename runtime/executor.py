@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tierup.runtime.gradients.pair import Gradients
     from tierup.runtime.specializing import SpecializingExecutor
 
+DEVICE_STAGES = ("kernels", "nvvm", "ptx")  # that only code for a device has
+ALSO_DEVICE_STAGES = ("torch", "linalg", "buffers", "optimized")
 Kind: TypeAlias = "ProfilingExecutor | SpecializingExecutor"
 
 
@@ -114,7 +116,7 @@ class Executor:
     def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of one call with flat arguments."""
         options = self._overrides.current()
-        if not options.optimize and options.executor == "profiling":
+        if not options.optimize and options.executor == "profiling" and options.backend == "cpu":
             self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
             return self.history.interpret(flat, Reason.OPTIMIZE_OFF)
         kind = self._kinds.get(options.code)
@@ -134,10 +136,17 @@ class Executor:
             from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
 
             return SpecializingExecutor(self.program, self._overrides, self.history, self._region, is_region=self._is_region)
+        overrides = self._overrides
+        if options.backend != "cpu":
+            from tierup.runtime.cuda import choosing  # here: most programs run on the CPU
+
+            if choosing.wants_device(options, self.history):
+                return choosing.executor(self.program, overrides, self.history, self._region, is_region=self._is_region)
+            overrides = choosing.OnCpu(overrides)
         direct = self._direct if options.code == self._overrides.base().code else None
         bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
         return ProfilingExecutor(
-            self.program, self._overrides, self.history, direct, self._region,
+            self.program, overrides, self.history, direct, self._region,
             is_region=self._is_region, make_rest=self._rest if bails else None,
         )  # fmt: skip
 
@@ -296,4 +305,10 @@ class Executor:
         if stage == "values":
             return compile_version.to_values(self.program.graph)
         request = newest.compiled.request
-        return request.ir if stage == "specialized" else compile_version.stages(request, (stage,))[stage]
+        if stage == "specialized":
+            return request.ir
+        if stage in DEVICE_STAGES or newest.record.on_device and stage in ALSO_DEVICE_STAGES:
+            from tierup.lowering.cuda import showing  # here: loads MLIR and LLVM
+
+            return showing.stage(request, stage, self._overrides.current().target or newest.compiled.target)
+        return compile_version.stages(request, (stage,))[stage]

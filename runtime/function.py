@@ -401,7 +401,7 @@ class Function:
 
     def plan(self, stage: str = "specialized") -> str:
         """The text of the newest version at a stage: profiled, guarded, values, specialized, torch, linalg, buffers, loops, llvm,
-        optimized or asm (docs/debugging.md).
+        optimized or asm (docs/debugging.md); or of its kernels for a GPU: kernels, nvvm or ptx (docs/cuda.md).
 
         For a program that was split, the stages from values on are those of its regions, one after another.
         Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
@@ -420,7 +420,8 @@ class Function:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 
 
-STAGES = ("profiled", "guarded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm")
+STAGES = ("profiled", "guarded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
+          "kernels", "nvvm", "ptx")  # fmt: skip
 
 
 def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from tierup.lowering.cuda import targets
+
 Strategy = tuple[tuple[str, int], ...]
 
 
@@ -33,7 +35,7 @@ def _flag(default: bool, meaning: str) -> Any:
 class Options:
     """All options with their defaults. `table()` lists them with their meaning."""
 
-    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible")
+    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible", "device_target")
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
@@ -63,7 +65,17 @@ class Options:
     executor: str = _choice(
         "profiling", ("profiling", "specializing"), "the life cycle: profile, bet, guard; or a plan per argument spec, without profiles"
     )
-    backend: str = _choice("cpu", ("cpu",), "what code is made for")
+    backend: str = _choice(
+        "cpu",
+        ("cpu", "cuda", "cuda-or-cpu"),
+        "what code is made for: cuda: kernels on an NVIDIA device, an error where there is none; cuda-or-cpu: the CPU where there is none",
+    )
+    target: str = _choice(
+        "",
+        ("", *targets.NAMES),
+        'the device that kernels are made for: by backend="cuda", and by plan(stage="ptx"), which needs no device; '
+        f'"": the one that is there, for plan else {targets.DEFAULT}',
+    )
     threads: int = _count(1, 1, "threads of native code (matrix products)", most=64)  # OpenBLAS in scipy-openblas32 is built for 64
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
@@ -80,6 +92,8 @@ class Options:
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, _checked(f.name, f.metadata, f.default, getattr(self, f.name)))
+        if self.backend != "cpu" and (self.executor, self.speculate) != ("profiling", "versioned"):
+            raise ValueError(f'option backend="{self.backend}" goes with executor="profiling" and speculate="versioned" only')
 
     @cached_property
     def code(self) -> tuple[object, ...]:
@@ -90,6 +104,11 @@ class Options:
     def forcible(self) -> bool:
         """Whether code is made so that its bets in mid-program can be lost on purpose."""
         return self.testing and self.speculate == "bailout"
+
+    @property
+    def device_target(self) -> str:
+        """The target that code for a device is made for."""
+        return "" if self.backend == "cpu" else self.target
 
     @cached_property
     def depth(self) -> int:
@@ -242,7 +261,7 @@ def assert_optimized() -> Iterator[None]:
 
 
 # What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
-_BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads", "testing"})
+_BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads", "testing", "target"})
 _bypass_hooks: list[Callable[[bool], object]] = []
 
 

@@ -101,6 +101,9 @@ def flatten(value: object, leaves: list[object], name: str) -> Tree:
         return Leaf("array", value.ndim)
     if isinstance(value, complex):
         raise TypeError(f"argument {name}: complex numbers are not supported")
+    if getattr(value, "__cuda_array_interface__", None) is not None:  # an array on a device: ours, PyTorch's, CuPy's
+        leaves.append(value)
+        return Leaf("array", value.ndim)  # type: ignore[attr-defined]  # all of them have it
     return Leaf("object", value=kind)
 
 

@@ -10,8 +10,8 @@ from dataclasses import asdict
 
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.lowering.objects.load import load
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.dispatching.version_table import Version
@@ -58,7 +58,7 @@ def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], optio
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
         try:
-            code = load(produced.artifact, plans.kernel_name(program.entry, specs))
+            code = plans.loaded(produced.artifact, plans.kernel_name(program.entry, specs))
         except Exception as e:
             request = json.dumps(request_json.to_dict(produced.request))
             dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))
@@ -78,6 +78,9 @@ def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: 
 
 def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
     artifact = compiled.artifact
+    if isinstance(artifact, CudaArtifact):
+        record = VersionRecord(specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, on_device=True)
+        return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)
     record = VersionRecord(
         specs,
         artifact.results,

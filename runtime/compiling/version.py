@@ -35,6 +35,7 @@ from tierup.lowering import builders as b
 from tierup.lowering import faults
 from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
+from tierup.lowering.cuda import cached
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import cache
 from tierup.lowering.pipelines import STAGES
@@ -241,7 +242,9 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         kept.note(pipelines={"values": str(VALUES), "types": str(TYPES), "clean": str(CLEAN)} | {p.name: p.text for p in STAGES})
         kept.begin(str(Reproducer(request.ir, request=json.dumps(request_json.to_dict(request)))))
     try:
-        artifact, from_disk = cache.obtain(request, None if kept is None else kept.stage)
+        keep = None if kept is None else kept.stage
+        on_cpu = options.backend == "cpu"
+        artifact, from_disk = cache.obtain(request, keep) if on_cpu else cached.obtain(request, options.target, keep)
     except Unsupported as e:
         if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
             raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e

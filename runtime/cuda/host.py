@@ -164,6 +164,15 @@ class _Machine:
             self.values[index] = i
             self.steps(body)
 
+    def _while(self, condition: int, first: Sequence[Step], second: Sequence[Step]) -> None:
+        self.steps(first)
+        while self.values[condition]:
+            self.steps(second)
+            self.steps(first)
+
+    def _move(self, to: int, value: int) -> None:
+        self.values[to] = self.values[value]
+
     def _if(self, condition: int, then: Sequence[Step], otherwise: Sequence[Step] = ()) -> None:
         self.steps(then if self.values[condition] else otherwise)
 
@@ -222,5 +231,7 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     "write": _Machine._write,
     "for": _Machine._for,
     "if": _Machine._if,
+    "while": _Machine._while,
+    "move": _Machine._move,
 }
 STEPS = frozenset({"constant", *ARITHMETIC, *_HANDLERS})

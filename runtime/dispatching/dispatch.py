@@ -129,7 +129,7 @@ class _Entry:
 
 
 class PythonTable:
-    """The pure-Python entry."""
+    """The pure-Python entry. Versions on a device are in tables of one convention only: flat arguments, a tuple of results."""
 
     entry = "python"
 
@@ -242,6 +242,8 @@ class PythonTable:
             entry.hits += 1
             self._hits += 1
         record = entry.record
+        if record.on_device:
+            return self._run_on_device(record, flat, symbols)
         call = Call(record, flat, symbols)
         prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
         status = prototype(record.address)(call.arguments, call.results)
@@ -261,6 +263,18 @@ class PythonTable:
         if record.form is Form.NONE:
             return None
         return tuple(user) if record.form is Form.TUPLE else user
+
+
+    def _run_on_device(self, record: VersionRecord, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
+        plan: Any = record.keepalive  # a CudaPlan, which writes arguments itself
+        outcome = plan.run(flat, symbols)
+        if outcome.site:
+            with self._lock:
+                self._failures += 1
+            assert self._failed is not None  # who adds such versions answers for them
+            return self._failed(record, abi.ERROR_BASE + outcome.site - 1, flat, None)
+        last_plan.note_serial(record.serial)
+        return outcome.results
 
 
 def read_source(source: Source, args: tuple[Any, ...]) -> Any:

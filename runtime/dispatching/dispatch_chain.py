@@ -9,12 +9,13 @@ import numpy as np
 
 from tierup.lowering.abi import ArgumentKind, scalar_bits
 from tierup.lowering.entry.records import LINEAR, VersionRecord, is_static
+from tierup.runtime.dispatching.guards import device_arrays
 
 
 def _part(value: object) -> object:
     """What of an argument the key holds. Equal for arguments that one static version takes; guards tell apart what else is equal."""
-    if type(value) is np.ndarray:
-        return value.shape
+    if type(value) is np.ndarray or type(value) in device_arrays:
+        return value.shape  # type: ignore[attr-defined]  # an array, by the test above
     if type(value) is float:
         return scalar_bits(ArgumentKind.FLOAT, value)
     return value if type(value) is int or type(value) is bool else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.runtime.explaining.stats import Stats
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ def explain(
             lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
         for version in executor.versions:
             lines.append(
-                f"  version: {version.guards}: {version.bet.kind}, native, {_count(executor.hits(version), 'hit')}, "
+                f"  version: {version.guards}: {version.bet.kind}, {_where(version)}, {_count(executor.hits(version), 'hit')}, "
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
+            lines += _waits(version)
             lines += _bets(executor, version, executor.hits(version))
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
@@ -71,6 +73,25 @@ def explain(
         lines.append("  last events:")
         lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
     return "\n".join(lines)
+
+
+def _where(version: Version) -> str:
+    target = version.compiled.target
+    return f"on the device ({target})" if target else "native"
+
+
+def _waits(version: Version) -> list[str]:
+    """Why calls of a version on the device wait for it, beside those whose results go to the host."""
+    artifact = version.compiled.artifact
+    if not isinstance(artifact, CudaArtifact):
+        return []
+    lines = []
+    if artifact.host.synchronises:
+        lines.append("    waits for the device in mid-program: what goes on there depends on a value that the device computes")
+    if artifact.error_sites:
+        named = ", ".join(dict.fromkeys(f"{site.op}{_at(site.location)}" for site in artifact.error_sites))
+        lines.append(f"    waits for the device once at the end of a call: whether a check has failed is read there ({named})")
+    return lines
 
 
 def _gradients(executor: Executor) -> list[str]:

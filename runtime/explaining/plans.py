@@ -14,17 +14,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
+from tierup.lowering.cuda import cached
+from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.objects import cache
 from tierup.lowering.objects.load import NativeCode, load
 from tierup.lowering.service import request_json
 from tierup.runtime.explaining import dump
 from tierup.runtime.options import Options
+
+if TYPE_CHECKING:
+    from tierup.runtime.cuda.plan import CudaPlan
 
 
 class NotCompiled(Exception):
@@ -60,7 +65,7 @@ class Produced:
     """What the compiler made of a graph and guards: picklable, not loaded. `milliseconds`: what that took, where it was done."""
 
     request: Request
-    artifact: Artifact
+    artifact: Artifact | CudaArtifact
     milliseconds: float
     facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
 
@@ -69,14 +74,19 @@ class Produced:
 class Compiled:
     """A version's code and how it came about. `from_disk`: an earlier process compiled it."""
 
-    code: NativeCode
+    code: NativeCode | CudaPlan
     request: Request
     milliseconds: float
     from_disk: bool = False
 
     @property
-    def artifact(self) -> Artifact:
+    def artifact(self) -> Artifact | CudaArtifact:
         return self.code.artifact
+
+    @property
+    def target(self) -> str:
+        """The device that it was compiled for, "" for the CPU."""
+        return getattr(self.artifact, "target", "")
 
 
 def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
@@ -98,10 +108,20 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     if specialised is None:
         return None
     request = request_for(specialised.decode(), entry, arguments, options)
-    artifact = cache.get(request)
+    artifact = cache.get(request) if options.backend == "cpu" else cached.get(request, options.target)
     if artifact is None:
         return None
-    return Compiled(load(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+    return Compiled(loaded(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+
+
+def loaded(artifact: Artifact | CudaArtifact, name: str) -> NativeCode | CudaPlan:
+    """Code that can be called. `name`: what profilers call it. Raises DriverError."""
+    if isinstance(artifact, Artifact):
+        return load(artifact, name)
+    from tierup.runtime.cuda.devices import device  # here: most programs run on the CPU
+    from tierup.runtime.cuda.plan import CudaPlan
+
+    return CudaPlan(artifact, device())
 
 
 def note(kept: dump.Dump, request: Request) -> None:
@@ -110,16 +130,17 @@ def note(kept: dump.Dump, request: Request) -> None:
     kept.note(request=request_json.to_dict(request), target=request.target or llvm.host())
 
 
-def note_code(kept: dump.Dump, artifact: Artifact, from_disk: bool) -> None:
+def note_code(kept: dump.Dump, artifact: Artifact | CudaArtifact, from_disk: bool) -> None:
     """Keep what came of a compile, and what it cost; of code from disk what it cost the process that made it."""
-    kept.write("kernel.o", artifact.object)
+    code = artifact.object if isinstance(artifact, Artifact) else artifact.ptx.encode()
+    kept.write("kernel.o" if isinstance(artifact, Artifact) else "kernels.ptx", code)
     kept.note(
         outcome="from disk: no stage ran" if from_disk else "compiled",
         timings_ms={stage: round(spent, 3) for stage, spent in artifact.timings_ms.items()},
-        object_bytes=len(artifact.object),
+        object_bytes=len(code),
         results=[repr(result) for result in artifact.results],
         error_sites=[f"{site.op} at {site.location}" for site in artifact.error_sites],
-        externals=artifact.externals,
+        externals=artifact.externals if isinstance(artifact, Artifact) else (),
     )
 
 

@@ -67,7 +67,10 @@ class Parameter:
 
 def _wrong(parameter: Parameter, expected: object, value: object) -> TypeError:
     article = "an" if str(expected)[0] in "aeiou" else "a"
-    return TypeError(f"argument {parameter.name}: expected {article} {expected}, got {type(value).__name__}")
+    where = ""
+    if getattr(value, "__cuda_array_interface__", None) is not None:
+        where = ', which lies on a device: give the function options(backend="cuda"), or copy the array to the host'
+    return TypeError(f"argument {parameter.name}: expected {article} {expected}, got {type(value).__name__}{where}")
 
 
 def _convert(value: object, kind: Kind, parameter: Parameter) -> object:

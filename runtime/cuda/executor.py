@@ -1,0 +1,102 @@
+"""The profiling executor for versions on the device: the same profiles, bets, guards and misses, with arrays of either side.
+
+A call that a version fits runs on the device: arrays of the host are moved, those on the device are not. All other calls, tier 0 first of
+all, run on the host, on copies of what lies on the device; what the program writes is written back. Results are on the device where any
+argument is, and of the library whose array came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.cuda.arrays import DeviceArray, like, put, taken, to_host
+from tierup.runtime.cuda.devices import Device, device
+from tierup.runtime.dispatching.guards import extent
+from tierup.runtime.options import Options
+from tierup.runtime.profiling import ProfilingExecutor
+
+Run = Callable[..., tuple[Any, ...]]
+
+
+class CudaExecutor(ProfilingExecutor):
+    """See `ProfilingExecutor`. Raises NoDevice, DriverError, and MemoryError when the device has no memory left."""
+
+    def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        on, options = device(), self.options()
+        given = tuple([_taken(on, value) for value in flat])
+        if not options.optimize:
+            self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
+            results = self._on_host(lambda *host: self.history.interpret(host, Reason.OPTIMIZE_OFF), given)
+        else:
+            results = self.table.run(given, options.entry)
+        return _handed_over(results, flat, given)
+
+    def _miss(self, *flat: Any) -> tuple[Any, ...]:
+        return self._on_host(super()._miss, flat)
+
+    def failed(
+        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
+    ) -> tuple[Any, ...]:
+        again = super().failed
+        return self._on_host(lambda *host: again(record, status, host, live), flat)
+
+    def _on_host(self, run: Run, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run on copies of the arrays that lie on the device. What is written to them is written there, also when `run` raises."""
+        there = [(value, p.written) for value, p in zip(flat, self.program.tier0.parameters, strict=True) if type(value) is DeviceArray]
+        if not there:
+            return run(*flat)
+        arrays = [array for array, _ in there]
+        copies = to_host(arrays)
+        given = iter(copies)
+        try:
+            results = run(*[next(given) if type(value) is DeviceArray else value for value in flat])
+        finally:
+            for (array, written), copy in zip(there, copies, strict=True):
+                if written and array.writeable:
+                    _write(array, copy)
+        return tuple([_there(result, arrays, copies) for result in results])
+
+
+def _taken(on: Device, value: Any) -> Any:
+    if type(value) is np.ndarray or type(value) in (int, float, bool):
+        return value
+    found = taken(on, value)
+    return value if found is None else found
+
+
+def _write(array: DeviceArray, copy: np.ndarray) -> None:
+    """The contents of an array on the device, from a copy of the same strides. What lies between its elements is written as it was."""
+    low, high = extent(array)
+    if low == high:
+        return
+    start = extent(copy)[0]
+    with array.on.lock:
+        array.on.driver.to_device(low, start, high - low)
+
+
+def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> Any:
+    """A result of tier 0 on the device: an argument itself, a view of one, or a copy."""
+    if not isinstance(result, np.ndarray):
+        return result
+    for array, copy in zip(there, copies, strict=True):
+        if result is copy:
+            return array
+    for array, copy in zip(there, copies, strict=True):
+        if result.size and np.may_share_memory(result, copy) and np.shares_memory(result, copy):
+            moved = array.address - copy.ctypes.data
+            return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
+    return put(there[0].on, result)
+
+
+def _handed_over(results: tuple[Any, ...], flat: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Results as arrays of the library that the first array on the device is of; an argument is that object again."""
+    theirs = next((value for value, ours in zip(flat, given, strict=True) if type(ours) is DeviceArray), None)
+    if theirs is None or type(theirs) is DeviceArray:
+        return results
+    back = {id(ours): value for value, ours in zip(flat, given, strict=True)}
+    return tuple([r if type(r) is not DeviceArray else back[id(r)] if id(r) in back else like(theirs, r) for r in results])

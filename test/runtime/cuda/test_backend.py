@@ -1,0 +1,254 @@
+"""options(backend="cuda"): profiles, versions, guards, misses and errors as on the CPU, on a stand-in of the driver, kernels emulated."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_driver import CUresult, FakeDriver
+from thread_emulator import emulated
+
+import tierup
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.cuda.arrays import DeviceArray, put
+from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.errors import NoDevice
+from tierup.runtime.events import EventKind
+
+
+@pytest.fixture(autouse=True)
+def _emulated(api: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TIERUP_CACHE", "0")  # the emulator has what is compiled meanwhile
+    with emulated(api):
+        yield
+
+
+def f32(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("f4")
+
+
+def cuda(function: Any, **options: Any) -> Any:
+    return tierup.jit(function, **({"backend": "cuda"} | options))
+
+
+def soft(x, y):
+    return np.tanh(x * y) + 1.0
+
+
+def test_a_function_is_profiled_on_the_host_and_then_runs_on_the_device(on: Device, api: FakeDriver) -> None:
+    f, x, y = cuda(soft), f32(5, 7), f32(7)
+    expected = np.tanh(x * y) + 1
+    f(x, y)
+    assert not api.launched and f.stats().profiled_runs == 1
+    for _ in range(3):
+        found = f(x, y)
+        assert type(found) is np.ndarray and found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert len(api.launched) == 3 and f.stats().hits == 3 and f.stats().compiles == 1
+    assert tierup.last_executed_plan().version is f.versions[0]
+    assert "on the device (sm_90), 3 hits" in f.explain()
+
+
+def test_sizes_that_change_make_a_version_for_any_size_as_on_the_cpu(on: Device, api: FakeDriver) -> None:
+    f = cuda(lambda x: x * 2.0)
+    events: list[Any] = []
+    with tierup.events.subscribe(events.append):
+        for n in (3, 3, 4, 4, 5, 5, 6, 7, 300):
+            assert np.array_equal(f(f32(n)), f32(n) * 2)
+    kinds = [e.kind for e in events]
+    assert EventKind.COMPILED in kinds and EventKind.GENERALISED in kinds and EventKind.MISS in kinds
+    assert [v.guards for v in f.versions if "s0" in v.guards] == ["x: f32[s0]"]
+    api.launched.clear()
+    f(f32(77))
+    assert len(api.launched) == 1  # the guards of the general one hold
+
+
+def test_arrays_on_the_device_go_in_and_come_out_without_a_copy(on: Device, api: FakeDriver) -> None:
+    f, x, y = cuda(soft), put(on, f32(5, 7)), put(on, f32(7))
+    first = f(x, y)  # tier 0, on the host; its result goes to where the arguments are
+    assert type(first) is DeviceArray
+    f(x, y)
+    api.calls.clear()
+    found = f(x, y)
+    assert type(found) is DeviceArray and not {"cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuStreamSynchronize"} & set(api.calls)
+    np.testing.assert_allclose(found.numpy(), np.tanh(x.numpy() * y.numpy()) + 1, rtol=1e-6)
+
+
+def test_one_version_serves_arrays_of_either_side(on: Device) -> None:
+    f, x, y = cuda(soft), f32(5, 7), f32(7)
+    for a, b in ((x, y), (x, y), (put(on, x), y), (x, put(on, y)), (put(on, x), put(on, y))):
+        found = f(a, b)
+        assert (type(found) is DeviceArray) == (DeviceArray in (type(a), type(b)))
+    assert f.stats().hits == 4 and len(f.versions) == 1
+
+
+class _Theirs:
+    """Another library's array on the device."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self.array, self.ndim = array, array.ndim
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.array.__cuda_array_interface__
+
+
+def test_results_are_of_the_library_whose_arrays_came_and_arguments_are_themselves(on: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = ModuleType("theirs")
+    library.from_dlpack = _Theirs  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "theirs", library)
+    monkeypatch.setattr(_Theirs, "__module__", "theirs")
+
+    def both(x, y):
+        x[:] = x + 1.0
+        return x, x * y
+
+    f, y = cuda(both), f32(4)
+    x = _Theirs(put(on, np.zeros(4, "f4")))
+    for n in range(1, 4):
+        same, made = f(x, y)
+        assert same is x and type(made) is _Theirs
+        np.testing.assert_allclose(made.array.numpy(), n * y, rtol=1e-6)
+        assert x.array.numpy().tolist() == [n] * 4
+    assert f.stats().hits == 2
+
+
+def test_tier0_writes_where_the_array_lies_and_gives_views_of_it(on: Device) -> None:
+    def first_row(x):
+        x += 1.0
+        return x[0], x
+
+    f = cuda(first_row, profile=False)
+    x = put(on, np.zeros((2, 3), "f4"))
+    row, same = f(x)
+    assert same is x and row.address == x.address and row.shape == (3,) and x.numpy().tolist() == [[1] * 3] * 2
+    assert f.stats().interpreted == 1
+
+
+def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(on: Device) -> None:
+    f, x = cuda(lambda x, i: x[i] * 2.0), f32(5, 3)
+    good, bad = np.array([0, 2]), np.array([0, 7])
+    for _ in range(3):
+        assert np.array_equal(f(x, good), x[good] * 2)
+    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 5"):
+        f(x, bad)
+    with pytest.raises(IndexError, match="index 7"):
+        f(put(on, x), put(on, bad))
+    assert f.stats().bailouts == 2 and f.stats().hits == 4
+    said = f.explain()
+    assert "waits for the device once at the end of a call: whether a check has failed is read there (aten.index" in said
+    assert "waits for the device in mid-program" in said
+
+
+def test_without_a_device_the_call_says_what_is_missing(api: FakeDriver) -> None:
+    api.refused["cuInit"] = CUresult.CUDA_ERROR_NO_DEVICE
+    f = cuda(soft)
+    for _ in range(2):
+        with pytest.raises(NoDevice, match="CUDA_ERROR_NO_DEVICE.*cuda-or-cpu"):
+            f(f32(5, 7), f32(7))
+
+
+def test_without_a_device_the_cpu_answers_where_that_is_allowed_and_an_event_says_so(api: FakeDriver) -> None:
+    api.refused["cuInit"] = CUresult.CUDA_ERROR_NO_DEVICE
+    f, x, y = cuda(soft, backend="cuda-or-cpu"), f32(5, 7), f32(7)
+    events: list[Any] = []
+    with tierup.events.subscribe(events.append):
+        for _ in range(4):
+            np.testing.assert_allclose(f(x, y), np.tanh(x * y) + 1, rtol=1e-6)
+    [told] = [e for e in events if e.reason is Reason.NO_DEVICE]
+    assert told.kind is EventKind.FALLBACK and "runs on the CPU: " in told.action
+    assert f.stats().hits == 3 and "native, 3 hits" in f.explain() and not f.versions[0].record.on_device
+
+
+def test_with_a_device_cuda_or_cpu_runs_there(on: Device, api: FakeDriver) -> None:
+    f = cuda(soft, backend="cuda-or-cpu")
+    for _ in range(2):
+        f(f32(5, 7), f32(7))
+    assert len(api.launched) == 1
+
+
+def test_an_array_on_the_device_is_refused_by_a_function_for_the_cpu(on: Device) -> None:
+    with pytest.raises(TypeError, match=r'argument x.*lies on a device: give the function options\(backend="cuda"\)'):
+        tierup.jit(soft)(put(on, f32(5, 7)), f32(7))
+
+
+def test_versions_for_the_cpu_and_for_the_device_stand_side_by_side(on: Device, api: FakeDriver) -> None:
+    f, x, y = tierup.jit(soft), f32(5, 7), f32(7)
+    for _ in range(2):
+        f(x, y)
+    with tierup.options(backend="cuda"):
+        for _ in range(3):
+            f(x, y)
+    assert [v.record.on_device for v in f.versions] == [False, True] and api.launched
+    api.launched.clear()
+    f(x, y)
+    assert not api.launched
+
+
+def test_the_target_is_the_devices_or_the_one_asked_for(on: Device) -> None:
+    x, y = f32(5, 7), f32(7)
+    for options, target in (({}, "sm_90"), ({"target": "sm_80"}, "sm_80")):
+        f = cuda(soft, **options)
+        f(x, y), f(x, y)
+        assert f.versions[0].compiled.target == target
+        assert f".target {target}" in f.plan("ptx")
+
+
+def test_what_no_kernel_does_is_split_and_runs_on_the_host_between_regions(on: Device, api: FakeDriver) -> None:
+    def split(x):
+        return np.sort(np.tanh(x) + 1.0) * 2.0 + x
+
+    f, x = cuda(split), f32(16)
+    for _ in range(6):
+        np.testing.assert_allclose(f(x), np.sort(np.tanh(x) + 1) * 2 + x, rtol=1e-6)
+    there = f(put(on, x))
+    np.testing.assert_allclose(there.numpy(), f(x), rtol=1e-6)
+
+
+def test_bets_in_mid_program_and_plans_per_spec_are_not_for_devices() -> None:
+    for options in ({"speculate": "bailout"}, {"executor": "specializing"}):
+        with pytest.raises(ValueError, match='backend="cuda" goes with'):
+            cuda(soft, **options)
+
+
+def test_a_call_that_has_no_memory_left_is_a_memory_error(on: Device, api: FakeDriver) -> None:
+    f, x, y = cuda(soft), f32(5, 7), f32(7)
+    for _ in range(2):
+        f(x, y)
+    big = [put(on, np.zeros(1 << 20, "f4")) for _ in range(4)]
+    api.total = api.allocated
+    on.allocator.empty()
+    api.total = api.allocated
+    with pytest.raises(MemoryError, match="the device has no"):
+        f(x, y)
+    del big
+    f(x, y)
+
+
+# --- stages, which need no device -----------------------------------------------------------------------------------
+
+
+def test_ptx_of_a_version_for_the_cpu_is_shown_for_the_target_that_is_asked_for() -> None:
+    f = tierup.jit(soft, target="sm_86")
+    for _ in range(2):
+        f(f32(5, 7), f32(7))
+    text = f.plan("ptx")
+    assert ".target sm_86" in text and ".entry soft_0(" in text and text.startswith("// ")
+    assert "gpu.func" in f.plan("kernels") and "nvvm.kernel" in f.plan("nvvm")
+    assert not f.versions[0].record.on_device
+
+
+def test_ptx_comes_with_ptxas_report_or_with_the_word_that_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tierup.lowering.cuda import ptxas
+
+    f = tierup.jit(soft)
+    for _ in range(2):
+        f(f32(5, 7), f32(7))
+    if ptxas.find() is not None:
+        assert f.plan("ptx").startswith("// assembled for sm_80, not run; of each kernel:\n//   soft_0: ")
+    monkeypatch.setattr(ptxas, "find", lambda: None)
+    assert f.plan("ptx").startswith("// not assembled: ptxas is not installed")
