@@ -22,10 +22,10 @@ STARTUP = {
 
 
 def main() -> None:
-    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, torch_training  # here: after the environment is set
+    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_training  # here: after the environment is set
     from benchmarks.programs import CASES
 
-    names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "stalls", *STARTUP]
+    names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "tensors", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -73,6 +73,10 @@ def main() -> None:
     if "torch-training" in wanted:
         print()
         torch_training.report(arguments.repeats, span)
+
+    if "tensors" in wanted:
+        print()
+        tensors.report(arguments.repeats, span)
 
     if "stalls" in wanted:
         print()

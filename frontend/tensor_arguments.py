@@ -15,7 +15,7 @@ class TensorArguments:
     always = False
 
     def __init__(self) -> None:
-        if "torch" in sys.modules:
+        if hasattr(sys.modules.get("torch"), "Tensor"):
             from tierup.frontend.torch import untraced  # here: PyTorch is there, and may be about to read our bytecode
 
             untraced.leave_alone(*ENTRIES)

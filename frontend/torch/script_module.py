@@ -122,10 +122,12 @@ class Attributes:
             now = owner.getattr(name)
             if now is not tensor:
                 self._put(path, owner, name, now)
-        if any(_setting(name) != said for name, said in self._process.items()):
-            return False
-        if any(owner.getattr(name).requires_grad != said for owner, name, said in self._gradients):
-            return False
+        for name, said in self._process.items():
+            if _setting(name) != said:
+                return False
+        for owner, name, said in self._gradients:
+            if owner.getattr(name).requires_grad != said:
+                return False
         for (_, name), (owner, value) in self._values.items():
             now = owner.getattr(name)
             if now is not value and not self._still(now, value):

@@ -54,6 +54,15 @@ def address() -> int:
 
 @cache
 def _found() -> layout.Tensors | str:
+    """In a thread of its own: in the caller's grad mode may be off, or a dispatch mode in force."""
+    found: list[layout.Tensors | str] = []
+    prober = threading.Thread(target=lambda: found.append(_find()), name="tierup-tensors")
+    prober.start()
+    prober.join()
+    return found[0] if found else "the probe was interrupted"
+
+
+def _find() -> layout.Tensors | str:
     pointer = ctypes.c_void_p.from_address(code().tensors)
     try:
         made = _Finder().tensors

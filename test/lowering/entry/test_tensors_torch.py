@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import subprocess
 import sys
 import threading
 import weakref
@@ -298,6 +299,7 @@ def test_memory_that_cannot_be_had_is_an_error() -> None:
 
 
 def test_a_probe_notices_guards_that_do_not_work() -> None:
+    assert tensor_probe.unavailable() is None
     for field, wrong in (("requires_grad", "grad_enabled"), ("modes_index", None), ("keys", None)):
         made = tensor_probe._Finder().tensors
         zeros = (ctypes.c_size_t * 4)()
@@ -319,3 +321,20 @@ def _identity() -> Any:
 
 
 _kept: list[Any] = []
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "autocast", "trace"])
+def test_the_probe_does_not_mind_where_it_is_asked(mode: str) -> None:
+    """In a process of its own: a process probes once."""
+    text = f"""
+import torch
+from tierup.lowering.entry.tensor_probe import unavailable
+found = []
+if {mode!r} == "trace":
+    torch.jit.trace(lambda x: (found.append(unavailable()), x + 1)[1], (torch.ones(1),), check_trace=False)
+else:
+    with (torch.autocast("cpu") if {mode!r} == "autocast" else getattr(torch, {mode!r})()):
+        found.append(unavailable())
+assert found == [None], found
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", text], check=True)
