@@ -22,7 +22,8 @@ STARTUP = {
 
 
 def main() -> None:
-    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_training  # here: after the environment is set
+    # here: after the environment is set
+    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_training
     from benchmarks.programs import CASES
 
     names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "tensors", "stalls", *STARTUP]
