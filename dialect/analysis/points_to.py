@@ -50,7 +50,8 @@ IDENTITIES = frozenset({
 })  # fmt: skip
 CHECKS = frozenset({"tierup.check", "tierup.check_requires_grad"})  # result i is operand i; the last one is the answer
 BODIES = frozenset({"tierup.fusion_group", "tierup.fallback", "tierup.differentiable"})  # isolated: arguments are operands
-CONSTRUCTS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.prim.DictConstruct"})
+CONSTRUCTS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
+_MADE_OF_OPERANDS = CONSTRUCTS | {"torch.prim.DictConstruct"}
 LIST_WRITES = {"torch.aten.append.t": 1, "torch.aten.insert.t": 2, "torch.aten._set_item.t": 2}  # which operand is put in
 COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor", "tierup.batched_mm_tree", "tierup.batched_mm_side"})
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
@@ -292,7 +293,7 @@ class PointsTo:
         if row.kind is Kind.SCALAR:
             for operand in op.operands:
                 for location in self._get(operand):
-                    items |= {location} if op.name in CONSTRUCTS or location.holds is Holds.TENSOR else location.contents
+                    items |= {location} if op.name in _MADE_OF_OPERANDS or location.holds is Holds.TENSOR else location.contents
         opens = row.kind is Kind.SCALAR and any(self.holds(v.type) is Holds.CONTAINER for v in op.operands)
         for result in op.results:
             holds = self.holds(result.type)
@@ -303,7 +304,7 @@ class PointsTo:
             if holds is Holds.CONTAINER:
                 inner = {self._made(result, Holds.TENSOR)} if row.kind is not Kind.SCALAR else set()
                 self._put([made], items | inner)
-                nested = set() if op.name in CONSTRUCTS else {loc for loc in items if loc.holds is Holds.CONTAINER}
+                nested = set() if op.name in _MADE_OF_OPERANDS else {loc for loc in items if loc.holds is Holds.CONTAINER}
                 self._add(result, {made} | nested)
             else:
                 self._add(result, {loc for loc in items if loc.holds is Holds.TENSOR} if taken else {made})

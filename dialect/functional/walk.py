@@ -23,6 +23,9 @@ _INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
 _COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
 
 
+_STAND_INS = {"!torch.bool": "0 : i1", "!torch.float": "0.0 : f64", "!torch.int": "0 : i64"}
+
+
 class Acts(PassFailure):
     """The program prints, or changes a list, a dict or an attribute, whichever way it goes: no program of values does that."""
 
@@ -167,13 +170,18 @@ class Walker:
         at: ir.Operation | ir.OpView | None = op
         while at is not None and at.name != "torch.prim.If":
             at = at.operation.parent
-        if at is None or len(op.results):
+        stand_ins = [_STAND_INS.get(str(r.type)) for r in op.results]
+        if at is None or None in stand_ins:
             raise Acts(op, what)
         made = ir.Operation.create(
             "torch.constant.str", [ir.Type.parse("!torch.str", op.context)], [],
             {"value": ir.StringAttr.get(what, op.context)}, loc=op.location, ip=self.ip,
         )  # fmt: skip
         ir.Operation.create("torch.prim.RaiseException", [], [made.results[0]] * 2, loc=op.location, ip=self.ip)
+        for result, attribute in zip(op.results, stand_ins, strict=True):  # nobody gets to read them
+            value = {"value": ir.Attribute.parse(attribute, op.context)}
+            name = str(result.type).replace("!torch.", "torch.constant.")
+            self.bind(result, ir.Operation.create(name, [result.type], [], value, loc=op.location, ip=self.ip).results[0])
 
     def _structure(self, op: ir.Operation, row: Op | None) -> None:
         """Lists, calls, and ops of which only the operands are known."""

@@ -62,15 +62,20 @@ def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
 
 def drop_unused(values: Iterable[ir.Value]) -> None:
     """Erase the constants, lists, tuples and dicts among the makers of `values` that nobody uses, and what only they used."""
-    for value in dict.fromkeys(values):
+    pending = dict.fromkeys(values)
+    while pending:
+        value = next(iter(pending))
+        del pending[value]
         owner = value.owner
         if isinstance(owner, ir.Block) or is_used(value):
             continue
         op = owner.operation
         if op.name in _LITERALS or op.name in _CONTAINERS or op.name in _CASTS:
             operands = list(op.operands)
+            for result in op.results:
+                pending.pop(result, None)
             op.erase()
-            drop_unused(operands)
+            pending.update(dict.fromkeys(operands))
 
 
 def is_used(value: ir.Value) -> bool:

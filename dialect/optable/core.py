@@ -77,7 +77,7 @@ class Op:
     random: bool = False  # draws from a generator: not to be folded, merged, moved or repeated
     tolerance: Tolerance = Tolerance()
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
-    acts: bool = False  # prints, sets an attribute, changes a dict or list: tier 0 does that, once a call, in the user's order
+    acts: bool = False  # prints, sets an attribute, changes a dict or list: tier 0 does that, once a call, in the user's order; random, too
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
     note: str = ""  # one line for the docs: the edge that surprises
 

@@ -9,7 +9,7 @@ becomes, when %a and %b are different constants,
     %y for %v, and %c = torch.constant.bool true
 
 A key that is missing stays, with its KeyError. Dicts with equal keys stay, and those that anything but a lookup uses: with each item
-of a dict known, nothing else is left to do. Tier 0 has no dicts: a program that uses one runs once this pass has removed it.
+of a dict known, nothing else is left to do. What is left of dicts runs in tier 0.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ def known(name: str, schema: Any) -> bool:
             native=False,
             raises=True,
             acts=writes or base in _OUTSIDE,
+            random=writes or base in _OUTSIDE,
             differentiable=False,
             note="TorchScript's: Python's own",
         )

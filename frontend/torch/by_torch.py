@@ -101,7 +101,7 @@ def _row(name: str, schema: Any) -> Op | None:
         aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted else Aliasing.FRESH,
         native=False,
         acts=base in _WRITES_UNSAID,
-        random=_is_random(name),
+        random=base in _WRITES_UNSAID or _is_random(name),
         raises=True,
         differentiable=name.split(".")[1] not in _DRAWN,
         note="called through PyTorch",

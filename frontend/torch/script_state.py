@@ -25,7 +25,7 @@ def _row(name: str, kernel: str, results: int) -> None:
     optable.add_foreign(
         Op(
             name, Kind.OTHER, f"script_objects.{kernel}", declared,
-            results=results, native=False, raises=True, acts=True, differentiable=False, note="TorchScript's",
+            results=results, native=False, raises=True, acts=True, random=True, differentiable=False, note="TorchScript's",
         )  # fmt: skip
     )
 

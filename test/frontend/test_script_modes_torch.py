@@ -1,0 +1,91 @@
+"""TorchScript programs that act, under every way to run them: what they print, set and give is eager's, once a call."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - it may be missing
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+MODES = {
+    "default": {},
+    "bailouts": {"speculate": "bailout"},
+    "specializing": {"executor": "specializing"},
+    "simple": {"bailout_depth": 0},
+    "not optimised": {"optimize": False},
+    "background": {"compile": "background"},
+}
+
+
+class Always(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n, self.h, self.fixed = 0, torch.zeros(2), {"a": torch.ones(2)}
+
+    def forward(self, x, k: int, d: dict[str, torch.Tensor]):
+        y = x.tanh() * k + self.fixed["a"]
+        if k > 2:
+            print("large", k)
+            self.n += 1
+        a = [1, 2]
+        a.extend([3])
+        b = a.copy()
+        a.pop()
+        made = {"a": y}
+        made["b"] = x
+        made["b"] = y * 2
+        grown = [x]
+        for i in range(k):
+            grown.append(y * i)
+            if i == 1:
+                d["z"] = y
+        z = d.get("z")
+        if z is not None:
+            y = y + z
+        print("same", len(a), len(b))
+        print("same", len(a), len(b))
+        self.h = self.h + y
+        return y.exp(), made, len(a), len(b), self.h, torch.stack(grown), d
+
+
+class Sometimes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x, k: int, d: dict[str, torch.Tensor]):
+        y = x.tanh() * k + d["q"]
+        for i in range(k):
+            if bool(y.sum() > 6 + i):
+                print("large", i)
+                self.n += 1
+            y = y * 1.5
+        return y.exp() + y[k - 9 if k > 8 else 0]
+
+
+@pytest.mark.parametrize("program", [Always, Sometimes])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_acts_does_so_once_a_call(capsys, program, mode):
+    eager = program()
+    scripted = torch.jit.script(copy.deepcopy(eager))
+    ours = from_torchscript(scripted, **MODES[mode])
+    with torch.no_grad():
+        for k in (1, 1, 1, 3, 1, 3, 12, 2, 3):
+            x = torch.ones(2)
+            found = []
+            for function in (eager, ours):
+                try:
+                    result = function(x, k, {"q": x})
+                except IndexError:
+                    result = torch.tensor([])
+                found.append((result, capsys.readouterr().out))
+            (wanted, printed), (got, ours_printed) = found
+            assert ours_printed == printed and scripted.n == eager.n
+            torch.testing.assert_close(got, wanted)
+    if program is Sometimes and mode in ("default", "bailouts", "specializing"):
+        assert ours.stats().hits > 0
