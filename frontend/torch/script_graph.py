@@ -367,7 +367,7 @@ class GraphBuilder:
         if (node.input().type().str(), node.s("name")) in self._set:
             script_state.get(self, node, owner)
             return
-        if output.type().kind() in _CONTAINERS and self.is_written(output):
+        if output.type().kind() in _CONTAINERS and script_state.is_changed(self, output):
             raise UnsupportedProgram(f"the program changes {node.s('name')!r} of the module in place: set the attribute to a new one")
         if output.type().kind() == "TensorType":
             self._attributes[output.unique()] = owner, node.s("name")

@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect import optable
 from tierup.dialect.kernels import script_objects
 from tierup.dialect.optable.core import Kind, Op, declared
+from tierup.frontend.torch.by_torch import schema_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_grad_mode import is_no_grad
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_graph import GraphBuilder
+
+
+# What they give is, or holds, what they take.
+_HANDS_ON = frozenset({
+    "aten::__getitem__", "aten::get", "aten::items", "aten::values", "prim::DictConstruct", "prim::ListConstruct", "prim::ListUnpack",
+    "prim::TupleConstruct", "prim::TupleIndex", "prim::TupleUnpack", "prim::unchecked_cast",
+})  # fmt: skip
 
 
 def _row(name: str, kernel: str, results: int) -> None:
@@ -41,6 +49,27 @@ def nodes_of(block: Any) -> Iterator[Any]:
         yield node
         for inner in node.blocks():
             yield from nodes_of(inner)
+
+
+def is_changed(builder: GraphBuilder, value: Any) -> bool:
+    """Whether the program may change a list or dict of a module, or one in it. TorchScript takes it for any argument of that type
+    as well; here it is an object of its own."""
+    pending, seen = [value], set()
+    while pending:
+        at = pending.pop()
+        if at.unique() in seen:
+            continue
+        seen.add(at.unique())
+        for use in at.uses():
+            kind, schema = use.user.kind(), schema_of(use.user)
+            alias = None if schema is None or use.offset >= len(schema.arguments) else schema.arguments[use.offset].alias_info
+            if alias is not None and alias.is_write:
+                return True
+            if kind in _HANDS_ON:
+                pending += use.user.outputs()
+            elif schema is None or alias is not None:  # into another container, or out of a block
+                return builder.is_written(value)
+    return False
 
 
 def get(builder: GraphBuilder, node: Any, owner: Any) -> None:
