@@ -34,6 +34,7 @@ class Program:
     `tolerance`: how far floats may be off, in units of the result dtype's epsilon, relative to the result's largest value.
     `mlir`: the program is this file and `function` its oracle. `views`: which results share memory with which arguments must agree.
     `spoil`: in which ways arrays are changed to make guards fail; a way is left out where the oracle has other semantics.
+    `make(**options)`: the function of tierup, where it is not `jit` of `function`.
     `state()`: the arrays from outside that the program writes; `inputs` puts them back to where they start.
     """
 
@@ -52,6 +53,7 @@ class Program:
     views: bool = True
     spoil: tuple[str, ...] = SPOILS
     state: Callable[[], list[np.ndarray[Any, Any]]] = field(default=list)
+    make: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         assert bool(self.native) == (self.reason is None), f"{self.name}: versions, or the reason why there are none"

@@ -103,7 +103,7 @@ def spoiled(program: Program) -> Iterator[Step]:
 
 
 # there is code only where sizes are known to be equal, or to divide: a plan's are symbols, each its own
-_SIZES_TIED = ("mlir_layer_norm_gelu", "mlir_lstm_cell", "splits")
+_SIZES_TIED = ("mlir_layer_norm_gelu", "mlir_lstm_cell", "splits", "lstm")
 
 
 def specialised(program: Program) -> Iterator[Step]:
@@ -227,6 +227,8 @@ def run(program: Program, mode: Mode) -> None:
 
 
 def _made(program: Program, mode: Mode) -> Function:
+    if program.make is not None:
+        return program.make(**mode.options)
     return load(HERE / program.mlir) if program.mlir else jit(program.function, **mode.options)
 
 
