@@ -23,10 +23,11 @@ STARTUP = {
 
 def main() -> None:
     # here: after the environment is set
-    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_training
+    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_programs, torch_training
     from benchmarks.programs import CASES
 
-    names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "tensors", "stalls", *STARTUP]
+    names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "torch-programs"]
+    names += ["tensors", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -78,6 +79,10 @@ def main() -> None:
     if "tensors" in wanted:
         print()
         tensors.report(arguments.repeats, span)
+
+    if "torch-programs" in wanted:
+        print()
+        torch_programs.report(min(arguments.repeats, torch_programs.REPEATS), span)
 
     if "stalls" in wanted:
         print()

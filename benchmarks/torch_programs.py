@@ -8,7 +8,7 @@ compiler) the row says so. There is no bar.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from timeit import Timer
 from typing import Any
@@ -119,8 +119,8 @@ def warm_up(torch: Any, program: Any, side: Any, inputs: Any, compared: bool) ->
             torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
 
 
-def report(repeats: int, span: Callable[[float], str], only: Callable[[str], bool]) -> None:
-    """The table's lines; a line that says so where PyTorch, or a package that a row needs, is missing."""
+def report(repeats: int, span: Callable[[float], str], only: Collection[str] = ()) -> None:
+    """The table's lines; a line that says so where PyTorch, or a package that a row needs, is missing. `only`: these rows."""
     try:
         import torch  # noqa: F401 - whether it is there
     except ImportError:
@@ -128,7 +128,7 @@ def report(repeats: int, span: Callable[[float], str], only: Callable[[str], boo
         return
     print(f"{'PyTorch programs: time over eager mode':44} {'eager':>10} {'TorchScript':>12} {'torch.compile':>14} {'tierup':>8}")
     for case in CASES:
-        if not only(case.name):
+        if only and case.name not in only:
             continue
         try:
             row = measure(case, repeats)
