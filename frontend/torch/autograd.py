@@ -51,7 +51,7 @@ def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) ->
     call = _Call(executor, leaves, tensors)
     if not call.wrt:
         return plain(executor, leaves, tensors)
-    found = _Run.apply(call, *[call.tensors[i] for i in call.wrt])  # type: ignore[no-untyped-call]  # torch's decorators
+    found = Tierup.apply(call, *[call.tensors[i] for i in call.wrt])  # type: ignore[no-untyped-call]  # torch's decorators
     return call.results(found)
 
 
@@ -279,8 +279,8 @@ class _Later:
         if backward is None:
             return iter([None] * len(pair.wrt))
         captured = list(self.values(saved, lambda t: t))
-        if any(isinstance(value, list) for value in captured):
-            raise NotDifferentiable(f"{name} has no second derivatives: a loop saves tensors in a list, for their sizes change")
+        if any(isinstance(held, int) for held in self.held):
+            raise NotDifferentiable(f"{name} has no second derivatives: it saves tensors in a list: let it make no lists in loops")
         if pair.written:
             raise NotDifferentiable(f"{name} has no second derivatives: it writes its arguments: let it write to copies")
         if any(pair.captures[i].kind == "saved" for i in backward.order):
@@ -321,7 +321,7 @@ def _on_tensors(executor: Executor, values: Sequence[Any]) -> tuple[Any, ...]:
     return joined(executor, [torch_tensors.array(v) if isinstance(v, torch.Tensor) else v for v in values], tensors)
 
 
-class _Run(torch.autograd.Function):
+class Tierup(torch.autograd.Function):
     """The node of a call in PyTorch's graph: as many inputs as tensors require a gradient, as many outputs as results have own memory."""
 
     @staticmethod

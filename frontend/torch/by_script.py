@@ -51,6 +51,10 @@ _FUNCTIONS = {
     "prim.tolist": "to_list",
 }
 _OF_TENSORS = frozenset({"aten.str", "prim.tolist"})
+_PLAIN = frozenset({  # their results hold no tensors; those of the others may, and what goes through them has no gradient but PyTorch's
+    "contains", "count", "delete", "equal", "format_", "index", "join", "keys", "length", "percent_format", "print_", "text", "unequal",
+    "warn",
+})  # fmt: skip
 _OUTSIDE = frozenset({"aten.warn", "prim.Print"})  # what everybody sees
 
 
@@ -75,7 +79,7 @@ def known(name: str, schema: Any) -> bool:
             raises=True,
             acts=writes or base in _OUTSIDE,
             random=writes or base in _OUTSIDE,
-            differentiable=False,
+            differentiable=function not in _PLAIN,
             note="TorchScript's: Python's own",
         )
     )

@@ -29,6 +29,7 @@ from tierup.frontend.torch import (
     script_mkldnn,
     script_norms,
     script_queries,
+    script_results,
     script_sizes,
     script_state,
     script_synonyms,
@@ -178,8 +179,17 @@ class GraphBuilder:
         if kind == "TupleType":
             elements = list(type_.elements())
             types = [self.type(spelled(t)) for t in elements]
-            items = self.em.create("torch.prim.TupleUnpack", [value], types).results
+            made = maker(value, "torch.prim.TupleConstruct")
+            if made is not None and not any(True for _ in value.uses):
+                items = list(made.operands)
+            else:
+                items = list(self.em.create("torch.prim.TupleUnpack", [value], types).results)
             return OutputNode("tuple", tuple(self._output(v, t, results) for v, t in zip(items, elements, strict=True)))
+        if kind == "OptionalType" and (under := under_casts(value)).type != value.type:
+            return Output("const") if is_none(under) else self._output(under, type_.getElementType(), results)
+        if kind == "DictType" and (items := script_results.items_of(value)) is not None:
+            element = type_.getValueType()
+            return OutputNode("dict", tuple(self._output(v, element, results) for v in items.values()), tuple(items))
         results.append(self._tensor_of(value) if kind == "TensorType" and str(value.type) in _NUMBERS else value)
         return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
 

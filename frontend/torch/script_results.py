@@ -1,4 +1,4 @@
-"""Results as TorchScript gives them: named tuples and devices, where programs here give tuples and strings."""
+"""Results as TorchScript gives them: named tuples and devices, where programs here give tuples and strings; dicts item by item."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from tierup.dialect.ir.rewriting import int_of, maker, str_of
+from tierup.dialect.mlir import ir
+
 Finish = Callable[[Any], Any]
+_READERS = ("aten.__getitem__.Dict", "aten.__contains__", "aten.len.Dict")
 _FIELD = re.compile(r"(?:NamedTuple\(|, )([A-Za-z_]\w*) : ")
 
 
@@ -86,3 +90,21 @@ def _outermost(text: str) -> list[str]:
 @cache
 def _class(name: str, fields: tuple[str, ...]) -> Any:
     return namedtuple(name, fields)  # type: ignore[misc]  # of fields that only the program knows
+
+
+def items_of(value: ir.Value) -> dict[Any, ir.Value] | None:
+    """The items of a dict that is written down, with keys that are known, and only read afterwards; None for another."""
+    made = maker(value, "torch.prim.DictConstruct")
+    if made is None or not all(_only_reads(use.owner.operation) for use in value.uses):
+        return None
+    operands, count = list(made.operands), len(made.operands) // 2  # keys, then values
+    keys = [str_of(key) if str_of(key) is not None else int_of(key) for key in operands[:count]]
+    return None if None in keys or len(set(keys)) < len(keys) else dict(zip(keys, operands[count:], strict=True))
+
+
+def _only_reads(op: ir.Operation) -> bool:
+    """Whether an op looks at a dict and keeps nothing of it: a tuple that nothing looks at is a result."""
+    if op.name == "torch.prim.TupleConstruct":
+        return not any(True for _ in op.results[0].uses)
+    name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+    return name.startswith(_READERS)

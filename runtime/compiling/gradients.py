@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from tierup.dialect import dtypes, registry
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
+from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
 from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -84,11 +86,21 @@ def split(
         written = _first_items(func, take_written(func), lengths)
         detaches = any(op.name == "torch.aten.detach" and not _feeds_generators(op) for op in walk(func))
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
+        if writes:
+            _refuse_hidden(func)
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
     return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, detaches, draws)
+
+
+def _refuse_hidden(func: ir.Operation) -> None:
+    """Raise PassFailure for a result that may hold tensors where no cotangent comes: an autograd would take its gradient for none."""
+    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    for k, value in enumerate(last.operands):
+        if "tensor" in str(value.type) and not torch_types.is_tensor(value.type) and not is_list(value):
+            raise PassFailure(func, f"gives a {value.type} as result {k}, through which no gradient goes: return tensors, lists and tuples")
 
 
 def _feeds_generators(op: ir.Operation) -> bool:

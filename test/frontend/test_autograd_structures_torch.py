@@ -1,0 +1,93 @@
+"""Dicts, lists, tuples and what may be None, among arguments and results under PyTorch's autograd: no gradient gets lost in them."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+
+pytestmark = pytest.mark.torch
+
+
+def lists(x, w):
+    return [x * w, x + w, x.sum()], x
+
+
+def a_dict(x, w):
+    d = {"a": x * w, "b": x.exp()}
+    return d, d["a"] + len(d)
+
+
+def a_dict_that_is_written(x, w):
+    d: dict[str, torch.Tensor] = {}
+    d["a"] = x * w
+    d["b"] = d["a"].exp()
+    return d
+
+
+def a_dict_that_is_gone_through(x, w):
+    d = {"a": x, "b": w}
+    s = x * 0
+    for v in d.values():
+        s = s + v * v
+    return s
+
+
+def maybe(x, w):
+    y: torch.Tensor | None = None
+    if bool(x.sum() > -1000):
+        y = x * w
+    return y
+
+
+def certainly(x, w):
+    y: torch.Tensor | None = x * w
+    return y, (w, None)
+
+
+def tuples_in_a_list(x, w):
+    t = [(x, 1), (w, 2)]
+    s = x * 0
+    for v, n in t:
+        s = s + v * n
+    return s, t
+
+
+def tensors(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors(item)
+
+
+@pytest.mark.parametrize(
+    ("program", "by_ours"),
+    [
+        (lists, True), (a_dict, None), (certainly, True), (a_dict_that_is_written, False), (a_dict_that_is_gone_through, False),
+        (maybe, False), (tuples_in_a_list, False),
+    ],
+    ids=lambda p: getattr(p, "__name__", ""),
+)  # fmt: skip
+def test_gradients_are_those_of_eager_and_it_is_said_whose_programs_made_them(program, by_ours):
+    scripted = torch.jit.script(program)
+    ours = from_torchscript(scripted)
+    for _ in range(2):
+        x, w = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+        mine, theirs = ours(x, w), scripted(x, w)
+        assert type(mine) is type(theirs)
+        mine, theirs = list(tensors(mine)), list(tensors(theirs))
+        assert [t.requires_grad for t in mine] == [t.requires_grad for t in theirs]
+        torch.testing.assert_close(mine, theirs)
+        found = [torch.autograd.grad(sum((t * t).sum() for t in each), (x, w)) for each in (mine, theirs)]
+        torch.testing.assert_close(*found)
+    if by_ours is not None:
+        assert (", 0 by the original" in ours.explain(), ", 2 by the original" in ours.explain()) == (by_ours, not by_ours)
+
+
+def test_a_gradient_that_would_be_lost_in_a_dict_is_an_error_by_option():
+    ours = from_torchscript(torch.jit.script(a_dict_that_is_gone_through), gradients="error")
+    with pytest.raises(TypeError, match="aten.values.str"):
+        ours(torch.ones(2, requires_grad=True), torch.ones(2))
