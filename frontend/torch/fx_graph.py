@@ -232,16 +232,33 @@ class FxBuilder:
             raise UnsupportedProgram(by_torch.refusal(name, schema))
         operands = [self._argument(a, i, args, kwargs) for i, a in enumerate(schema.arguments)]
         types = [self.type(spelled(r.type)) for r in schema.returns]
+        if name not in optable.table():
+            types = self._traced(types, meta.get("val"))
         if self.em.context.is_registered_operation(f"torch.{name}"):
             made = self.em.create(f"torch.{name}", operands, types)
         else:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
-        results = list(made.results)
+        results = [self._plain(r) for r in made.results]
         if len(results) != 1:
             return results
         if schema.returns[0].type.kind() == "ListType":
             return self._items(results[0], schema.returns[0].type, len(meta["val"]))
         return results[0]
+
+    def _traced(self, types: list[ir.Type], found: Any) -> list[ir.Type]:
+        """The types of results that no rule infers, as PyTorch traced them: guards or checks see to it that they are still these."""
+        values = [found] if len(types) == 1 else list(found or [])
+        return [self._refined(v) if isinstance(v, torch.Tensor) else t for t, v in zip(types, values, strict=True)]
+
+    def _refined(self, found: torch.Tensor) -> ir.Type:
+        sizes = ",".join(str(s) if isinstance(s, int) else "?" for s in found.shape)
+        return self.type(f"tensor<[{sizes}],{dtypes.BY_CODE[_TENSORS[found.dtype]].mlir}>")
+
+    def _plain(self, value: ir.Value) -> ir.Value:
+        """A tensor of a refined type as one of any."""
+        tensor = self.em.types.tensor
+        is_refined = str(value.type).startswith(f"{tensor}<")
+        return self.em.create("torch.tensor_static_info_cast", [value], [tensor]).results[0] if is_refined else value
 
     def _items(self, value: ir.Value, type_: Any, count: int) -> list[ir.Value]:
         """The items of a list, whose number the graph was traced for."""

@@ -18,6 +18,8 @@ from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable import lookup
+from tierup.dialect.optable.core import Kind
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.default import VERSIONED
 from tierup.dialect.registry import PassFailure, Pipeline
@@ -207,9 +209,10 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     """The ops that tier 0 computes with, and their lines, each once."""
     found = []
     for op in walk(main):
-        if weight(op) and not len(op.regions):
+        name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        row = lookup(name)
+        if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
             place = diagnostics.place_of(op.location)
-            name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
             found.append((name, str(place) if place.line else ""))
     return tuple(dict.fromkeys(found))
 
