@@ -52,8 +52,7 @@ class CompiledGraph:
     def _refuse(self, error: Exception) -> None:
         what = str(error) if isinstance(error, UnsupportedProgram) else f"{type(error).__name__}: {error}"
         self.function, self.refused = None, what
-        notes = "; ".join(getattr(error, "__notes__", ()))
-        warnings.warn(f"{self.name} runs in PyTorch: {what}{f' ({notes})' if notes else ''}", FallbackWarning, stacklevel=2)
+        warnings.warn(f"{self.name} runs in PyTorch: {what}", FallbackWarning, stacklevel=2)
 
     def __call__(self, *inputs: Any) -> Any:
         """The graph's results, a tuple. A graph is functional: one that tierup cannot run on these tensors is run anew by PyTorch."""

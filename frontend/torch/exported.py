@@ -21,13 +21,18 @@ _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKin
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
-def from_export(program: ExportedProgram, *, foreign: str = "torch", name: str = "exported", **options: Any) -> ExportedFunction:
+def from_export(
+    program: ExportedProgram, *, name: str = "exported", foreign: str = "torch", gradients: str = "torch", **options: Any
+) -> ExportedFunction:
     """A program that `torch.export.export` gave as a function that starts in tier 0 and gets faster.
 
     Called as the module was that was exported: the same nest of tensors, of the dtypes and sizes that the program is for. Parameters and
     buffers are the exported program's and read at every call; what it writes (running statistics, caches, inputs) is written. Dynamic
     dims stay open: one graph, and versions for the sizes that come. `foreign`: an op that tierup has no kernel for is called through
-    PyTorch ("torch"), or refused ("error"). `options`: as `tierup.options`. Raises TypeError for what is no exported program;
+    PyTorch ("torch"), or refused ("error"). `gradients`: a call that wants a gradient which tierup cannot make runs in PyTorch
+    ("torch"), or raises `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`.
+
+    Raises TypeError for what is no exported program;
     UnsupportedProgram, at the user's line, for what is not translated. Calls raise TypeError for another nest or dtype and ValueError
     for sizes that the program is not for.
     """
@@ -36,6 +41,8 @@ def from_export(program: ExportedProgram, *, foreign: str = "torch", name: str =
         raise TypeError(f"from_export takes what torch.export.export gives, not {what}: export it first")
     if foreign not in FOREIGN:
         raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
+    if gradients not in FOREIGN:
+        raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
     with decompositions.tracing():
         functional = program.run_decompositions(decompositions.table())
     inputs = [n for n in functional.graph.nodes if n.op == "placeholder"]
@@ -64,7 +71,7 @@ def from_export(program: ExportedProgram, *, foreign: str = "torch", name: str =
         state=read,
         written=written,
         results=results,
-        eager=_eager(functional, used, state, owner),
+        eager=_eager(functional, used, state, owner) if gradients == "torch" else None,
     )
     return ExportedFunction(source, functional, user)
 

@@ -73,7 +73,7 @@ def _with_effects(builder: FxBuilder, node: Node) -> list[Any]:
     token, op, *operands = node.args
     if op not in _ORDERED:
         raise UnsupportedProgram(f"{op} does something beside its result")
-    builder.op(op, tuple(operands), node.kwargs, node.meta)  # type: ignore[arg-type]  # the op of a call
+    builder.op(op, tuple(operands), node.kwargs, {})  # type: ignore[arg-type]  # the op of a call
     return [builder.values[token]]  # type: ignore[index]  # a node
 
 

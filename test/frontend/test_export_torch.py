@@ -12,6 +12,7 @@ from torch import nn  # noqa: E402 - it may be missing
 from torch._higher_order_ops import while_loop  # noqa: E402
 from torch.export import Dim, export  # noqa: E402
 
+import tierup  # noqa: E402
 from tierup.torch import UnsupportedProgram, from_export, from_torchscript  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")]
@@ -200,6 +201,8 @@ def test_gradients_that_tierup_cannot_make_are_pytorchs():
     torch.testing.assert_close(model.w.grad, eager.w.grad)
     assert program.state_dict["calls"] == 2
     assert "0 calls by tierup's forward and backward programs, 2 by the original program in PyTorch" in ours.explain()
+    with pytest.raises(tierup.NotDifferentiable, match="cdist"):
+        from_export(program, gradients="error")(torch.randn(3, 4))
 
 
 def test_an_op_without_a_kernel_goes_through_pytorch_or_is_refused_with_its_line():
