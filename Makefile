@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch oracle bench lint exhaustive mutants soak stress clean
+.PHONY: help demo test test-torch test-ptx oracle bench lint exhaustive mutants soak stress clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -38,6 +38,9 @@ test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests inclu
 
 test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests that compare with PyTorch (installs it: large)
 	@$(PYTEST) -m torch
+
+test-ptx: $(VENV)/installed-test  ## every program of the corpus as GPU kernels: assembled where ptxas is installed, and emulated
+	@$(PYTEST) --hypothesis-profile=exhaustive test/lowering/cuda
 
 exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, PyTorch's too, with many more random examples: slow
 	@$(PYTEST) --hypothesis-profile=exhaustive

@@ -18,8 +18,10 @@ from tierup.lowering import builders as b
 # LLVM, User Guide for NVPTX: these are selected to single instructions, rounded as IEEE 754 says
 _INTRINSICS = {
     "math.fma": "fma", "math.absf": "fabs", "math.sqrt": "sqrt", "math.floor": "floor", "math.ceil": "ceil", "math.trunc": "trunc",
-    "math.roundeven": "rint", "math.copysign": "copysign",
+    "math.roundeven": "rint", "math.copysign": "copysign", "math.absi": "abs", "math.ctpop": "ctpop", "math.ctlz": "ctlz",
+    "math.cttz": "cttz",
 }  # fmt: skip
+_WITH_FLAG = ("math.absi", "math.ctlz", "math.cttz")  # whether the one value that has no answer is poison: it is not
 
 
 @register
@@ -36,10 +38,11 @@ class MathToIntrinsics(Pass):
             if op.name in _INTRINSICS:
                 type_ = op.results[0].type
                 with op.location, ir.InsertionPoint(op):
+                    operands = [*op.operands, *([b.integer(0, 1)] if op.name in _WITH_FLAG else [])]
                     made = b.value(
-                        "llvm.call_intrinsic", list(op.operands), type_,
+                        "llvm.call_intrinsic", operands, type_,
                         intrin=ir.StringAttr.get(f"llvm.{_INTRINSICS[op.name]}.{type_}"),
-                        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(op.operands), 0]),
+                        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
                         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
                     )  # fmt: skip
                 op.results[0].replace_all_uses_with(made)

@@ -147,6 +147,9 @@ class _Translation:
             if fast and str(op.results[0].type) == "index":  # sizes and positions stay far below 2^63
                 text = f"{given[0]} {fast} {given[1]}"
             self.let(op, text)
+        elif op.name in ops.INTEGER_OF_ONE:
+            bits = width(op.results[0].type)
+            self.let(op, f"wrap({self.constant(ops.INTEGER_OF_ONE[op.name])}({given[0]}, {bits}), {bits})")
         elif op.name in ops.FLOAT:
             fast = {"arith.addf": "+", "arith.mulf": "*", "arith.subf": "-", "arith.divf": "/"}.get(op.name)
             self.let(op, f"{given[0]} {fast} {given[1]}" if fast else f"{self.constant(ops.FLOAT[op.name])}({', '.join(given)})")

@@ -73,6 +73,14 @@ INTEGER: dict[str, Callable[[int, int, int], int]] = {
     "arith.shrui": lambda a, b, w: _shift(lambda x, y: x >> y)(_unsigned(a, w), b, w),
 }
 
+# (a, bits), as above
+INTEGER_OF_ONE: dict[str, Callable[[int, int], int]] = {
+    "math.absi": lambda a, _: abs(a),
+    "math.ctpop": lambda a, w: _unsigned(a, w).bit_count(),
+    "math.ctlz": lambda a, w: w - _unsigned(a, w).bit_length(),
+    "math.cttz": lambda a, w: w if not a else (a & -a).bit_length() - 1,
+}
+
 SIGNED = (
     lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
 )  # fmt: skip
