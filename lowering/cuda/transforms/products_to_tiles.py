@@ -49,11 +49,15 @@ class ProductsToTiles(Pass):
     name = "tierup-products-to-tiles"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]:
-            product = product_of(op)
+        ops = [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]
+        gone: set[int] = set()  # epilogues: their places in the list
+        for i, op in enumerate(ops):
+            product = product_of(op) if i not in gone else None
             if product is None:
                 continue
             after = epilogue_of(product)
+            if after is not None:
+                gone.add(next(j for j in range(i + 1, len(ops)) if j not in gone and ops[j] == after.op))
             place = op if after is None else after.op
             with op.location, ir.InsertionPoint(place):
                 _launch(product, after)
