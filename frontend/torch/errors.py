@@ -11,6 +11,10 @@ class UnsupportedProgram(TypeError):
     """A TorchScript or FX program with a construct, a type or an op that is not translated. The message names the user's line."""
 
 
+class AsksForGradients(UnsupportedProgram):
+    """A program asks whether an argument requires a gradient, and it does: graphs are made for arguments that require none."""
+
+
 def error_of_torch(error: Exception) -> Exception:
     """What PyTorch raises where a kernel of ours raises `error`: a RuntimeError for a shape or a dtype that an op refuses. What the program
     raises itself, and Python's own ops on numbers, strings and lists, stay as they are."""

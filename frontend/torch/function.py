@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch import untraced
-from tierup.frontend.torch.errors import error_of_torch
-from tierup.runtime.events import EventKind
+from tierup.frontend.torch.errors import AsksForGradients, error_of_torch
+from tierup.runtime import events
+from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import ENTRIES, Function
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class TorchFunction:
         self.__name__ = source.name
         self.__signature__ = source.signature
         self._function, self._attributes = self._make()
+        self._left = 0  # calls that the original program answered, before there was a graph to tell of it
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,9 +61,22 @@ class TorchFunction:
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if not self._attributes.refresh():
             self._choose()
-        if self._attributes.asks_gradients:
-            self._attributes.refuse_gradients(self.__name__, (args, kwargs))
-        return self._function(*args, **kwargs)
+        try:
+            if self._attributes.asks_gradients:
+                self._attributes.refuse_gradients(self.__name__, (args, kwargs))
+            return self._function(*args, **kwargs)
+        except AsksForGradients as e:
+            if self._source.eager is None:
+                raise
+            return self._leave_to_torch(e, self._source.eager, args, kwargs)
+
+    def _leave_to_torch(self, error: Exception, eager: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The original program's result, for a call that there may be no graph of."""
+        self._left += 1
+        action = "ran the original program through PyTorch"
+        if events.is_heard():
+            events.emit(Event(EventKind.FALLBACK, self.__name__, self._left, Reason.NO_GRADIENT, guard=str(error), action=action))
+        return eager(*args, **kwargs)
 
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """All calls that the native entry does not answer are `answer`'s (`runtime.function.TensorCalls`)."""
@@ -104,6 +119,7 @@ class TorchFunction:
         joined = [v.executor.gradients.stats() for v in self._function.variants if v.executor.has_gradients]
         count = sum(s.hits + s.misses for s in joined)
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
+        through += self._left
         line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
         return self._function.explain() + (line if count or through else "")
 

@@ -206,7 +206,7 @@ class GraphBuilder:
                 raise
             place = _place(node)
             where = f"{place['file']}:{place['line']}: " if place else ""
-            error = UnsupportedProgram(f"{where}{e}")
+            error = type(e)(f"{where}{e}")
             error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
             raise error from None
 

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from tierup.dialect.kernels import script_objects, torch_tensors
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.errors import AsksForGradients
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
@@ -85,15 +85,15 @@ class Attributes:
         return found
 
     def ask_for_arguments(self, name: str) -> None:
-        """Note that the graph is for arguments that require no gradient. Raises UnsupportedProgram where one does."""
+        """Note that the graph is for arguments that require no gradient. Raises AsksForGradients where one does."""
         self.asks_gradients = True
         self.refuse_gradients(name, getattr(self.call, "tensors", {}))
 
     @staticmethod
     def refuse_gradients(name: str, arguments: Any) -> None:
-        """Raises UnsupportedProgram for arguments of which one requires a gradient."""
+        """Raises AsksForGradients for arguments of which one requires a gradient."""
         if torch_tensors.requires_grad(arguments):
-            raise UnsupportedProgram(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
+            raise AsksForGradients(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
 
     @staticmethod
     def is_tensor(value: Any) -> bool:

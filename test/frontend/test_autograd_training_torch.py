@@ -12,6 +12,7 @@ import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import nn  # noqa: E402
 
 from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.runtime import events  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -73,3 +74,22 @@ def test_tensors_that_may_be_none_have_gradients():
         mine = torch.autograd.grad((ours(x, *given) * factor).sum(), wanted)
         theirs = torch.autograd.grad((program(x, *given) * factor).sum(), wanted)
         torch.testing.assert_close(mine, theirs)
+
+
+def test_a_module_that_asks_for_its_inputs_gradient_is_trained_through_pytorch():
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.MultiheadAttention(4, 2, batch_first=True)
+
+        def forward(self, x):
+            return self.inner(x, x, x)[0]
+
+    program, seen = Attention(), []
+    ours, x = from_torchscript(torch.jit.script(program)), torch.randn(2, 3, 4, requires_grad=True)
+    wanted = [x, *program.parameters()]
+    with events.subscribe(seen.append):
+        mine = torch.autograd.grad(ours(x).square().sum(), wanted)
+    torch.testing.assert_close(mine, torch.autograd.grad(program(x).square().sum(), wanted))
+    assert "asks whether a tensor requires a gradient" in seen[-1].guard
+    assert "1 by the original program in PyTorch" in ours.explain()

@@ -243,16 +243,19 @@ def test_what_is_computed_from_a_parameter_requires_a_gradient_while_they_are_en
         assert ours(x).tolist() == [-8, -8]
 
 
-def test_a_question_for_an_arguments_gradient_is_answered_no_or_refused():
+def test_a_question_for_an_arguments_gradient_is_answered_no_or_by_pytorch():
     @torch.jit.script
     def program(x):
         return x + 1 if x.requires_grad else x - 1
 
-    ours = from_torchscript(program)
+    ours, strict = from_torchscript(program), from_torchscript(program, gradients="error")
     for _ in range(2):
-        with pytest.raises(UnsupportedProgram, match="detach"):
-            ours(torch.zeros(1, requires_grad=True))
+        assert ours(torch.zeros(1, requires_grad=True)).item() == 1
         assert ours(torch.zeros(1)).item() == -1
+        with pytest.raises(UnsupportedProgram, match="detach"):
+            strict(torch.zeros(1, requires_grad=True))
+        assert strict(torch.zeros(1)).item() == -1
+    assert "2 by the original program in PyTorch" in ours.explain()
 
 
 def test_exceptions_are_those_of_eager():
