@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from tierup.dialect.formulas.core import Ops, T, formula
+from tierup.dialect.formulas.core import INT, Ops, T, formula
 from tierup.dialect.optable.core import Kind
 
 
@@ -16,25 +17,30 @@ def pad(o: Ops[T], x: T, amounts: Sequence[int], mode: str = "constant", value: 
         raise o.unknown()
     for i in range(len(amounts) // 2):
         dim, (before, behind) = len(shape) - 1 - i, amounts[2 * i : 2 * i + 2]
-        size = shape[dim]
-        if not isinstance(size, int):
-            raise o.unknown()
         if before or behind:
-            places = o.call("aten.arange.start", -before, size + behind, None, None, None, None)
+            known = shape[dim]
+            size = known if isinstance(known, int) else o.size(x, dim)
+            end = size + behind if isinstance(size, int) else o.call("aten.add.int", size, behind, type_=INT)
+            places = o.call("aten.arange.start", -before, end, None, None, None, None)
             x = o.call("aten.index_select", x, dim, _PLACES[mode](o, places, size))
     return x
 
 
-def _replicated(o: Ops[T], places: T, size: int) -> T:
-    return o.call("aten.clamp", places, 0, size - 1)
+def _last(o: Ops[T], size: Any) -> Any:
+    return size - 1 if isinstance(size, int) else o.call("aten.sub.int", size, 1, type_=INT)
 
 
-def _reflected(o: Ops[T], places: T, size: int) -> T:
+def _replicated(o: Ops[T], places: T, size: Any) -> T:
+    return o.call("aten.clamp", places, 0, _last(o, size))
+
+
+def _reflected(o: Ops[T], places: T, size: Any) -> T:
     """Mirrored at both ends, which are not repeated."""
-    return o.rsub(size - 1, o.call("aten.abs", o.rsub(size - 1, o.call("aten.abs", places))))
+    last = _last(o, size)
+    return o.rsub(last, o.call("aten.abs", o.rsub(last, o.call("aten.abs", places))))
 
 
-def _around(o: Ops[T], places: T, size: int) -> T:
+def _around(o: Ops[T], places: T, size: Any) -> T:
     return o.call("aten.remainder.Scalar", places, size)
 
 
