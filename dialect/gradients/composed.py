@@ -15,6 +15,10 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 
 
+def _values(items: Sequence[Operand]) -> list[ir.Value]:
+    return [v for v in items if isinstance(v, ir.Value)]
+
+
 class Recorded:
     """Emits through a rule's helpers and notes what. What follows from `inputs`, tensors, may have a gradient."""
 
@@ -24,13 +28,24 @@ class Recorded:
         self.ops: list[ir.Operation] = []
 
     def call(self, name: str, *operands: Operand, type_: str = "!torch.vtensor") -> ir.Value:
-        made = self.g.call(name, *operands, type_=type_)
+        made = self.g.call(name, *map(self._operand, operands), type_=type_)
         op = made.owner
         assert isinstance(op, (ir.Operation, ir.OpView))
         self.ops.append(op.operation)
         dtype = self.g.tensor(made).dtype
         follows = any(self.active.get(v, False) for v in op.operation.operands)
         self.active[made] = follows and torch_types.is_tensor(made.type) and (dtype is None or dtype.is_float)
+        return made
+
+    def _operand(self, operand: Operand) -> Operand:
+        """A list of tensors is made of them by an op of its own, through which gradients go."""
+        if not isinstance(operand, (list, tuple)) or not any(self.active.get(v, False) for v in _values(operand)):
+            return operand
+        made = self.g.value(operand)
+        owner = made.owner
+        assert isinstance(owner, (ir.Operation, ir.OpView))
+        self.ops.append(owner.operation)
+        self.active[made] = True
         return made
 
     def gradients(self, results: Sequence[ir.Value], grads: Sequence[Gradient], inputs: Sequence[ir.Value]) -> list[Gradient]:
