@@ -214,15 +214,17 @@ class GraphBuilder:
         """What a node reads, as values of the graph."""
         return [self.value(v) for v in node.inputs()]
 
-    def inlined(self, graph: Any, given: Sequence[ir.Value]) -> list[ir.Value]:
-        """What another graph, whose values have names of their own, gives for some values."""
-        outer = self._values, self._objects, self._attributes, self.carried
-        self._values, self._objects, self._attributes, self.carried = {}, {}, {}, {}
-        for parameter, value in zip(graph.inputs(), given, strict=True):
-            self._values[parameter.unique()] = value
+    def inlined(self, graph: Any, given: Sequence[Any]) -> list[ir.Value]:
+        """What another graph, whose values have names of their own, gives for some values of this one."""
+        outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried
+        modules = {p.unique(): self._objects[v.unique()] for p, v in zip(graph.inputs(), given, strict=True) if v.unique() in self._objects}
+        values = {p.unique(): self.value(v) for p, v in zip(graph.inputs(), given, strict=True) if v.unique() not in self._objects}
+        self._has_tasks = True
+        self.graph, self._aliases, self._set = graph, graph.alias_db(), script_state.set_names(graph) | self._set
+        self._values, self._objects, self._attributes, self.carried = values, modules, {}, {}
         self.nodes(graph)
         found = [self.value(v) for v in graph.outputs()]
-        self._values, self._objects, self._attributes, self.carried = outer
+        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried = outer
         return found
 
     def value(self, of: Any) -> ir.Value:
@@ -324,8 +326,12 @@ class GraphBuilder:
         return self.graph.alias_db()
 
     def is_written(self, of: Any) -> bool:
-        """Whether the program may change the list or dict that a TorchScript value is."""
-        return bool(self._aliases.has_writers(of))
+        """Whether the program may change the list or dict that a TorchScript value is. What tasks do to it no analysis says."""
+        return self._has_tasks or bool(self._aliases.has_writers(of))
+
+    @cached_property
+    def _has_tasks(self) -> bool:
+        return bool(self.graph.findAllNodes("prim::fork"))
 
     def items_of(self, value: ir.Value) -> Sequence[ir.Value] | None:
         """What is in a list that the graph writes down, here; None where that is not known."""

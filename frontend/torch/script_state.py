@@ -44,9 +44,11 @@ def set_names(graph: Any) -> frozenset[tuple[str, str]]:
 
 
 def nodes_of(block: Any) -> Iterator[Any]:
-    """All nodes in a graph or a block, outer before inner."""
+    """All nodes in a graph or a block and in the tasks that it starts, outer before inner."""
     for node in block.nodes():
         yield node
+        if node.kind() == "prim::fork":
+            yield from nodes_of(node.g("Subgraph"))
         for inner in node.blocks():
             yield from nodes_of(inner)
 

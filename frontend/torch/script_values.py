@@ -49,7 +49,7 @@ def _isinstance(builder: GraphBuilder, node: Any) -> None:
 
 def _fork(builder: GraphBuilder, node: Any) -> None:
     """A task runs where it is started: what it gives is the same."""
-    builder.bind(node, builder.inlined(node.g("Subgraph"), builder.operands(node)))
+    builder.bind(node, builder.inlined(node.g("Subgraph"), list(node.inputs())))
 
 
 def _wait(builder: GraphBuilder, node: Any) -> None:

@@ -46,11 +46,21 @@ def from_torchscript(
     else:
         what = type(program).__name__
         raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
-    graph = graph.copy()
-    torch._C._jit_pass_inline(graph)
+    graph = _inlined(graph)
     eager = getattr(program, method) if root is not None else program
     made = _Script(name.replace(".", "_"), graph, root, schema, foreign, options, eager, eager if gradients == "torch" else None)
     return TorchFunction(made)
+
+
+def _inlined(graph: Any) -> Any:
+    """A copy of a graph with all calls inlined, in the tasks that it starts as well."""
+    import torch  # here: an optional package
+
+    graph = graph.copy()
+    torch._C._jit_pass_inline(graph)
+    for task in graph.findAllNodes("prim::fork"):
+        task.g_("Subgraph", _inlined(task.g("Subgraph")))
+    return graph
 
 
 class _Script:

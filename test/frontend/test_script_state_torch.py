@@ -161,6 +161,46 @@ def test_tasks_run_where_they_are_started():
     assert ours.stats().hits == 1
 
 
+def test_a_task_may_be_a_method_and_change_the_module():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n, self.w = 0, nn.Parameter(torch.ones(2))
+
+        def task(self, x, items: list[torch.Tensor]):
+            self.n += 1
+            items.append(x)
+            return x * self.w + self.n
+
+        def forward(self, x):
+            items = [x]
+            task = torch.jit.fork(self.task, x, items)
+            y = torch.jit.wait(task)
+            return y + len(items), self.n
+
+    scripted = torch.jit.script(Program())
+    ours, x = from_torchscript(scripted), torch.zeros(2)
+    with torch.no_grad():
+        for n in (1, 2, 3):
+            y, seen = ours(x)
+            assert (y.tolist(), seen, scripted.n) == ([n + 2] * 2, n, n)
+
+
+def test_what_a_task_appends_is_in_the_list():
+    def task(items: list[int]):
+        items.append(2)
+        return len(items)
+
+    @torch.jit.script
+    def program(x):
+        items = [1]
+        n = torch.jit.wait(torch.jit.fork(task, items))
+        return x + n, len(items), items
+
+    y, length, items = from_torchscript(program)(torch.zeros(1))
+    assert (y.item(), length, items) == (2, 2, [1, 2])
+
+
 def test_the_type_of_a_value_is_known_from_the_call():
     @torch.jit.script
     def program(x, by: Union[int, float]):
