@@ -8,8 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-import ml_dtypes
 import numpy as np
+
+try:
+    from ml_dtypes import bfloat16
+except ImportError:  # where bundles are run with NumPy alone (docs/bundles.md): its arrays are then of two bytes that nobody computes with
+    bfloat16 = [("bfloat16", "<u2")]
 
 
 class Category(IntEnum):
@@ -55,7 +59,7 @@ f16 = _row("f16", "f16", np.float16, Category.FLOAT, 5)
 f32 = _row("f32", "f32", np.float32, Category.FLOAT, 6)
 f64 = _row("f64", "f64", np.float64, Category.FLOAT, 7)
 bool_ = _row("bool", "i1", np.bool_, Category.BOOL, 11)
-bf16 = _row("bf16", "bf16", ml_dtypes.bfloat16, Category.FLOAT, 15)
+bf16 = _row("bf16", "bf16", bfloat16, Category.FLOAT, 15)
 
 ALL: tuple[DType, ...] = (bool_, u8, i8, i16, i32, i64, f16, bf16, f32, f64)
 FLOATS = tuple(d for d in ALL if d.is_float)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
+    from tierup.runtime.cuda.arrays import device_array as device_array
+    from tierup.runtime.cuda.bundle import load_plan as load_plan
     from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
@@ -53,11 +55,13 @@ _EXPORTS = {
     "assert_optimized": "tierup.runtime.options:assert_optimized",
     "counters": "tierup.runtime.explaining.counters:counters",
     "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
+    "device_array": "tierup.runtime.cuda.arrays:device_array",
     "events": "tierup.runtime.events",
     "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",
     "last_executed_plan": "tierup.runtime.explaining.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
+    "load_plan": "tierup.runtime.cuda.bundle:load_plan",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.options:options",
@@ -85,11 +89,13 @@ __all__ = [
     "assert_optimized",
     "counters",
     "custom_pass",
+    "device_array",
     "events",
     "grad",
     "jit",
     "last_executed_plan",
     "load",
+    "load_plan",
     "no_grad",
     "ops",
     "options",

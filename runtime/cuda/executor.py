@@ -14,8 +14,9 @@ import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.cuda.arrays import DeviceArray, like, put, taken, to_host
-from tierup.runtime.cuda.devices import Device, device
+from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.devices import device
+from tierup.runtime.cuda.interchange import handed_over, taken_or_same
 from tierup.runtime.dispatching.guards import extent
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
@@ -28,13 +29,13 @@ class CudaExecutor(ProfilingExecutor):
 
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on, options = device(), self.options()
-        given = tuple([_taken(on, value) for value in flat])
+        given = tuple([taken_or_same(on, value) for value in flat])
         if not options.optimize:
             self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
             results = self._on_host(lambda *host: self.history.interpret(host, Reason.OPTIMIZE_OFF), given)
         else:
             results = self.table.run(given, options.entry)
-        return _handed_over(results, flat, given)
+        return handed_over(results, flat, given)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
         return self._on_host(super()._miss, flat)
@@ -62,13 +63,6 @@ class CudaExecutor(ProfilingExecutor):
         return tuple([_there(result, arrays, copies) for result in results])
 
 
-def _taken(on: Device, value: Any) -> Any:
-    if type(value) is np.ndarray or type(value) in (int, float, bool):
-        return value
-    found = taken(on, value)
-    return value if found is None else found
-
-
 def _write(array: DeviceArray, copy: np.ndarray) -> None:
     """The contents of an array on the device, from a copy of the same strides. What lies between its elements is written as it was."""
     low, high = extent(array)
@@ -91,12 +85,3 @@ def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> A
             moved = array.address - copy.ctypes.data
             return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
     return put(there[0].on, result)
-
-
-def _handed_over(results: tuple[Any, ...], flat: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Results as arrays of the library that the first array on the device is of; an argument is that object again."""
-    theirs = next((value for value, ours in zip(flat, given, strict=True) if type(ours) is DeviceArray), None)
-    if theirs is None or type(theirs) is DeviceArray:
-        return results
-    back = {id(ours): value for value, ours in zip(flat, given, strict=True)}
-    return tuple([r if type(r) is not DeviceArray else back[id(r)] if id(r) in back else like(theirs, r) for r in results])

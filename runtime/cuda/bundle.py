@@ -1,0 +1,112 @@
+"""Plans from a bundle: compiled programs that run with NumPy and NVIDIA's driver alone. No MLIR and no LLVM is imported.
+
+    plan = tierup.load_plan("softmax.tierup")
+    y = plan(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tierup.lowering.cuda import targets
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.cuda import bundle_file
+from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
+from tierup.runtime.cuda.devices import Device, device
+from tierup.runtime.cuda.errors import NoDevice, PlanError
+from tierup.runtime.cuda.interchange import handed_over, taken_or_same
+from tierup.runtime.cuda.plan import CudaPlan, image_for
+from tierup.runtime.dispatching import guards
+
+
+class LoadedPlan:
+    """A program of a bundle, as a function of arrays and numbers. Its code goes to the device with the first call that needs it."""
+
+    def __init__(self, program: PackedProgram) -> None:
+        self.name, self.arguments = program.name, program.arguments
+        self._versions = [(_record(packed), packed) for packed in program.versions]
+        self._plans: dict[int, CudaPlan] = {}  # by a record's serial
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """What its versions take, in the order in which they are tried."""
+        return tuple(describe_specs(record.arguments, self.arguments) for record, _ in self._versions)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The program's results: one as it is, more as a tuple. Arrays may be NumPy's, or lie on the device; see `tierup.device_array`.
+
+        Raises TypeError for arguments that no version takes, saying why; PlanError where a check of the program fails, NoDevice,
+        DriverError, MemoryError.
+        """
+        on = device()
+        flat = tuple([taken_or_same(on, value) for value in arguments])
+        for record, packed in self._versions:
+            symbols = guards.fit(record, flat)
+            if isinstance(symbols, guards.Mismatch):
+                continue
+            plan = self._plans.get(record.serial) or self._load(record, packed, on)
+            outcome = plan.run(flat, symbols)
+            if outcome.site:
+                site = packed.artifact.error_sites[outcome.site - 1]
+                raise PlanError(
+                    f"{self.name}: a check of {site.op} failed" + (f" at {site.location}" if site.location else "") + "; a bundle has no "
+                    "interpreter that would raise the program's own exception"
+                )
+            results = handed_over(outcome.results, arguments, flat)
+            return None if not results else results[0] if len(results) == 1 else results
+        raise TypeError(self._why_not(flat))
+
+    def _load(self, record: VersionRecord, packed: PackedVersion, on: Device) -> CudaPlan:
+        _check_target(packed, on)
+        return self._plans.setdefault(record.serial, CudaPlan(packed.artifact, on, packed.cubins))
+
+    def _why_not(self, flat: Sequence[Any]) -> str:
+        lines = [f"{self.name} has no version for these arguments:"]
+        for record, _ in self._versions:
+            mismatch = guards.explain(record, flat)
+            assert mismatch is not None
+            where = f"{self.arguments[mismatch.argument]}: " if mismatch.argument >= 0 else ""
+            wanted = describe_specs(record.arguments, self.arguments)
+            lines.append(f"  ({wanted}): {where}{mismatch.what} expected {mismatch.expected}, got {mismatch.actual}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<plan {self.name}: {'; '.join(self.versions)}>"
+
+
+def load_plan(path: str | Path, entry: str | None = None) -> LoadedPlan:
+    """The program of a bundle that tierup-compile wrote. `entry` names it where the bundle has more than one.
+
+    Needs no device; the first call does. Raises BundleError for a file that is no bundle, is damaged or too new, ValueError for an
+    entry that is not there, OSError.
+    """
+    programs = load_plans(path)
+    if entry is None and len(programs) == 1:
+        return next(iter(programs.values()))
+    if entry not in programs:
+        wanted = "name one of its programs" if entry is None else f"no program is called {entry!r}"
+        raise ValueError(f"{path}: {wanted}; it has {', '.join(programs) or 'none'}")
+    return programs[entry]
+
+
+def load_plans(path: str | Path) -> dict[str, LoadedPlan]:
+    """All programs of a bundle by their names. Raises as `load_plan`."""
+    return {program.name: LoadedPlan(program) for program in bundle_file.read(path)}
+
+
+def _record(packed: PackedVersion) -> VersionRecord:
+    return VersionRecord(packed.artifact.arguments, packed.artifact.results, 0, form=Form.TUPLE, scalars=False, on_device=True)
+
+
+def _check_target(packed: PackedVersion, on: Device) -> None:
+    """Raises NoDevice where the code is for newer devices."""
+    major, minor = on.driver.capability
+    needs = targets.target(packed.artifact.target).capability
+    if needs > 10 * major + minor and image_for(packed.artifact, (major, minor), packed.cubins) == packed.artifact.ptx.encode():
+        raise NoDevice(
+            f"the bundle's code is for {packed.artifact.target} and later, and {on.driver.name} is sm_{major}{minor}: "
+            f"compile it with --target sm_{major}{minor}"
+        )

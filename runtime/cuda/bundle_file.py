@@ -1,0 +1,268 @@
+"""Compiled programs in one file: what docs/bundles.md describes, written and read.
+
+    8 bytes    "\\x93TIERUP\\n"
+    4 bytes    the format's version, little-endian, now 1
+    4 bytes    zero
+    32 bytes   SHA-256 of all that follows
+    8 bytes    length of the description, little-endian
+    ...        the description: JSON, UTF-8
+    ...        code and data, at the places that the description names as [start, length]
+
+Reading runs nothing and unpickles nothing: a file gives plain data or BundleError.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tierup.dialect import dtypes
+from tierup.dialect.inference.dims import Call, Dim, Expr, Symbol, atom
+from tierup.dialect.records import dataclass
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec
+from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.cuda.host_steps import Constant, HostProgram, Step, walk
+from tierup.runtime.cuda.errors import BundleError
+from tierup.runtime.cuda.host import STEPS
+
+MAGIC = b"\x93TIERUP\n"
+VERSION = 1
+_HEAD = struct.Struct("<8sII32sQ")
+_CHECKED_FROM = 48  # what the digest covers begins behind it
+KIND = "cuda"  # of code; others may come
+
+
+@dataclass(frozen=True)
+class PackedVersion:
+    """Code for arguments of one kind. `cubins`: assembled code by target."""
+
+    artifact: CudaArtifact
+    cubins: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class PackedProgram:
+    """A program: its arguments' names and its versions, in the order in which they are tried."""
+
+    name: str
+    arguments: tuple[str, ...]
+    versions: tuple[PackedVersion, ...]
+
+
+def write(path: str | Path, programs: Sequence[PackedProgram], made_by: str = "") -> None:
+    """Write a bundle, whole or not at all. Raises OSError."""
+    blobs = _Blobs()
+    described = {"kind": KIND, "made_by": made_by, "programs": [_program(p, blobs) for p in programs]}
+    text = json.dumps(described, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
+    body = struct.pack("<Q", len(text)) + text + b"".join(blobs.parts)
+    path = Path(path)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(MAGIC + struct.pack("<II", VERSION, 0) + hashlib.sha256(body).digest() + body)
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def read(path: str | Path) -> tuple[PackedProgram, ...]:
+    """The programs of a bundle. Raises BundleError for a file that is none, is damaged or cut short, or is too new; OSError."""
+    data = Path(path).read_bytes()
+    if not data.startswith(MAGIC):
+        raise BundleError(f"{path} is no bundle of tierup's: it does not begin as one; tierup-compile makes them")
+    if len(data) < _HEAD.size:
+        raise BundleError(f"{path} is cut short: {len(data)} bytes are less than a bundle's head")
+    _, version, zero, digest, length = _HEAD.unpack_from(data)
+    if version > VERSION:
+        raise BundleError(f"{path} has version {version} of the format, and this tierup knows {VERSION} and before: it needs a newer one")
+    if version < 1 or zero or hashlib.sha256(data[_CHECKED_FROM:]).digest() != digest:
+        raise BundleError(f"{path} is damaged or cut short: its checksum does not match; copy it again, or compile it again")
+    try:
+        described = json.loads(data[_HEAD.size : _HEAD.size + length].decode())
+        if described["kind"] != KIND:
+            raise BundleError(f"{path} holds code of the kind {described['kind']!r}, which this tierup cannot run")
+        reader = _Reader(data[_HEAD.size + length :])
+        return tuple(reader.program(p) for p in described["programs"])
+    except BundleError:
+        raise
+    except Exception as e:  # noqa: BLE001 - whatever a description that is none does to who reads it
+        raise BundleError(f"{path} is no bundle that tierup wrote: {type(e).__name__}: {e}") from e
+
+
+class _Blobs:
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, data: bytes) -> list[int]:
+        place = [self._length, len(data)]
+        self.parts.append(data)
+        self._length += len(data)
+        return place
+
+
+def _program(program: PackedProgram, blobs: _Blobs) -> dict[str, Any]:
+    return {"name": program.name, "arguments": list(program.arguments), "versions": [_version(v, blobs) for v in program.versions]}
+
+
+def _version(version: PackedVersion, blobs: _Blobs) -> dict[str, Any]:
+    a = version.artifact
+    host = a.host
+    return {
+        "target": a.target,
+        "ptx": blobs.add(a.ptx.encode()),
+        "cubins": {target: blobs.add(code) for target, code in sorted(version.cubins.items())},
+        "arguments": [_argument(spec) for spec in a.arguments],
+        "results": [_result(spec) for spec in a.results],
+        "error_sites": [[site.op, site.location] for site in a.error_sites],
+        "ties": [[_dim(left), _dim(right)] for left, right in a.ties],
+        "host": {
+            "arguments": host.arguments,
+            "steps": [_step(step) for step in host.steps],
+            "returns": list(host.returns),
+            "kernels": list(host.kernels),
+            "types": {name: list(types) for name, types in host.types.items()},
+            "origins": host.origins,
+            "constants": {n: [c.dtype, list(c.sizes), blobs.add(c.data)] for n, c in host.constants.items()},
+        },
+    }
+
+
+def _argument(spec: ArgumentSpec) -> dict[str, Any]:
+    if spec.kind is ArgumentKind.ARRAY:
+        return {"kind": "array", "dtype": spec.dtype, "sizes": list(spec.sizes), "layout": spec.layout.value}
+    return {"kind": spec.kind.value} | ({} if spec.value is None else {"value": _number(spec.value)})
+
+
+def _result(spec: ResultSpec) -> dict[str, Any]:
+    sizes = [_dim(d) for d in spec.sizes]
+    found: dict[str, Any] = {"kind": spec.kind.value, "dtype": spec.dtype, "sizes": sizes, "argument": spec.argument}
+    if spec.kind is ResultKind.VIEW:
+        found |= {"offset": _dim(spec.offset), "strides": [_dim(d) for d in spec.strides]}
+    return found
+
+
+def _dim(dim: Dim) -> Any:
+    """An int, or the terms of a polynomial: [[coefficient, [[atom, power], ...]], ...]."""
+    if isinstance(dim, int):
+        return dim
+    return [[coefficient, [[_atom(a), power] for _, a, power in monomial]] for monomial, coefficient in dim.terms]
+
+
+def _atom(a: Symbol | Call) -> Any:
+    return [a.name, a.low] if isinstance(a, Symbol) else {"call": a.fn, "of": [_dim(d) for d in a.args]}
+
+
+def _number(value: float) -> Any:
+    """Floats as `float.hex`, since JSON has no infinity."""
+    return value.hex() if isinstance(value, float) else value
+
+
+def _step(step: Any) -> Any:
+    """Nested tuples as lists; a float is {"float": hex}."""
+    if isinstance(step, float):
+        return {"float": step.hex()}
+    return [_step(part) for part in step] if isinstance(step, tuple) else step
+
+
+_HIGHEST_POWER = 64  # of a size in a product of sizes; beyond it no number of elements fits 64 bits
+_CALLS = ("floordiv", "mod", "max", "min")
+
+
+class _Reader:
+    """What `_version` described. Raises all kinds of exceptions for what it did not."""
+
+    def __init__(self, blobs: bytes) -> None:
+        self._blobs = blobs
+
+    def program(self, found: dict[str, Any]) -> PackedProgram:
+        versions = tuple(self._version(v) for v in found["versions"])
+        names = tuple(str(name) for name in found["arguments"])
+        if any(len(v.artifact.arguments) != len(names) for v in versions):
+            raise ValueError("a version takes another number of arguments than its program")
+        return PackedProgram(str(found["name"]), names, versions)
+
+    def _blob(self, place: Sequence[int]) -> bytes:
+        start, length = place
+        if not (isinstance(start, int) and isinstance(length, int) and 0 <= start <= start + length <= len(self._blobs)):
+            raise ValueError(f"no data at {place}")
+        return self._blobs[start : start + length]
+
+    def _version(self, found: dict[str, Any]) -> PackedVersion:
+        artifact = CudaArtifact(
+            self._blob(found["ptx"]).decode(),
+            str(found["target"]),
+            self._host(found["host"]),
+            tuple(_read_argument(a) for a in found["arguments"]),
+            tuple(_read_result(r) for r in found["results"]),
+            tuple(ErrorSite(str(op), str(location)) for op, location in found["error_sites"]),
+            tuple((_read_dim(left), _read_dim(right)) for left, right in found["ties"]),
+        )
+        return PackedVersion(artifact, {str(target): self._blob(place) for target, place in found["cubins"].items()})
+
+    def _host(self, found: dict[str, Any]) -> HostProgram:
+        steps = tuple(_read_step(step) for step in found["steps"])
+        for step in walk(steps):
+            if step[0] not in STEPS:
+                raise ValueError(f"a host program has a step {step[0]!r}, which this tierup does not know: it needs a newer one")
+        return HostProgram(
+            int(found["arguments"]),
+            steps,
+            tuple(int(n) for n in found["returns"]),
+            tuple(str(k) for k in found["kernels"]),
+            {str(n): Constant(str(t), tuple(map(int, sizes)), self._blob(place)) for n, (t, sizes, place) in found["constants"].items()},
+            {str(name): tuple(map(str, types)) for name, types in found["types"].items()},
+            {str(name): str(origin) for name, origin in found["origins"].items()},
+        )
+
+
+def _read_argument(found: dict[str, Any]) -> ArgumentSpec:
+    kind = ArgumentKind(found["kind"])
+    if kind is ArgumentKind.ARRAY:
+        sizes = tuple(size if isinstance(size, str) else int(size) for size in found["sizes"])
+        return ArgumentSpec(kind, dtypes.BY_NAME[found["dtype"]].name, sizes, Layout(found["layout"]))
+    value = found.get("value")
+    return ArgumentSpec(kind, value=float.fromhex(value) if isinstance(value, str) else value)
+
+
+def _read_result(found: dict[str, Any]) -> ResultSpec:
+    strides = tuple(_read_dim(d) for d in found.get("strides", ()))
+    sizes = tuple(_read_dim(d) for d in found["sizes"])
+    offset = _read_dim(found.get("offset", 0))
+    return ResultSpec(ResultKind(found["kind"]), str(found["dtype"]), sizes, int(found["argument"]), offset, strides)
+
+
+def _read_dim(found: Any) -> Dim:
+    if isinstance(found, int):
+        return found
+    total: Dim = 0
+    for coefficient, factors in found:
+        term: Dim = int(coefficient)
+        for described, power in factors:
+            for _ in range(min(int(power), _HIGHEST_POWER)):
+                term = term * _read_atom(described)
+        total = total + term
+    return total
+
+
+def _read_atom(found: Any) -> Expr:
+    if isinstance(found, dict):
+        if found["call"] not in _CALLS:
+            raise ValueError(f"no function of sizes is called {found['call']!r}")
+        return atom(Call(found["call"], tuple(_read_dim(d) for d in found["of"])))
+    name, low = found
+    return atom(Symbol(str(name), int(low)))
+
+
+def _read_step(found: Any) -> Step:
+    if isinstance(found, dict):
+        return float.fromhex(found["float"])  # type: ignore[return-value]  # a part of a step
+    return tuple(_read_step(part) for part in found) if isinstance(found, list) else found

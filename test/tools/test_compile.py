@@ -1,0 +1,127 @@
+"""tierup-compile: from MLIR to a bundle, what it says on the way, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.cuda import ptxas
+from tierup.runtime.cuda import bundle_file
+from tierup.tools.argument_specs import BadSpec, read_specs
+from tierup.tools.compile import main
+
+PROGRAM = """\
+func.func @soft(%x: !torch.vtensor<[?,128],f32> {tierup.name = "x"}, %k: !torch.float {tierup.name = "k"}) -> !torch.vtensor<[?,128],f32> {
+  %a = torch.aten.mul.Scalar %x, %k : !torch.vtensor<[?,128],f32>, !torch.float -> !torch.vtensor<[?,128],f32>
+  %r = torch.aten.tanh %a : !torch.vtensor<[?,128],f32> -> !torch.vtensor<[?,128],f32>
+  return %r : !torch.vtensor<[?,128],f32>
+}
+"""
+LOOSE = PROGRAM.replace("[?,128]", "[?,?]")
+SORT = """\
+func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %0 = torch.constant.int 0
+  %t = torch.constant.bool true
+  %v, %i = torch.aten.sort %x, %0, %t : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>
+  return %v : !torch.vtensor<[4],f32>
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    (tmp_path / "soft.mlir").write_text(PROGRAM)
+    return str(tmp_path / "soft.mlir")
+
+
+def test_the_programs_types_say_what_it_takes(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "b.tierup")
+    assert main([program, "--target", "sm_90", "--target", "sm_80", "-o", out]) == 0
+    said = capsys.readouterr().err
+    assert "soft: version 1 of 1, for (x: f32[s0, 128], k: float)\n  1 kernel for sm_80 in " in said
+    assert said.endswith(f"wrote {out}: {Path(out).stat().st_size:,} bytes; assembled, not run: load it with tierup.load_plan\n")
+    [packed] = bundle_file.read(out)
+    assert packed.name == "soft" and packed.arguments == ("x", "k")
+    assert set(packed.versions[0].cubins) == ({"sm_80", "sm_90"} if ptxas.find() else set())
+    assert ".target sm_80" in packed.versions[0].artifact.ptx
+    assert main(["--show", out]) == 0
+    assert capsys.readouterr().out.startswith("soft(x, k)\n  (x: f32[s0, 128], k: float): 1 kernel, PTX for sm_80 and later")
+
+
+def test_each_call_is_a_version_in_their_order(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "b.tierup")
+    calls = ["--call", "f32[64x128], float=2", "--call", "f32[nx128] strided, float"]
+    assert main([program, "--no-cubin", "--quiet", *calls, "-o", out]) == 0
+    assert capsys.readouterr().err == ""
+    [packed] = bundle_file.read(out)
+    assert [v.artifact.arguments for v in packed.versions] == [
+        (ArgumentSpec(ArgumentKind.ARRAY, "f32", (64, 128)), ArgumentSpec(ArgumentKind.FLOAT, value=2.0)),
+        (ArgumentSpec(ArgumentKind.ARRAY, "f32", ("s0", 128), Layout.STRIDED), ArgumentSpec(ArgumentKind.FLOAT)),
+    ]
+    assert not packed.versions[0].cubins
+
+
+def test_one_argument_after_the_other_is_one_version(program: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "b.tierup")
+    assert main([program, "-q", "--no-cubin", "--argument", "f32[8x128]", "--argument", "float", "-o", out]) == 0
+    assert bundle_file.read(out)[0].versions[0].artifact.arguments[0].sizes == (8, 128)
+
+
+def test_without_ptxas_the_bundle_has_ptx_alone_and_the_tool_says_so(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ptxas, "find", lambda: None)
+    assert main([program, "-o", str(tmp_path / "b")]) == 0
+    assert "no cubin: ptxas is not installed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        (PROGRAM, ["--argument", "f32[8x128]"], "soft takes 2 arguments (x, k), and was given 1"),
+        (PROGRAM, ["--argument", "f23[8]", "--argument", "float"], "f23 is no element type; did you mean"),
+        (PROGRAM, ["--argument", "f32[8,128]", "--argument", "float"], "cannot read 'f32[8'"),
+        (PROGRAM, ["--call", "f32[8x9], float"], "no kernels can be made of the program"),
+        (SORT, [], "aten.sort"),
+        ("func.func @f(", [], "soft.mlir:1:"),
+        (LOOSE.replace("!torch.vtensor<[?,?],f32>", "!torch.vtensor"), [], "the type of argument x, tensor, does not say what it is"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said_in_a_line_and_nothing_is_written(
+    text: str, arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "soft.mlir").write_text(text)
+    assert main([str(tmp_path / "soft.mlir"), *arguments, "-o", str(tmp_path / "b")]) == 1
+    error = capsys.readouterr().err
+    assert "tierup-compile: error: " in error and said in error
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_bundle_that_is_none_is_refused_by_show(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--show", program]) == 1
+    assert "is no bundle of tierup's" in capsys.readouterr().err
+    assert main([program]) == 1 and "give -o FILE" in capsys.readouterr().err
+
+
+def test_the_help_teaches_by_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    said = capsys.readouterr().out
+    for part in ("f32[nx128]", "--call 'f32[64x64], f32[64x64]'", "tierup.load_plan", "sm_90"):
+        assert part in said
+
+
+def test_forms_of_arguments() -> None:
+    array, i = ArgumentKind.ARRAY, ArgumentSpec(ArgumentKind.INT, value=3)
+    assert read_specs("f32[], i64[nxn], bf16[n x k] strided") == (
+        ArgumentSpec(array, "f32", ()), ArgumentSpec(array, "i64", ("s0", "s0")), ArgumentSpec(array, "bf16", ("s0", "s1"), Layout.STRIDED),
+    )  # fmt: skip
+    assert read_specs("int=3, float=2, float=-inf, bool=true, bool") == (
+        i, ArgumentSpec(ArgumentKind.FLOAT, value=2.0), ArgumentSpec(ArgumentKind.FLOAT, value=float("-inf")),
+        ArgumentSpec(ArgumentKind.BOOL, value=True), ArgumentSpec(ArgumentKind.BOOL),
+    )  # fmt: skip
+    for wrong in ("int=2.5", "bool=1", "f32", "f32[4x]", "f32[-1]", "", "str"):
+        with pytest.raises(BadSpec):
+            read_specs(wrong)
