@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from tierup.dialect.kernels import torch_tensors
-from tierup.frontend.torch import shared_memory
+from tierup.frontend.torch import shared_memory, transforms
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.gradients.list_leaves import Nesting
 
@@ -331,6 +331,7 @@ class Tierup(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
         later: _Later = ctx.tierup
+        transforms.refuse_batches(later.pair.forward.program.name, cotangents)
         saved = ctx.saved_tensors
         gradients = later.tracked if torch.is_grad_enabled() else later.backward
         return (None, *gradients(saved, cotangents))

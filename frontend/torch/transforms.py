@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,3 +23,12 @@ def refuse(name: str, values: Any) -> None:
             )
         if forward_ad._current_level >= 0 and forward_ad.unpack_dual(t).tangent is not None:
             raise TypeError(f"{name} has no forward-mode derivatives: take gradients by torch.autograd.grad, or call the original program")
+
+
+def refuse_batches(name: str, cotangents: Sequence[torch.Tensor | None]) -> None:
+    """Raise TypeError for cotangents that stand for many, as `torch.autograd.grad(..., is_grads_batched=True)` gives them."""
+    for cotangent in cotangents:
+        if cotangent is not None and torch._C._functorch.is_legacy_batchedtensor(cotangent):
+            raise TypeError(
+                f"{name}: gradients for a batch of cotangents (is_grads_batched, vectorize=True) are not supported: take them one by one"
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -303,12 +304,48 @@ def test_a_program_without_gradients_is_an_error_by_option():
         from_torchscript(without_a_rule, gradients="ignore")
 
 
+def test_derivatives_of_any_order_and_jacobians():
+    def program(x):
+        return torch.tanh(x) * x
+
+    ours, (x,) = from_torchscript(torch.jit.script(program), gradients="error"), leaves((3,))
+    mine = theirs = x
+    for f in (ours, program):
+        y = f(x).sum()
+        for _ in range(3):
+            (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        mine, theirs = (y, theirs) if f is ours else (mine, y)
+    torch.testing.assert_close(mine, theirs)
+    torch.testing.assert_close(torch.autograd.functional.jacobian(ours, x), torch.autograd.functional.jacobian(program, x))
+
+
+def test_threads_have_gradients_of_their_own():
+    ours, failed = from_torchscript(torch.jit.script(layer)), []
+
+    def run(seed):
+        inputs = leaves((4, 3), (3, 5), (5,), seed=seed)
+        for _ in range(10):
+            found = torch.autograd.grad(ours(*inputs).sum(), inputs)
+            eager = torch.autograd.grad(layer(*inputs).sum(), inputs)
+            failed.extend(seed for a, b in zip(found, eager, strict=True) if not torch.allclose(a, b))
+        failed.append(None)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [None] * 3
+
+
 def test_transforms_are_refused_with_the_remedy():
     ours, (x, w) = from_torchscript(torch.jit.script(loops)), leaves((2, 3), (2, 3))
     with pytest.raises(TypeError, match="transform the original program"):
         torch.func.vmap(ours)(x.detach(), w.detach())
     with pytest.raises(TypeError, match="transform the original program"):
         torch.func.grad(lambda t: ours(t, w.detach()).sum())(x.detach())
+    with pytest.raises(TypeError, match="one by one"):
+        torch.autograd.grad(ours(x, w), x, torch.ones(5, 2, 3, dtype=F64), is_grads_batched=True)
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(x.detach(), torch.ones_like(x))
         with pytest.raises(TypeError, match="forward-mode"):
