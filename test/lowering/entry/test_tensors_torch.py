@@ -338,3 +338,20 @@ else:
 assert found == [None], found
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", text], check=True)
+
+
+def test_threads_that_run_without_the_gil_do_not_mix_their_tensors() -> None:
+    b, wrong = bench(3, muladd()), []
+
+    def work(value: float) -> None:
+        t = torch.full((1 << 18,), value)
+        for _ in range(20):
+            if not bool((b.call(t, t, t) == value * value + value).all()):
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(float(i),)) for i in range(1, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and b.table.counts().hits == 60 and not b.slow.calls
