@@ -18,6 +18,7 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.fx_graph import is_handed_over
 from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
+from tierup.frontend.torch.fx_results import Results
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.options import Overrides
 
@@ -44,7 +45,9 @@ class CompiledGraph:
         try:
             inputs = [n for n in self._graph.graph.nodes if n.op == "placeholder"]
             self._used = tuple(i for i, n in enumerate(inputs) if is_handed_over(n, inputs))
-            program = FxProgram(self.name, self._graph, [inputs[i] for i in self._used], options, foreign=foreign)
+            self._results = Results(self._graph)
+            used = [inputs[i] for i in self._used]
+            program = FxProgram(self.name, self._graph, used, options, foreign=foreign, results=self._results.computed)
             self.function = TorchFunction(program)
         except Exception as e:  # noqa: BLE001 - a model never fails for what tierup cannot do
             self._refuse(e)
@@ -61,7 +64,7 @@ class CompiledGraph:
             return self._graph(*inputs)
         with torch.no_grad():  # AOTAutograd has seen to gradients
             try:
-                return function(*[inputs[i] for i in self._used])
+                return self._results.finish(inputs, function(*[inputs[i] for i in self._used]))
             except NotOptimized:  # the user asked for it
                 raise
             except Exception as e:  # noqa: BLE001 - PyTorch judges: it raises its own error, or the failure is tierup's
