@@ -7,6 +7,7 @@ compiler) the row says so. There is no bar.
 
 from __future__ import annotations
 
+import logging
 import statistics
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ def measure(case: Case, repeats: int = REPEATS) -> Row:
 
     from benchmarks import torch_networks
 
+    for chatty in ("torch._dynamo", "transformers"):  # a graph that breaks, a model of no known kind
+        logging.getLogger(chatty).setLevel(logging.ERROR)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     program = case.make(torch_networks)
