@@ -43,7 +43,7 @@ class MergeKernels(Pass):
                         continue
                     old = str(ir.Attribute.parse(f"@{_name(each)}::@{_name(op)}"))
                     op.attributes["sym_name"] = ir.StringAttr.get("kernel")
-                    text = str(op)
+                    text = op.get_asm(use_local_scope=True, assume_verified=True)  # numbered from 0 in each
                     if text in known and each is not into:
                         renamed[old] = known[text]
                         op.erase()

@@ -1,0 +1,83 @@
+// RUN: tierup-opt %s --split-input-file --tierup-reductions-to-blocks --canonicalize --cse | FileCheck %s
+
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// A block for each row: the threads sum every 256th element, five exchanges make a warp's sum, the warps' sums go through shared memory,
+// and the first thread adds what the output held.
+// CHECK-LABEL: func.func @rows
+// CHECK: gpu.launch blocks([[ROW:%[a-z0-9]+]], {{.*}}) in ({{.*}} = %c64, {{.*}} = %c1, {{.*}}) threads([[T:%[a-z0-9]+]], {{.*}} = %c256, {{.*}} workgroup([[SHARED:%.+]] : memref<32xf32,
+// CHECK-NEXT: [[MINE:%.+]] = scf.for [[J:%[a-z0-9]+]] = [[T]] to %c100 step %c256 iter_args({{.*}} = %cst) -> (f32) {
+// CHECK-NEXT: memref.load %arg0{{\[}}[[ROW]], [[J]]]
+// CHECK: gpu.shuffle xor [[MINE]], %c16_i32, %c32_i32
+// CHECK: gpu.shuffle xor %{{.+}}, %c8_i32
+// CHECK: gpu.shuffle xor %{{.+}}, %c4_i32
+// CHECK: gpu.shuffle xor %{{.+}}, %c2_i32
+// CHECK: gpu.shuffle xor %{{.+}}, %c1_i32
+// CHECK: gpu.barrier
+// CHECK: memref.store %{{.+}}, [[SHARED]]
+// CHECK: gpu.barrier
+// CHECK: memref.load [[SHARED]]
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: [[FIRST:%.+]] = arith.cmpi eq, [[T]], %c0
+// CHECK-NEXT: scf.if [[FIRST]] {
+// CHECK-NEXT: memref.load %arg1{{\[}}[[ROW]]]
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: memref.store %{{.+}}, %arg1{{\[}}[[ROW]]]
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @rows(%x: memref<64x100xf32>, %s: memref<64xf32>) attributes {tierup.result_kinds = ["buffer"]} {
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x100xf32>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// Columns: 32 side by side, so that neighbours read neighbours; 8 threads deep, which the first of them combines.
+// CHECK-LABEL: func.func @columns
+// CHECK: gpu.launch blocks({{.*}}) in ({{.*}} = %c4, {{.*}} = %c1, {{.*}} = %c1) threads([[X:%[a-z0-9]+]], [[DEEP:%[a-z0-9]+]], {{.*}} = %c32, {{.*}} = %c8, {{.*}} workgroup([[TILE:%.+]] : memref<8x32xf32,
+// CHECK: [[COLUMN:%.+]] = arith.addi
+// CHECK-NEXT: [[INSIDE:%.+]] = arith.cmpi ult, [[COLUMN]], %c100
+// CHECK: [[END:%.+]] = arith.select [[INSIDE]], %c64, %c0
+// CHECK: scf.for [[I:%[a-z0-9]+]] = [[DEEP]] to [[END]] step %c8
+// CHECK: memref.load %arg0{{\[}}[[I]], [[COLUMN]]]
+// CHECK: memref.store %{{.+}}, [[TILE]]{{\[}}[[DEEP]], [[X]]]
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK-COUNT-8: memref.load [[TILE]]
+// CHECK: memref.store %{{.+}}, %arg1{{\[}}[[COLUMN]]]
+// CHECK: gpu.barrier
+func.func @columns(%x: memref<64x100xf32>, %s: memref<100xf32>) attributes {tierup.result_kinds = ["buffer"]} {
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<64x100xf32>) outs(%s : memref<100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.maximumf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// One long row: parts, which a second kernel sums. Each part begins with the neutral element.
+// CHECK-LABEL: func.func @parts
+// CHECK: [[PARTS:%.+]] = memref.alloc{{.*}} : memref<{{.*}}xf32>
+// CHECK: gpu.launch blocks({{.*}}, [[PART:%[a-z0-9]+]], {{.*}}) in ({{.*}} = %c1, {{.*}} = %c24, {{.*}}) threads
+// CHECK: memref.store %{{.+}}, %{{.+}}{{\[}}%{{.+}}, [[PART]]]
+// CHECK: gpu.launch
+// CHECK: iter_args({{.*}} = %cst) -> (f32)
+// CHECK: memref.store %{{.+}}, %arg1[]
+func.func @parts(%x: memref<100000xf32>, %s: memref<f32>) attributes {tierup.result_kinds = ["buffer"]} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<100000xf32>) outs(%s : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
