@@ -11,13 +11,12 @@ that is taken stands alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir.rewriting import bool_of, is_none, maker, under_casts
+from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
@@ -26,10 +25,11 @@ from tierup.frontend.torch import (
     by_torch,
     script_constants,
     script_dropout,
+    script_flow,
     script_mkldnn,
     script_norms,
     script_queries,
-    script_results,
+    script_signature,
     script_sizes,
     script_state,
     script_synonyms,
@@ -38,19 +38,18 @@ from tierup.frontend.torch import (
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_grad_mode import GradMode, is_no_grad
 from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_places import location_of, place_of
+from tierup.frontend.torch.script_signature import NUMBERS
 from tierup.frontend.torch.script_types import spelled
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, leaf_names
+from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
-_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 _ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__"})
 _CONTAINERS = ("ListType", "DictType")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
     ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
     ("Tensor_mode", 1): "Scalar_mode", ("self", 2): "ScalarOther", ("self", 1): "ScalarSelf", ("self", 1, 2): "Scalar",
 }  # fmt: skip
-_SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
 class GraphBuilder:
@@ -83,7 +82,7 @@ class GraphBuilder:
         em = self.em
         module = ir.Module.create(em.unknown)
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
-        types = [self._leaf_type(leaf) for _, leaf in leaves]
+        types = [script_signature.leaf_type(self, leaf) for _, leaf in leaves]
         function_type = ir.FunctionType.get(types, [], context=em.context)
         named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
         func = ir.Operation.create(
@@ -106,11 +105,11 @@ class GraphBuilder:
                     self._objects[value.unique()] = self.attributes.root
             given = [v for v in inputs if v.type().kind() != "ClassType"]
             for value, (_, tree) in zip(given, shape.parameters, strict=True):
-                self._values[value.unique()] = self._argument(tree, value.type(), flat)
+                self._values[value.unique()] = script_signature.argument(self, tree, value.type(), flat)
             for node in self.graph.nodes():
                 self.node(node)
             self._say_without_gradient(leaves)
-            results, output = self._results(list(self.graph.outputs()))
+            results, output = script_signature.results(self, list(self.graph.outputs()))
             self._drop_unread_lists()
             em.create("func.return", results, [])
         arguments = [a.type for a in self._block.arguments]
@@ -127,85 +126,19 @@ class GraphBuilder:
         self.attributes.without_gradient = self.attributes.without_gradient or self._grad_mode.refused
         self.attributes.without_gradient_of.update({names[v]: why for v, why in self._grad_mode.refused_of.items()})
 
-    def _leaf_type(self, leaf: Leaf) -> ir.Type:
-        return self.em.types.tensor if leaf.kind in ("array", "scalar") else self.type(leaf.kind)
-
-    def _argument(self, tree: Tree, type_: Any, flat: Any) -> ir.Value:
-        """What the call hands over, put together again as the graph takes it."""
-        kind = type_.kind()
-        if isinstance(tree, Leaf):
-            if tree.kind == "none":
-                return self.derefined(self.em.none, self.type(spelled(type_)))
-            if tree.kind == "str":
-                return self.derefined(self.em.str(str(tree.value)), self.type(spelled(type_)))
-            if tree.is_static:
-                raise UnsupportedProgram(f"{self.name}: an argument of type {tree.value} is not supported")
-            given = next(flat)
-            if tree.kind == "array" and tree.ndim is not None:
-                self.ranks[given] = tree.ndim
-            return self.derefined(self._number(given, tree, type_), self.type(spelled(type_)))
-        if kind == "OptionalType":
-            return self.derefined(self._argument(tree, type_.getElementType(), flat), self.type(spelled(type_)))
-        element: Callable[[int], Any]
-        if kind == "TupleType":
-            elements = list(type_.elements())
-            op, element = "TupleConstruct", lambda i: elements[i]
-        elif kind == "ListType":
-            op, element = "ListConstruct", lambda i: type_.getElementType()
-        elif kind == "DictType":
-            keys = [script_constants.constant(self, key, type_.getKeyType()) for key in tree.keys]
-            return self.dict_of(keys, [self._argument(item, type_.getValueType(), flat) for item in tree.items], type_)
-        else:
-            raise UnsupportedProgram(f"{self.name}: a {tree.kind} for an argument of type {type_.annotation_str}")
-        items = [self._argument(item, element(i), flat) for i, item in enumerate(tree.items)]
-        return self.em.create(f"torch.prim.{op}", items, [self.type(spelled(type_))]).results[0]
-
-    def _number(self, value: ir.Value, leaf: Leaf, type_: Any) -> ir.Value:
-        """An int where the graph takes a float, and a number where it takes a tensor, as PyTorch converts them."""
-        kind = type_.getElementType().kind() if type_.kind() == "OptionalType" else type_.kind()
-        if kind == "FloatType" and leaf.kind == "int":
-            return self.em.create("torch.aten.Float.Scalar", [value], [self.em.types.float]).results[0]
-        return value
-
-    def _results(self, outputs: Sequence[Any]) -> tuple[list[ir.Value], OutputTree]:
-        results: list[ir.Value] = []
-        trees = [self._output(self._values[o.unique()], o.type(), results) for o in outputs]
-        return results, trees[0] if len(trees) == 1 else OutputNode("tuple", tuple(trees)) if trees else Output("const")
-
-    def _output(self, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
-        kind = type_.kind()
-        if kind == "NoneType":
-            return Output("const")
-        if kind == "TupleType":
-            elements = list(type_.elements())
-            types = [self.type(spelled(t)) for t in elements]
-            made = maker(value, "torch.prim.TupleConstruct")
-            if made is not None and not any(True for _ in value.uses):
-                items = list(made.operands)
-            else:
-                items = list(self.em.create("torch.prim.TupleUnpack", [value], types).results)
-            return OutputNode("tuple", tuple(self._output(v, t, results) for v, t in zip(items, elements, strict=True)))
-        if kind == "OptionalType" and (under := under_casts(value)).type != value.type:
-            return Output("const") if is_none(under) else self._output(under, type_.getElementType(), results)
-        if kind == "DictType" and (items := script_results.items_of(value)) is not None:
-            element = type_.getValueType()
-            return OutputNode("dict", tuple(self._output(v, element, results) for v in items.values()), tuple(items))
-        results.append(self._tensor_of(value) if kind == "TensorType" and str(value.type) in _NUMBERS else value)
-        return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
-
     # --- nodes ---------------------------------------------------------------------------------------------------------
 
     def node(self, node: Any) -> None:
         """Translate one node. Raises UnsupportedProgram, at its line."""
-        self.em.location = _location(node, self.em.context)
+        self.em.location = location_of(node, self.em.context)
         try:
             handler = _HANDLERS.get(node.kind(), GraphBuilder.op)
             handler(self, node)
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
                 raise
-            place = _place(node)
-            where = f"{place['file']}:{place['line']}: " if place else ""
+            place = place_of(node)
+            where = f"{place[0]}:{place[1]}: " if place else ""
             error = type(e)(f"{where}{e}")
             error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
             raise error from None
@@ -231,6 +164,10 @@ class GraphBuilder:
         """What a TorchScript value is in the graph."""
         return self._values[of.unique()]
 
+    def put(self, of: Any, value: ir.Value) -> None:
+        """Let a value of the graph be a TorchScript value."""
+        self._values[of.unique()] = value
+
     def bind(self, node: Any, values: Sequence[ir.Value]) -> None:
         """Let values of the graph be the node's outputs."""
         for output, value in zip(node.outputs(), values, strict=True):
@@ -241,8 +178,8 @@ class GraphBuilder:
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         """A value where one of a wider type is expected."""
-        if str(value.type) in _NUMBERS and str(type_) in ("!torch.tensor", "!torch.optional<tensor>"):
-            value = self._tensor_of(value)
+        if str(value.type) in NUMBERS and str(type_) in ("!torch.tensor", "!torch.optional<tensor>"):
+            value = self.tensor_of(value)
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
 
     def op(self, node: Any) -> None:
@@ -291,16 +228,16 @@ class GraphBuilder:
         if schema is None:
             return name, operands
         given = list(zip(operands, schema.arguments, strict=False))
-        numbers = [i for i, (v, a) in enumerate(given) if a.type.kind() == "TensorType" and str(v.type) in _NUMBERS]
+        numbers = [i for i, (v, a) in enumerate(given) if a.type.kind() == "TensorType" and str(v.type) in NUMBERS]
         if not numbers:
             return name, operands
         op, _, overload = name.removeprefix("aten.").partition(".")
         scalar = f"aten.{op}.{_OF_NUMBERS.get((overload, *numbers))}"
         if scalar in optable.table():
             return scalar, operands
-        return name, [self._tensor_of(v) if i in numbers else v for i, v in enumerate(operands)]
+        return name, [self.tensor_of(v) if i in numbers else v for i, v in enumerate(operands)]
 
-    def _tensor_of(self, value: ir.Value) -> ir.Value:
+    def tensor_of(self, value: ir.Value) -> ir.Value:
         """A number that stands for a tensor as one. Raises UnsupportedProgram for a float, whose dtype its users would choose."""
         if str(value.type) == "!torch.float":
             raise UnsupportedProgram("a float stands for a tensor of rank 0 here: write it as torch.tensor of a dtype")
@@ -341,23 +278,6 @@ class GraphBuilder:
             return None
         made = maker(value, "torch.prim.ListConstruct")
         return None if made is None else list(made.operands)
-
-    def _is(self, node: Any) -> None:
-        """Whether something is None, where that is known."""
-        a, b = self.operands(node)
-        nones = [is_none(under_casts(v)) for v in (a, b)]
-        text = [str(v.type) for v in (a, b)]
-        if not any(nones) or (not all(nones) and any(t.startswith("!torch.optional") for t, n in zip(text, nones, strict=True) if not n)):
-            self.op(node)
-            return
-        self.bind(node, [self.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
-
-    def _not(self, node: Any) -> None:
-        known = bool_of(self.operands(node)[0])
-        if known is None:
-            self.op(node)
-        else:
-            self.bind(node, [self.em.bool(not known)])
 
     def _constant(self, node: Any) -> None:
         output = node.output()
@@ -454,59 +374,6 @@ class GraphBuilder:
                     op.erase()
                 value.owner.operation.erase()
 
-    def _warn(self, node: Any) -> None:
-        by_script.known("aten.warn", None)
-        place = _place(node)
-        file, line = (place["file"], int(place["line"])) if place else (self.name, 0)
-        self.emit("aten.warn", [self.operands(node)[0], self.em.str(file), self.em.int(line)], [])
-
-    def _raise(self, node: Any) -> None:
-        operands = self.operands(node)
-        if len(operands) == 1:
-            operands.append(self.em.none)
-        self.em.create("torch.prim.RaiseException", operands, [])
-
-    def _cast(self, node: Any) -> None:
-        (value,), (type_,) = self.operands(node), self.result_types(node)
-        if value.type != type_:
-            value = self.em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]
-        self.bind(node, [value])
-
-    def _branch(self, node: Any) -> None:
-        types = self.result_types(node)
-        taken = bool_of(self.operands(node)[0])
-        if taken is not None:
-            block = list(node.blocks())[0 if taken else 1]
-            self.nodes(block)
-            self.bind(node, [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)])
-            return
-        made = self.em.create("torch.prim.If", self.operands(node), types, regions=2)
-        for block, region in zip(node.blocks(), made.regions, strict=True):
-            with self.em.at_end(region.blocks.append()):
-                self.nodes(block)
-                yields = [self.derefined(self._values[o.unique()], t) for o, t in zip(block.outputs(), types, strict=True)]
-                self.em.create("torch.prim.If.yield", yields, [])
-        arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
-        self.bind(node, [script_queries.agreed(self, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
-
-    def _loop(self, node: Any) -> None:
-        types = self.result_types(node)
-        trip, condition, *carried = self.operands(node)
-        carried = [self.derefined(v, t) for v, t in zip(carried, types, strict=True)]
-        made = self.em.create("torch.prim.Loop", [trip, condition, *carried], types, regions=1)
-        (block,) = node.blocks()
-        body = made.regions[0].blocks.append(self.em.types.int, *types, arg_locs=[self.em.unknown] * (1 + len(types)))
-        for value, argument in zip(block.inputs(), body.arguments, strict=True):
-            self._values[value.unique()] = argument
-        for value, *given in zip(list(block.inputs())[1:], list(node.inputs())[2:], list(block.outputs())[1:], strict=True):
-            self.carried[value.unique()] = given
-        with self.em.at_end(body):
-            self.nodes(block)
-            goes_on, *values = (self._values[o.unique()] for o in block.outputs())
-            values = [self.derefined(v, t) for v, t in zip(values, types, strict=True)]
-            self.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
-        self.bind(node, list(made.results))
-
     def nodes(self, block: Any) -> None:
         """Translate all nodes of a block."""
         for node in block.nodes():
@@ -523,19 +390,6 @@ def _grows_in_sight(node: Any) -> bool:
     return all(use.user.owningBlock() is here and not use.user.output().uses() for use in uses if use.user.kind() == "aten::append")
 
 
-def _place(node: Any) -> re.Match[str] | None:
-    """Where a node stands in the user's program; of a node that stands nowhere, where what it gives is used first."""
-    ranges = (n.sourceRange() for n in (node, *(use.user for o in node.outputs() for use in o.uses())))
-    return next((found for text in ranges if (found := _PLACE.search(text))), None)
-
-
-def _location(node: Any, context: ir.Context) -> ir.Location:
-    place = _place(node) if node.kind() == "prim::GetAttr" else _PLACE.search(node.sourceRange())
-    if place is None:
-        return ir.Location.unknown(context)
-    return ir.Location.file(place["file"], int(place["line"]), 0, context)
-
-
 _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::Constant": GraphBuilder._constant,
     "prim::GetAttr": GraphBuilder._get_attribute,
@@ -549,15 +403,8 @@ _HANDLERS: dict[str, Callable[[GraphBuilder, Any], None]] = {
     "prim::TupleUnpack": GraphBuilder._primitive,
     "prim::TupleIndex": GraphBuilder._primitive,
     "prim::Uninitialized": GraphBuilder._primitive,
-    "prim::unchecked_cast": GraphBuilder._cast,
-    "aten::__is__": GraphBuilder._is,
-    "aten::__isnot__": GraphBuilder._is,
-    "aten::__not__": GraphBuilder._not,
-    "prim::RaiseException": GraphBuilder._raise,
     "aten::append": GraphBuilder._append,
-    "aten::warn": GraphBuilder._warn,
-    "prim::If": GraphBuilder._branch,
-    "prim::Loop": GraphBuilder._loop,
+    **script_flow.HANDLERS,
     **script_mkldnn.HANDLERS,
     **script_norms.HANDLERS,
     **script_state.HANDLERS,
