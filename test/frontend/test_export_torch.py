@@ -124,6 +124,22 @@ def test_constants_and_sizes_that_hang_together_are_checked():
         ours(torch.ones(4), torch.ones(3), 3)
 
 
+def test_parameters_whose_names_differ_in_a_dot_are_two():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Module()
+            self.a.register_buffer("b", torch.tensor(2.0))
+            self.register_buffer("a_b", torch.tensor(3.0))
+
+        def forward(self, x):
+            return x * self.a.b - self.a_b
+
+    ours, x = from_export(export(Program(), (torch.ones(2),))), torch.full((2,), 5.0)
+    assert [ours(x).tolist() for _ in range(3)] == [[7, 7]] * 3
+    assert from_torchscript(torch.jit.script(Program()))(x).tolist() == [7, 7]
+
+
 def test_keyword_arguments_come_in_any_order():
     class Program(nn.Module):
         def forward(self, x, *, a, b):
