@@ -30,6 +30,7 @@ from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.gradients.list_leaves import Nesting
 
 if TYPE_CHECKING:
+    from tierup.dialect.autodiff.split_gradient import Capture
     from tierup.runtime.executor import Executor
     from tierup.runtime.gradients.pair import Pair
     from tierup.runtime.gradients.pullback import Pullback
@@ -88,7 +89,7 @@ class _Call:
             if gradients.writes:
                 self._refuse_overlaps()
             self.pair: Pair = gradients.pair(self.leaves, self.wrt, self.lengths, self.given)
-        self.places: list[tuple[str, Any]] = []  # of each result
+        self.places: Sequence[tuple[str, Any]] = ()  # of each result
 
     def _refuse_overlaps(self) -> None:
         """A write to one of two tensors in the same memory is seen through the other. The pair's programs, which write nothing, miss it."""
@@ -127,7 +128,7 @@ class _Call:
                 elif capture.kind == "result" and capture.index in made:
                     kept = made[capture.index]
                 else:
-                    kept = torch_tensors.tensor(value)
+                    kept = self._kept(value, outputs, positions)
                 saved.append(kept)
                 held.append(_Saved)
             elif isinstance(value, list) and value and isinstance(value[0], np.ndarray):
@@ -153,31 +154,46 @@ class _Call:
         argument's new contents. The tensors for autograd, and which results they are."""
         pair, outputs, positions = self.pair, [], []
         first_content = len(results) - len(pair.written)
-        for k in (*range(first_content, len(results)), *range(first_content)):
+        places: list[Any] = [None] * len(results)
+        bases = [k for k in range(first_content) if isinstance(results[k], np.ndarray) and results[k].flags.owndata]
+        for k in dict.fromkeys((*range(first_content, len(results)), *bases, *range(first_content))):  # a base before its views
             value = results[k]
             if not isinstance(value, np.ndarray):
-                self.places.append(("value", torch_tensors.to_tensors(value)))
+                places[k] = "value", torch_tensors.to_tensors(value)
                 continue
             if k >= first_content:
                 if value is self.leaves[pair.written[k - first_content]]:
-                    self.places.append(("unwritten", None))
+                    places[k] = "unwritten", None
                     continue
                 if shared_memory.shares(value, self.leaves):
                     value = value.copy()
             else:
                 place = self._shared(k, results, positions)
                 if place is not None:
-                    self.places.append(place)
+                    places[k] = place
                     continue
                 if not value.flags.owndata and shared_memory.shares(value, [*self.leaves, *[results[p] for p in positions]]):
                     value = value.copy()
-            self.places.append(("output", len(outputs)))
+            places[k] = "output", len(outputs)
             outputs.append(torch_tensors.tensor(value))
             positions.append(k)
-        count = len(pair.written)
-        self.places = [*self.places[count:], *self.places[:count]]
-        self.arrays = results
+        self.places, self.arrays = places, results
         return outputs, positions
+
+    def _kept(self, value: np.ndarray[Any, Any], outputs: Sequence[torch.Tensor], positions: Sequence[int]) -> torch.Tensor:
+        """A captured value as a tensor that shares its memory, and the count of its writes, with the tensor that the memory is of."""
+        if value.flags.owndata:
+            return torch_tensors.tensor(value)
+        if shared_memory.shares(value, [self.leaves[i] for i in self.pair.written]):
+            return torch_tensors.tensor(value.copy())  # what it was before the write
+        i = shared_memory.owner_of(value, self.leaves)
+        if i is not None and isinstance(self.tensors[i], torch.Tensor):
+            return shared_memory.view(self.tensors[i], self.leaves[i], value)
+        made = [self.arrays[p] for p in positions]
+        i = shared_memory.owner_of(value, made)
+        if i is not None and shared_memory.is_at(outputs[i], made[i]):
+            return shared_memory.view(outputs[i], made[i], value)
+        return torch_tensors.tensor(value)
 
     def _shared(self, k: int, results: Sequence[Any], before: Sequence[int]) -> tuple[str, Any] | None:
         """Where a result lies that has no memory of its own, None for a copy of it or one that has."""
@@ -238,11 +254,15 @@ class _Later:
     def __init__(self, call: _Call, pullback: Pullback, held: list[Any], positions: list[int], count: int) -> None:
         self.pair, self.pullback, self.held, self.positions, self.count = call.pair, pullback, held, positions, count
         self.generator = call.generator
-        self.needs_forward = any(capture.kind == "saved" for capture in call.pair.captures)
+        self.needs_forward = any(not self._is_tracked(capture) for capture in call.pair.captures)
         self.leaves: list[Any] | None = None
         if self.needs_forward and not call.pair.written:
             self.leaves = [leaf if t is None else t for t, leaf in zip(call.tensors, call.leaves, strict=True)]
             self.versions = [0 if t is None or t.is_inference() else t._version for t in call.tensors]
+
+    def _is_tracked(self, capture: Capture) -> bool:
+        """Whether autograd knows what a captured tensor depends on: of an argument, and of a result that it got as the call's own."""
+        return capture.kind == "argument" or (capture.kind == "result" and capture.index in self.positions)
 
     def values(self, saved: Sequence[torch.Tensor], convert: Any) -> tuple[Any, ...]:
         """What was captured."""
@@ -283,7 +303,7 @@ class _Later:
             raise NotDifferentiable(f"{name} has no second derivatives: it saves tensors in a list: let it make no lists in loops")
         if pair.written:
             raise NotDifferentiable(f"{name} has no second derivatives: it writes its arguments: let it write to copies")
-        if any(pair.captures[i].kind == "saved" for i in backward.order):
+        if not all(self._is_tracked(pair.captures[i]) for i in backward.order):
             handed = self._forward_again()
             first_saved = len(handed) - sum(capture.kind == "saved" for capture in pair.captures)
             for at, capture in enumerate(pair.captures):

@@ -48,6 +48,11 @@ def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
     return tensor.as_strided(result.shape, strides, tensor.storage_offset() + away // size)
 
 
+def is_at(tensor: torch.Tensor, array: Array) -> bool:
+    """Whether a tensor has the memory of an array, not of a copy."""
+    return tensor.data_ptr() == _address(array)
+
+
 def _is_same(a: Array, b: Array) -> bool:
     return a is b or (_address(a) == _address(b) and a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype)
 

@@ -199,6 +199,28 @@ def test_views_and_results_in_one_memory_are_views_to_autograd():
         torch.testing.assert_close(found[1], eager[1])
 
 
+def test_a_view_that_comes_before_its_base_is_a_view_and_writes_to_it_are_found():
+    def program(x, w):
+        y = torch.exp(x)
+        z = y.t()
+        return z, torch.sin(z) * w, y
+
+    ours, (x, w) = from_torchscript(torch.jit.script(program), gradients="error"), leaves((2, 3), (3, 2))
+    for _ in range(3):
+        found = []
+        for f in (ours, program):
+            z, s, y = f(x, w)
+            assert z._base is y
+            first = torch.autograd.grad((s * s).sum() + (z**3).sum(), (x, w), create_graph=True)
+            found.append([*first, *torch.autograd.grad(sum((g * g).sum() for g in first), (x, w))])
+        torch.testing.assert_close(*found)
+        z, s, y = ours(x, w)
+        with torch.no_grad():
+            z.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            torch.autograd.grad(s.sum(), x)
+
+
 def test_a_detached_result_is_no_way_for_gradients():
     @torch.jit.script
     def program(x):
