@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle bench lint exhaustive mutants soak stress clean
+.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive mutants soak stress clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -59,6 +59,9 @@ stress: $(VENV)/installed-test  ## ten minutes of many threads under injected fa
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
+
+gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu_check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
+	@$(BIN)/python -m tierup.tools.gpu_bundle
 
 lint: $(VENV)/installed-lint  ## style, and types of the public surface
 	@$(BIN)/ruff check .

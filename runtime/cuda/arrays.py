@@ -28,7 +28,7 @@ class Memory:
     """Memory that tierup has allocated, given back when nobody refers to it."""
 
     def __init__(self, on: Device, count: int) -> None:
-        self.address = on.allocator.allocate(count)
+        self.address = on.fresh(count)
         self._finalizer = weakref.finalize(self, on.allocator.free, self.address)
         self._finalizer.atexit = False  # the driver lets everything go itself
 

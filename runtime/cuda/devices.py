@@ -25,7 +25,15 @@ class Device:
         self.driver = driver
         self.allocator = Allocator(driver.allocate, driver.free, driver.synchronize)
         self.lock = threading.RLock()
+        self.poison: bytes | None = None  # a byte that fresh memory is filled with, for who looks for elements that nobody wrote
         self._garbage: deque[Callable[[], object]] = deque()
+
+    def fresh(self, count: int) -> int:
+        """The address of so many bytes, to be given back to the allocator. Raises MemoryError."""
+        address = self.allocator.allocate(count)
+        if self.poison is not None and count:
+            self.driver.fill(address, self.poison, count)
+        return address
 
     def later(self, let_go: Callable[[], object]) -> None:
         """Let something go before the next call. Garbage collections come anywhere, also where the driver allows no such thing."""

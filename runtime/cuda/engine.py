@@ -87,7 +87,7 @@ class DirectEngine:
         self._launched: list[str] = []
 
     def allocate(self, dtype: str, count: int) -> int:
-        return self._on.allocator.allocate(elements.size(dtype) * count)
+        return self._on.fresh(elements.size(dtype) * count)
 
     def free(self, memory: int) -> None:
         self._on.allocator.free(memory)
@@ -156,7 +156,7 @@ class Ready:
         """`given`: the address of each array, and each number."""
         returns = tuple([given[v.index] if isinstance(v, Given) else v for v in self.flat.returns])
         on = self._kernels.on
-        arena = on.allocator.allocate(self.flat.bytes) if self.flat.bytes else 0
+        arena = on.fresh(self.flat.bytes) if self.flat.bytes else 0
         try:
             key = (arena, *[repr(v) if type(v) is float else v for v in given])  # -0.0 is not 0.0
             graph = self._graphs.get(key)

@@ -1,0 +1,106 @@
+"""tools/gpu_check.py on a stand-in of the driver: that it sees what is wrong, and says what it found. What it times there means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_driver import FakeDriver
+from thread_emulator import emulated
+
+from tierup.dialect import dtypes
+from tierup.runtime.cuda import bundle_file
+from tierup.tools import gpu_bundle, gpu_check, gpu_programs
+from tierup.tools.gpu_programs import GpuProgram, arrays_for, error, exact, to_bf16
+
+SMALL = (
+    GpuProgram("scale", gpu_programs.scale, "f32[512]", "f32[n]", 1e-6, moved=8 * 512, torch="scale"),
+    GpuProgram("small_steps", gpu_programs.small_steps, "f32[64], f32[64]", "", 1e-6),
+)
+
+
+@pytest.fixture
+def bundle(api: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(gpu_check, "PROGRAMS", SMALL)
+    monkeypatch.setattr(gpu_check, "EVEN_AND_ODD", (2, 33))
+    monkeypatch.setattr(gpu_check, "_SECONDS_EACH", 0.001)
+    monkeypatch.setattr(gpu_check, "_COPY_BYTES", 4096)
+    monkeypatch.setattr(gpu_check, "_OFTEN", 2)
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    with emulated(api):
+        packed = [gpu_bundle.compiled(program, lambda text: None) for program in SMALL]
+        plain = [bundle_file.PackedProgram(p.name, p.arguments, tuple(bundle_file.PackedVersion(v.artifact, {}) for v in p.versions)) for p in packed]
+        bundle_file.write(tmp_path / "b.tierup", plain)  # without cubins, which the stand-in cannot run
+        yield str(tmp_path / "b.tierup")
+
+
+def test_what_is_right_is_timed_and_stands_in_the_table(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gpu_check.main([bundle]) == 0
+    said = capsys.readouterr().out
+    assert "A stand-in, compute capability 9.0, driver 13000, " in said
+    assert "| scale | yes, 3 sizes | 0.0e+00 (1e-06) |" in said and "of the copy" in said
+    assert "| small_steps | yes, 1 sizes | " in said
+
+
+def test_an_element_that_no_kernel_writes_is_seen(bundle: str, api: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
+    static = next(key for key in api.code if key[0].startswith("scale"))  # the version for 512 elements comes first
+    run = api.code[static]
+
+    def leaves_out_the_last(launched: Any) -> None:
+        keep = launched.array(len(launched.values) - 1, "u4", 512)[511]
+        run(launched)
+        launched.array(len(launched.values) - 1, "u4", 512)[511] = keep
+
+    api.code[static] = leaves_out_the_last
+    assert gpu_check.main([bundle, "--only", "scale", "--no-timing"]) == 1
+    assert "| scale | NO, " in capsys.readouterr().out
+
+
+def test_a_program_that_fails_is_a_line_of_the_table_and_the_others_go_on(bundle: str, api: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(launched: Any) -> None:
+        raise OSError("a kernel went wrong")
+
+    for name, _ in list(api.code):
+        if name.startswith("scale"):
+            api.kernels[name] = fails
+    assert gpu_check.main([bundle]) == 1
+    said = capsys.readouterr().out
+    assert "| scale | NO, 0 sizes | inf (1e-06) |  |  |  | OSError: a kernel went wrong |" in said and "| small_steps | yes" in said
+
+
+def test_out_of_time_is_said(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gpu_check.main([bundle, "--minutes", "0"]) == 0
+    assert "| scale | not checked |  |  |  |  | not all checked: out of time |" in capsys.readouterr().out
+
+
+def test_without_a_bundle_or_a_device_there_is_a_message(tmp_path: Path, api: FakeDriver, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "b").write_text("nothing")
+    assert gpu_check.main([str(tmp_path / "b")]) == 1
+    assert "is no bundle" in capsys.readouterr().err
+
+
+def test_errors_are_relative_to_the_largest_element_and_infinite_for_nan() -> None:
+    expected = np.array([100.0, 1.0])
+    assert error(np.array([100.0, 2.0], "f4"), expected) == pytest.approx(0.01)
+    assert error(np.array([100.0, np.nan], "f4"), expected) == np.inf and error(np.ones(3), expected) == np.inf
+    assert error((expected, expected), (expected, expected + 1)) == pytest.approx(1 / 101)
+    assert error(np.ones(0), np.ones(0)) == 0
+
+
+def test_bf16_is_rounded_as_ml_dtypes_does() -> None:
+    values = np.random.default_rng(0).standard_normal(10_000).astype("f4")
+    assert np.array_equal(to_bf16(values, dtypes.bf16.numpy), values.astype(dtypes.bf16.numpy))
+    without = to_bf16(values, np.dtype([("bfloat16", "<u2")]))  # where ml_dtypes is not installed
+    assert np.array_equal(exact(without), values.astype(dtypes.bf16.numpy).astype("f8"))
+
+
+def test_every_program_has_arguments_for_small_sizes_and_numpys_answer() -> None:
+    for program in gpu_programs.PROGRAMS:
+        if program.general:
+            flat = arrays_for(program.general, {"n": 5, "m": 3, "k": 4}, 0)
+            found = program.function(*[exact(a) for a in flat])
+            assert np.all(np.isfinite(np.asarray(found)))
+        assert program.moved or program.flops or program.name == "small_steps"
