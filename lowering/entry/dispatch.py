@@ -10,21 +10,22 @@ its `in_flight` count, and nothing between reading the chain and raising that co
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from llvmlite import ir
 
 from tierup.lowering.abi import Argument
 from tierup.lowering.entry import guards as entry_guards
-from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import layout
 from tierup.lowering.entry import results as entry_results
+from tierup.lowering.entry import running as entry_running
+from tierup.lowering.entry import tensor_calls as entry_tensor_calls
 from tierup.lowering.entry import tensors as entry_tensors
-from tierup.lowering.entry.guards import ARGUMENT_SIZE, GUARD_SIZE
-from tierup.lowering.entry.ir import I1, I32, I64, NULL, PTR, VOID, Emitter, external, external_data
-from tierup.lowering.entry.layout import Chain, ConstantGuard, Guard, HashSlot, Load, LoadKind, Table, Version, offset
-from tierup.lowering.entry.python import api, define_decref, exception, incref, new_reference, string, the, type_of
-from tierup.lowering.entry.records import RELEASE_WORK, SlowCause
+from tierup.lowering.entry.guards import ARGUMENT_SIZE
+from tierup.lowering.entry.ir import I1, I32, I64, NULL, PTR, Emitter
+from tierup.lowering.entry.layout import Chain, ConstantGuard, HashSlot, Load, LoadKind, Table, Version, offset
+from tierup.lowering.entry.python import api, define_decref, exception, incref, new_reference, string, the
+from tierup.lowering.entry.records import SlowCause
+from tierup.lowering.entry.running import Runners
 
 YES, NO = I1(1), I1(0)
 
@@ -38,10 +39,10 @@ def build_module(triple: str) -> ir.Module:
     results = entry_results.define(module, decref)
     slow = _define_slow(module)
     find = _define_find(module, guards)
-    run = _Runners(_define_run_released(module), _define_note_first(module))
+    run = entry_running.define(module)
     execute = _define_execute(module, decref, results, slow, run)
     tensors = entry_tensors.define(module)
-    with_tensors = _define_call_tensors(module, tensors, results, find, slow, run)
+    with_tensors = entry_tensor_calls.define(module, tensors, results, find, slow, run)
     call_flat = _define_call_flat(module, find, execute, slow, with_tensors, tensors.is_tensor)
     hidden = _define_call_with_hidden(module, decref, call_flat, slow)
     _define_dispatch(module, decref, call_flat, hidden, slow)
@@ -89,34 +90,6 @@ def _define_find(module: ir.Module, guards: entry_guards.GuardFunctions) -> ir.F
     return f.function
 
 
-def _define_run_released(module: ir.Module) -> ir.Function:
-    """i32 run_released(version, frame): the kernel without the GIL, on copies of the arguments' sizes and strides."""
-    f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
-    version, frame = f.parameters
-    memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
-    copies = f.variable(PTR, f.at(frame, f.get(version, Version, "copies_at")))
-    guards = f.get(version, Version, "guards")
-    with f.loop(f.get(version, Version, "n_arguments")) as i:
-        guard, argument = f.item(guards, i, GUARD_SIZE), f.item(frame, i, ARGUMENT_SIZE)
-        with f.when(f.equal(f.get(guard, Guard, "kind"), I32(layout.Kind.ARRAY))):
-            size = f.b.mul(f.b.zext(f.get(guard, Guard, "rank"), I64), I64(8))
-            for field in ("dims", "strides"):
-                copy = f.load(copies, 0, PTR)
-                f.call(memcpy, copy, f.get(argument, Argument, field), size)
-                f.put(copy, argument, Argument, field)
-                f.store(f.at(copy, size), copies)
-    thread = api(f, "PyEval_SaveThread")
-    status = _call_kernel(f, version, frame)
-    api(f, "PyEval_RestoreThread", thread)
-    f.b.ret(status)
-    return f.function
-
-
-def _call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    return f.call_field(version, Version, "kernel", I32, frame, results)
-
-
 def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) -> ir.Function:
     """ptr failed(table, version, status, flat, live, args, nargsf, kwnames): failed(record, status, flat arguments, the address of the live
     words), or slow without one."""
@@ -153,52 +126,8 @@ def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) ->
     return f.function
 
 
-def _define_note_first(module: ir.Module) -> ir.Function:
-    """void note_first(serial): `_note` for a thread that has no memory for it yet. Without memory nothing is noted."""
-    f = Emitter(module, "note_first", VOID, [I64], rare=True)
-    (serial,) = f.parameters
-    memory = api(f, "calloc", I64(1), I64(8))
-    with f.when(f.is_null(memory)):
-        f.b.ret_void()
-    f.store(serial, memory)
-    with f.when(f.differ(api(f, "pthread_setspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32), memory), I32(0))):
-        api(f, "free", memory)
-    f.b.ret_void()
-    return f.function
-
-
-def _note(f: Emitter, serial: ir.Value, note_first: ir.Function) -> None:
-    """Remember the version as the one that this thread ran last."""
-    memory = api(f, "pthread_getspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32))
-    with f.b.if_else(f.is_null(memory), likely=False) as (first, again):
-        with first:
-            f.call(note_first, serial)
-        with again:
-            f.store(serial, memory)
-
-
-@dataclass(frozen=True)
-class _Runners:
-    """How kernels are run, whatever calls them."""
-
-    released: ir.Function
-    note_first: ir.Function
-
-    def run(self, f: Emitter, version: ir.Value, frame: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The kernel's status, and whether it ran without the GIL."""
-        work = entry_results.decode(f, f.get(version, Version, "work"), f.at(frame, f.get(version, Version, "registers_at")))
-        large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
-        status = f.variable(I32, I32(0))
-        with f.b.if_else(large, likely=False) as (released, held):
-            with released:
-                f.store(f.call(self.released, version, frame), status)
-            with held:
-                f.store(_call_kernel(f, version, frame), status)
-        return f.load(status, 0, I32), large
-
-
 def _define_execute(
-    module: ir.Module, decref: ir.Function, results: entry_results.ResultFunctions, slow: ir.Function, run: _Runners
+    module: ir.Module, decref: ir.Function, results: entry_results.ResultFunctions, slow: ir.Function, run: Runners
 ) -> ir.Function:
     """ptr execute(table, version, flat, frame, args, nargsf, kwnames): run a version that fits; ends its use of the version."""
     failed = _define_failed(module, decref, slow)
@@ -233,62 +162,8 @@ def _define_execute(
             f.call(decref, user)
             leave()
             f.b.ret(NULL)
-    _note(f, f.get(version, Version, "serial"), run.note_first)
+    run.note(f, f.get(version, Version, "serial"))
     leave()
-    f.b.ret(user)
-    return f.function
-
-
-def _define_call_tensors(
-    module: ir.Module, tensors_: entry_tensors.TensorFunctions, plain: entry_results.ResultFunctions, find: ir.Function, slow: ir.Function,
-    run: _Runners,
-) -> ir.Function:  # fmt: skip
-    """ptr call_tensors(table, flat, n, args, nargsf, kwnames): as `call_flat`, where some of the n flat arguments are tensors."""
-    prepare = entry_results.define_prepare(module, tensors_.fresh, None, "prepare_tensors")
-    finish = entry_results.define_finish(module, tensors_.allocated, "finish_tensors", decays=False)
-    f = Emitter(module, "call_tensors", PTR, [PTR, PTR, I64, PTR, I64, PTR])
-    table, flat, n, args, nargsf, kwnames = f.parameters
-
-    def python(cause: SlowCause) -> ir.Value:
-        return f.call(slow, table, I64(cause), args, nargsf, kwnames)
-
-    tensors = f.get(table, Table, "tensors")
-    f.return_if(f.b.not_(f.call(tensors_.modes, tensors)), lambda: python(SlowCause.TENSORS))
-    arrays, seen = f.stack(f.b.mul(n, I64(entry_tensors.ARRAY_SIZE))), f.stack(f.b.mul(n, I64(8)))
-    n_positional = f.get(table, Table, "n_positional")
-    with f.loop(n) as i:
-        obj, array = f.load(f.item(flat, i), 0, PTR), f.item(arrays, i, entry_tensors.ARRAY_SIZE)
-        f.store(obj, f.item(seen, i))
-        with f.b.if_else(f.call(tensors_.is_tensor, tensors, obj)) as (tensor, other):
-            with tensor:
-                f.return_if(f.b.not_(f.call(tensors_.read, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
-                f.store(array, f.item(seen, i))
-            with other:  # an array beside tensors is Python's to refuse; one that the function reads from outside is not
-                mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_positional))
-                f.return_if(mixed, lambda: python(SlowCause.TENSORS))
-    chain = f.get(table, Table, "chain")
-    frame = f.stack(f.get(chain, Chain, "frame"))
-    version = f.call(find, chain, seen, frame)
-    f.return_if(f.is_null(version), lambda: python(SlowCause.MISS))
-    f.return_if(f.equal(f.get(version, Version, "takes_tensors"), I64(0)), lambda: python(SlowCause.TENSORS))
-    f.add_to(1, version, offset(Version, "hits"))
-    f.add_to(1, version, offset(Version, "in_flight"))
-
-    def give_up() -> ir.Value:
-        f.call(plain.discard, version, frame)
-        f.add_to(-1, version, offset(Version, "in_flight"))
-        return NULL
-
-    f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
-    status, _ = run.run(f, version, frame)
-    with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
-        f.add_to(-1, version, offset(Version, "hits"))
-        give_up()
-        f.b.ret(python(SlowCause.FAILED))
-    f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
-    user = f.call(plain.assemble, version, frame)
-    _note(f, f.get(version, Version, "serial"), run.note_first)
-    f.add_to(-1, version, offset(Version, "in_flight"))
     f.b.ret(user)
     return f.function
 

@@ -1,0 +1,67 @@
+"""Generated code for calls with PyTorch's tensors: the versions of the table on what `tensors.py` makes of them, and tensors as results."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from tierup.lowering.entry import results as entry_results
+from tierup.lowering.entry.ir import I32, I64, NULL, PTR, Emitter
+from tierup.lowering.entry.layout import Chain, Table, Version, offset
+from tierup.lowering.entry.python import the, type_of
+from tierup.lowering.entry.records import SlowCause
+from tierup.lowering.entry.running import Runners
+from tierup.lowering.entry.tensors import ARRAY_SIZE, TensorFunctions
+
+
+def define(
+    module: ir.Module, tensors_: TensorFunctions, plain: entry_results.ResultFunctions, find: ir.Function, slow: ir.Function,
+    run: Runners,
+) -> ir.Function:  # fmt: skip
+    """ptr call_tensors(table, flat, n, args, nargsf, kwnames): as `call_flat`, where some of the n flat arguments are tensors."""
+    prepare = entry_results.define_prepare(module, tensors_.fresh, None, "prepare_tensors")
+    finish = entry_results.define_finish(module, tensors_.allocated, "finish_tensors", decays=False)
+    f = Emitter(module, "call_tensors", PTR, [PTR, PTR, I64, PTR, I64, PTR])
+    table, flat, n, args, nargsf, kwnames = f.parameters
+
+    def python(cause: SlowCause) -> ir.Value:
+        return f.call(slow, table, I64(cause), args, nargsf, kwnames)
+
+    tensors = f.get(table, Table, "tensors")
+    f.return_if(f.b.not_(f.call(tensors_.modes, tensors)), lambda: python(SlowCause.TENSORS))
+    arrays, seen = f.stack(f.b.mul(n, I64(ARRAY_SIZE))), f.stack(f.b.mul(n, I64(8)))
+    n_positional = f.get(table, Table, "n_positional")
+    with f.loop(n) as i:
+        obj, array = f.load(f.item(flat, i), 0, PTR), f.item(arrays, i, ARRAY_SIZE)
+        f.store(obj, f.item(seen, i))
+        with f.b.if_else(f.call(tensors_.is_tensor, tensors, obj)) as (tensor, other):
+            with tensor:
+                f.return_if(f.b.not_(f.call(tensors_.read, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
+                f.store(array, f.item(seen, i))
+            with other:  # an array beside tensors is Python's to refuse; one that the function reads from outside is not
+                mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_positional))
+                f.return_if(mixed, lambda: python(SlowCause.TENSORS))
+    chain = f.get(table, Table, "chain")
+    frame = f.stack(f.get(chain, Chain, "frame"))
+    version = f.call(find, chain, seen, frame)
+    f.return_if(f.is_null(version), lambda: python(SlowCause.MISS))
+    f.return_if(f.equal(f.get(version, Version, "takes_tensors"), I64(0)), lambda: python(SlowCause.TENSORS))
+    f.add_to(1, version, offset(Version, "hits"))
+    f.add_to(1, version, offset(Version, "in_flight"))
+
+    def give_up() -> ir.Value:
+        f.call(plain.discard, version, frame)
+        f.add_to(-1, version, offset(Version, "in_flight"))
+        return NULL
+
+    f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
+    status, _ = run.run(f, version, frame)
+    with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
+        f.add_to(-1, version, offset(Version, "hits"))
+        give_up()
+        f.b.ret(python(SlowCause.FAILED))
+    f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
+    user = f.call(plain.assemble, version, frame)
+    run.note(f, f.get(version, Version, "serial"))
+    f.add_to(-1, version, offset(Version, "in_flight"))
+    f.b.ret(user)
+    return f.function
