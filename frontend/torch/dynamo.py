@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
-from tierup.frontend.torch.fx_graph import is_handed_over
+from tierup.frontend.torch.fx_nodes import is_handed_over
 from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
 from tierup.frontend.torch.fx_results import Results
 from tierup.runtime.errors import NotOptimized

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,13 +24,12 @@ from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch import by_torch, fx_control, fx_scalars
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.fx_nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
 from tierup.frontend.torch.script_module import Attributes
 from tierup.frontend.torch.script_types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
-_PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_PYTORCH = str(Path(torch.__file__).parent)
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 
 # what PyTorch calls by another name when sizes are symbols, or spells as an op of its own
@@ -47,9 +45,8 @@ _RENAMED = {
     "aten.sym_constrain_range_for_size": "",
 }
 
-_TENSORS = {getattr(torch, d.numpy.name): d.code for d in dtypes.ALL}
 _CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
-    **_TENSORS,
+    **TENSORS,
     torch.complex64: 9,
     torch.complex128: 10,
     torch.strided: 0,
@@ -114,7 +111,7 @@ class FxBuilder:
         self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
         with em.function(self._block):
             for node in [*used, *read]:
-                _check(node)
+                check(node)
             for node, value in zip(used, list(self._block.arguments), strict=True):
                 self.values[node] = value
             for node, name in read.items():
@@ -179,7 +176,7 @@ class FxBuilder:
         place = place_of(node)
         self.em.location = ir.Location.file(*place, 0, self.em.context) if place else self.em.unknown
         try:
-            _check(node)
+            check(node)
             self.values[node] = self._value(node, module)
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
@@ -192,7 +189,7 @@ class FxBuilder:
         if node.op == "placeholder":
             return self._size(node) if node.users and isinstance(node.meta.get("val"), torch.SymInt) else None
         if node.op == "get_attr":
-            found = _attribute(module, str(node.target))
+            found = attribute(module, str(node.target))
             return found if isinstance(found, GraphModule) else self._hidden_input(self.attributes.constant(found))
         if node.op != "call_function":
             raise UnsupportedProgram(f"a {node.op} node is not ATen")
@@ -213,7 +210,7 @@ class FxBuilder:
 
     def op(self, target: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], meta: Mapping[str, Any]) -> Any:
         """A call of an op of ATen, `meta` as its node has it: a value, None, or the list of its results."""
-        target = _for_numbers(target, args)
+        target = for_numbers(target, args)
         schema = target._schema
         name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
         if name in _OF_MEMORY:
@@ -252,7 +249,7 @@ class FxBuilder:
 
     def _refined(self, found: torch.Tensor) -> ir.Type:
         sizes = ",".join(str(s) if isinstance(s, int) else "?" for s in found.shape)
-        return self.type(f"tensor<[{sizes}],{dtypes.BY_CODE[_TENSORS[found.dtype]].mlir}>")
+        return self.type(f"tensor<[{sizes}],{dtypes.BY_CODE[TENSORS[found.dtype]].mlir}>")
 
     def _plain(self, value: ir.Value) -> ir.Value:
         """A tensor of a refined type as one of any."""
@@ -337,78 +334,3 @@ class FxBuilder:
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
-
-
-def place_of(node: Node) -> tuple[str, int] | None:
-    """File and line that the user wrote for a node: the innermost that is not PyTorch's own. None where it was not traced."""
-    places = [(file, int(line)) for file, line in _PLACE.findall(node.meta.get("stack_trace") or "")]
-    return next((p for p in reversed(places) if not p[0].startswith(_PYTORCH)), places[-1] if places else None)
-
-
-def leaf_of(node: Node) -> Leaf:
-    """What a call hands over for a placeholder. Raises UnsupportedProgram for what programs do not take."""
-    found = node.meta.get("val")
-    if isinstance(found, torch.Tensor):
-        return Leaf("array", found.ndim)
-    for kind, types in (("bool", (bool, torch.SymBool)), ("int", (int, torch.SymInt)), ("float", (float, torch.SymFloat))):
-        if isinstance(found, types):
-            return Leaf(kind)
-    raise UnsupportedProgram(f"an argument of type {type(found).__name__} is not supported")
-
-
-def _for_numbers(target: torch._ops.OpOverload, args: Sequence[Any]) -> torch._ops.OpOverload:
-    """The overload that takes a number where a tensor's place is given one: it promotes as numbers do."""
-    wanted = [
-        i
-        for i, a in enumerate(target._schema.arguments)
-        if a.type.kind() == "TensorType" and i < len(args) and _is_number(args[i])
-    ]
-    if not wanted:
-        return target
-    kinds = ["NumberType" if i in wanted else a.type.kind() for i, a in enumerate(target._schema.arguments)]
-    packet = target.overloadpacket
-    for name in packet.overloads():
-        found = getattr(packet, name)
-        if [a.type.kind() for a in found._schema.arguments] == kinds and not any(a.is_out for a in found._schema.arguments):
-            return found
-    raise UnsupportedProgram(f"a number where {target} takes a tensor is not supported")
-
-
-def _check(node: Node) -> None:
-    """Raises UnsupportedProgram for a tensor that no array stands for."""
-    found = node.meta.get("val")
-    for value in found if isinstance(found, (list, tuple)) else [found]:
-        if isinstance(value, torch.Tensor):
-            device, layout = value.device, value.layout
-            known = ((value.dtype, value.dtype in _TENSORS), (device, device.type == "cpu"), (layout, layout is torch.strided))
-            for what, is_known in known:
-                if not is_known:
-                    raise UnsupportedProgram(f"{_spelled(node)}: tensors of {what} are not supported")
-
-
-def _spelled(node: Node) -> str:
-    return str(node.target) if node.op == "call_function" else node.name
-
-
-def _is_number(given: Any) -> bool:
-    value = given.meta.get("val") if isinstance(given, Node) else given
-    return isinstance(value, (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
-
-
-def _attribute(module: Any, path: str) -> Any:
-    for step in path.split("."):
-        module = getattr(module, step)
-    return module
-
-
-def is_handed_over(node: Node, inputs: Sequence[Node]) -> bool:
-    """Whether a call must hand over an input: not what nothing uses, nor a size that a used tensor among `inputs` has."""
-    if not node.users:
-        return False
-    found = node.meta.get("val")
-    return not (isinstance(found, torch.SymInt) and any(_has_size(n, found) for n in inputs if n.users))
-
-
-def _has_size(node: Node, wanted: torch.SymInt) -> bool:
-    found = node.meta.get("val")
-    return isinstance(found, torch.Tensor) and any(isinstance(s, torch.SymInt) and s.node.expr == wanted.node.expr for s in found.shape)

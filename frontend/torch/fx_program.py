@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect.context import thread_context
 from tierup.frontend.jit import built
-from tierup.frontend.torch.fx_graph import FxBuilder, place_of
+from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.fx_nodes import place_of
 from tierup.frontend.torch.script_module import Attributes
 from tierup.runtime.function import Built, Function
 
