@@ -17,6 +17,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.combining import Combiner
+from tierup.lowering.cuda.selecting import Selector
 from tierup.lowering.cuda.structured import Structured
 
 
@@ -50,6 +51,21 @@ class Block:
         with gpu.strided(b.index(0), sizes[left[0]], b.index(1)) as position:
             self._inner(op, [position if i == left[0] else p for i, p in enumerate(at)], left[1:], sizes)
 
+    def all_select(self, values: Sequence[ir.Value], selector: Selector) -> list[ir.Value]:
+        """The best of the block's candidates, for every thread: (element, position). `scratch` needs 64 elements of each type."""
+        found = _warp_select(values, selector)
+        places = [self._scratch[v.type] for v in found]
+        lane = b.value("arith.remui", [self.thread, b.index(gpu.WARP)], b.index_type())
+        warp = b.value("arith.divui", [self.thread, b.index(gpu.WARP)], b.index_type())
+        warps = b.value("arith.divui", [self.threads, b.index(gpu.WARP)], b.index_type())
+        gpu.barrier()  # who still reads what the scratch held
+        with gpu.when(gpu.same(lane, b.index(0))):
+            for i, (value, place) in enumerate(zip(found, places, strict=True)):
+                b.op("memref.store", [value, place, _beyond(warp, i)])
+        gpu.barrier()
+        mine = gpu.smaller(lane, b.value("arith.subi", [warps, b.index(1)], b.index_type()))  # the last more than once: it changes nothing
+        there = [b.value("memref.load", [place, _beyond(mine, i)], v.type) for i, (v, place) in enumerate(zip(found, places, strict=True))]
+        return _warp_select(there, selector)
 
     def all_reduce(self, value: ir.Value, combiner: Combiner) -> ir.Value:
         """The block's values combined; every thread gets the result."""
@@ -72,10 +88,10 @@ Span = tuple[ir.Value, ir.Value, ir.Value]  # from, up to, step
 
 
 def summed(
-    op: Structured, known: Sequence[Combiner], at: Sequence[ir.Value | None], sizes: Sequence[ir.Value], span: Span
+    op: Structured, start: Sequence[ir.Value], at: Sequence[ir.Value | None], sizes: Sequence[ir.Value], span: Span
 ) -> list[ir.Value]:
-    """What one thread's points of a reduction come to. `at`: its position in the parallel loops, None in the others, whose points are
-    numbered; `span`: the numbers that the thread takes."""
+    """What one thread's points of a reduction come to, from `start` on. `at`: its position in the parallel loops, None in the others,
+    whose points are numbered; `span`: the numbers that the thread takes."""
     reduced = [i for i, position in enumerate(at) if position is None]
 
     def add(point: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
@@ -83,7 +99,7 @@ def summed(
         place = [next(inside) if position is None else position for position in at]
         return op.compute(place, [*op.read(place, op.reads), *sums])
 
-    return gpu.carried(span, [c.neutral() for c in known], add)
+    return gpu.carried(span, list(start), add)
 
 
 def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:
@@ -93,6 +109,21 @@ def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:
         value = combiner.combine(value, shuffle_xor(value, distance))
         distance //= 2
     return value
+
+
+def _warp_select(values: Sequence[ir.Value], selector: Selector) -> list[ir.Value]:
+    """The best of a warp's candidates, in each of its threads."""
+    found = list(values)
+    distance = gpu.WARP // 2
+    while distance:
+        found = selector.combine(found, [shuffle_xor(v, distance) for v in found])
+        distance //= 2
+    return found
+
+
+def _beyond(place: ir.Value, which: int) -> ir.Value:
+    """Of one type's scratch elements and positions have a half each."""
+    return b.value("arith.addi", [place, b.index(which * gpu.WARP)], b.index_type()) if which else place
 
 
 def shuffle_xor(value: ir.Value, distance: int) -> ir.Value:

@@ -18,6 +18,7 @@ from tierup.lowering.aliasing import base
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.blocks import Block, summed
 from tierup.lowering.cuda.combining import combiners
+from tierup.lowering.cuda.selecting import Selector, selector
 from tierup.lowering.cuda.structured import Structured
 
 Access = tuple[ir.Value, ir.Value, bool]  # base, buffer, whether each thread keeps to its own elements
@@ -127,11 +128,16 @@ class Row:
         known = combiners(op) if _is_tree(op) else None
         if known is not None:
             span = (self._block.thread, gpu.product(sizes), self._block.threads)
-            sums = summed(op, known, [None] * len(sizes), sizes, span)
+            sums = summed(op, [c.neutral() for c in known], [None] * len(sizes), sizes, span)
             place = [b.index(0)] * len(sizes)
             totals = [self._block.all_reduce(v, c) for v, c in zip(sums, known, strict=True)]
             held = [op.load(op.reads + i, place) for i in range(len(known))]
             op.write(place, [c.combine(h, v) for c, h, v in zip(known, held, totals, strict=True)])
+        elif (picks := _selects(op)) is not None:
+            span = (self._block.thread, gpu.product(sizes), self._block.threads)
+            place = [b.index(0)] * len(sizes)
+            held = [op.load(op.reads + i, place) for i in range(2)]
+            op.write(place, self._block.all_select(summed(op, held, [None] * len(sizes), sizes, span), picks))
         elif _is_number(op):
             self._block.everyone(op, sizes)
         else:
@@ -140,7 +146,8 @@ class Row:
 
 def _accesses(op: Structured) -> tuple[list[Access], list[Access]]:
     """What an op reads and writes of memory that threads share."""
-    side_by_side = op.is_parallel or _is_tree(op)  # the op's points are numbered through, and thread t takes t, t + threads, ...
+    # the op's points are numbered through, and thread t takes t, t + threads, ...
+    side_by_side = op.is_parallel or _is_tree(op) or _selects(op) is not None
     found = [(base(v), v, side_by_side and _own(m)) for v, m in zip(op.buffers, op.maps, strict=True)]
     shared = [ir.ShapedType(v.type).rank > 0 for v in op.buffers]
     reads = [a for i, a in enumerate(found) if shared[i] and (i < op.reads or op.read_of(i))]
@@ -157,6 +164,11 @@ def _is_number(op: Structured) -> bool:
 def _is_tree(op: Structured) -> bool:
     """Whether the threads reduce together."""
     return not op.is_parallel and _is_number(op) and combiners(op) is not None
+
+
+def _selects(op: Structured) -> Selector | None:
+    """How the threads choose together, where they do."""
+    return selector(op) if not op.is_parallel and _is_number(op) else None
 
 
 def _own(map_: ir.AffineMap) -> bool:

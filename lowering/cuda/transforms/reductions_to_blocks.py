@@ -11,7 +11,8 @@ it writes %s. The last loop decides how threads lie, so that neighbours read nei
     last loop reduced     a block for each output and part, along the reduced loops ("rows")
     last loop parallel    32 outputs side by side, 8 threads deep along the reduced loops ("columns")
 
-A reduction whose combining op is not known (the position of a maximum) is a thread for each output, one element after the other.
+The position of a maximum is a block for each output, too. A reduction whose combining op is not known is a thread for each output, one
+element after the other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.blocks import Block, positions, summed
 from tierup.lowering.cuda.combining import Combiner, combiners
+from tierup.lowering.cuda.selecting import Selector, selector
 from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256
@@ -46,8 +48,10 @@ class ReductionsToBlocks(Pass):
             if structured is None or structured.is_parallel:
                 continue
             with op.location, ir.InsertionPoint(op):
-                known = combiners(structured)
-                if known is None:
+                known, picks = combiners(structured), selector(structured)
+                if known is None and picks is not None and structured.iterators[-1] == "reduction":
+                    _selected(structured, picks)
+                elif known is None:
                     _one_thread_each(structured)
                 else:
                     (_rows if structured.iterators[-1] == "reduction" else _columns)(structured, known)
@@ -81,7 +85,8 @@ def _rows(op: Structured, known: list[Combiner]) -> None:
         at = _at(op, parallel, positions(output, outer))
         start = b.value("arith.addi", [b.value("arith.muli", [part, b.index(_THREADS)], b.index_type()), here.thread[0]], b.index_type())
         step = b.value("arith.muli", [parts, b.index(_THREADS)], b.index_type())
-        sums = [block.all_reduce(v, c) for v, c in zip(summed(op, known, at, sizes, (start, count, step)), known, strict=True)]
+        mine = summed(op, [c.neutral() for c in known], at, sizes, (start, count, step))
+        sums = [block.all_reduce(v, c) for v, c in zip(mine, known, strict=True)]
         with gpu.when(gpu.same(here.thread[0], b.index(0))):
             _finish(op, known, at, sums) if partial is None else _store(partial, [output, part], sums)
     if partial is not None:
@@ -94,6 +99,22 @@ def _rows(op: Structured, known: list[Combiner]) -> None:
             ]
             with gpu.when(gpu.same(here.thread[0], b.index(0))):
                 _finish(op, known, _at(op, parallel, positions(output, outer)), sums)
+
+
+def _selected(op: Structured, picks: Selector) -> None:
+    sizes = op.sizes()
+    parallel, _, outer, inner = _split(op, sizes)
+    types = dict.fromkeys(ir.ShapedType(v.type).element_type for v in op.buffers[op.reads :])
+    scratch = [gpu.shared_type([2 * gpu.WARP], t) for t in types]
+    with gpu.launch([gpu.product(outer)], [b.index(_THREADS)], scratch) as here:
+        block = Block(here, b.index(_THREADS), here.shared)
+        at = _at(op, parallel, positions(here.block[0], outer))
+        place = [b.index(0) if p is None else p for p in at]
+        held = [op.load(op.reads + i, place) for i in range(2)]
+        mine = summed(op, held, at, sizes, (here.thread[0], gpu.product(inner), b.index(_THREADS)))
+        found = block.all_select(mine, picks)  # with barriers: all have read what the outputs held
+        with gpu.when(gpu.same(here.thread[0], b.index(0))):
+            op.write(place, found)
 
 
 def _columns(op: Structured, known: list[Combiner]) -> None:
@@ -116,7 +137,7 @@ def _columns(op: Structured, known: list[Combiner]) -> None:
             start = b.value("arith.addi", [part, deep], b.index_type())
             stop = b.value("arith.select", [inside, count, b.index(0)], b.index_type())
             step = b.value("arith.muli", [parts, b.index(_DEPTH)], b.index_type())
-            for tile, mine in zip(here.shared, summed(op, known, at, sizes, (start, stop, step)), strict=True):
+            for tile, mine in zip(here.shared, summed(op, [c.neutral() for c in known], at, sizes, (start, stop, step)), strict=True):
                 b.op("memref.store", [mine, tile, deep, here.thread[0]])
             gpu.barrier()
             first = b.value("arith.andi", [gpu.same(deep, b.index(0)), inside], b.integer_type(1))

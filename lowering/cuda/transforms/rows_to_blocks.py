@@ -28,6 +28,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.blocks import Block
 from tierup.lowering.cuda.rows import Row
+from tierup.lowering.cuda.selecting import selector
 from tierup.lowering.cuda.structured import Structured
 from tierup.lowering.transforms.fuse_rows import ROWS
 
@@ -58,7 +59,8 @@ def _launch(loop: ir.Operation) -> None:
     own = _own_memory(loop)
     rows = [v for v in own if ir.ShapedType(v.type).rank]
     summed = dict.fromkeys(ir.ShapedType(v.type).element_type for s in inside if not s.is_parallel for v in s.buffers[s.reads :])
-    shared = [gpu.shared_type([gpu.WARP], t) for t in summed]
+    each = gpu.WARP * (2 if any(selector(s) for s in inside) else 1)
+    shared = [gpu.shared_type([each], t) for t in summed]
     shared += [gpu.shared_type(b.shape_of(v.type), ir.ShapedType(v.type).element_type) for v in rows]
     threads = _threads(inside)
     with gpu.launch([count], [b.index(threads)], shared) as here:

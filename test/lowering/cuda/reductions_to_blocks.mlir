@@ -81,3 +81,35 @@ func.func @parts(%x: memref<100000xf32>, %s: memref<f32>) attributes {tierup.res
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// The position of a maximum: elements and positions are exchanged together. Neither of two is better: the first position counts.
+// CHECK-LABEL: func.func @position
+// CHECK: gpu.launch {{.*}} workgroup({{.*}} : memref<64xf32, {{.*}} : memref<64xi64,
+// CHECK: scf.for
+// CHECK: gpu.shuffle xor %{{.+}}, %c16_i32, %c32_i32 : f32
+// CHECK-COUNT-2: gpu.shuffle xor %{{.+}}, %c16_i32, %c32_i32 : i32
+// CHECK: [[RIGHT:%.+]] = arith.cmpf ogt
+// CHECK: [[LEFT:%.+]] = arith.cmpf ogt
+// CHECK: [[FIRST:%.+]] = arith.cmpi slt, {{.*}} : i64
+// CHECK: [[NEITHER:%.+]] = arith.xori [[LEFT]], %true
+// CHECK: [[BOTH:%.+]] = arith.andi [[NEITHER]], [[FIRST]]
+// CHECK: [[CHOSEN:%.+]] = arith.ori [[RIGHT]], [[BOTH]]
+// CHECK-COUNT-2: arith.select [[CHOSEN]]
+// CHECK: return
+func.func @position(%x: memref<64x100xf32>, %best: memref<64xf32>, %where: memref<64xi64>) attributes {tierup.result_kinds = ["buffer", "buffer"]} {
+  linalg.generic {indexing_maps = [#rows, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x100xf32>) outs(%best, %where : memref<64xf32>, memref<64xi64>) {
+  ^bb0(%a: f32, %m: f32, %p: i64):
+    %better = arith.cmpf ogt, %a, %m : f32
+    %j = linalg.index 1 : index
+    %position = arith.index_cast %j : index to i64
+    %0 = arith.select %better, %a, %m : f32
+    %1 = arith.select %better, %position, %p : i64
+    linalg.yield %0, %1 : f32, i64
+  }
+  return
+}
