@@ -106,12 +106,14 @@ def _within(value: ir.Value, block: ir.Block) -> bool:
 class _Guess:
     """What a walk over a loop's body takes for granted; corrected until it holds. `same`: carried tensors that every iteration
     passes on as they are; `written`: storages from outside that the body writes; `sources`: storages from outside that each
-    carried value may be besides the first; `shared`: pairs of carried values that may share memory."""
+    carried value may be besides the first; `shared`: pairs of carried values that may share memory; `entangled`: storages from outside
+    that may show others' memory after an iteration, as a list does to which the body appends."""
 
     same: tuple[bool, ...]
     written: tuple[Storage, ...] = ()
     sources: tuple[frozenset[Storage], ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
+    entangled: tuple[tuple[Storage, frozenset[Storage]], ...] = ()
 
 
 @dataclass
@@ -164,6 +166,8 @@ def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry],
             a, b = new[i], new[j]
             if a is not None and b is not None:
                 w.memory.entangle(a, [b])
+        for storage, others in guess.entangled:
+            w.memory.entangle(storage, others)
         for storage in guess.written:
             w.memory.write(storage, block.add_argument(storage.type, op.location))
         entry = w.memory.copy()
@@ -182,7 +186,9 @@ def _corrected(w: Walker, body: _Body, inits: list[Entry], outer: Memory) -> _Gu
     )
     slots = [i for i, s in enumerate(same) if not s]
     shared = {(i, j) for i in slots for j in slots if i < j and may_be[i] & may_be[j]}
-    return _Guess(same, body.guess.written, sources, body.guess.shared | shared)
+    entangled = tuple((s, body.memory.entangled.get(s, frozenset()) & outer.current.keys()) for s in outer.current)
+    new = tuple((s, others) for s, others in entangled if others - outer.entangled.get(s, frozenset()))
+    return _Guess(same, body.guess.written, sources, body.guess.shared | shared, new)
 
 
 def _finish(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry], outer: Memory, body: _Body) -> None:

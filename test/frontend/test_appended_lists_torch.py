@@ -77,3 +77,47 @@ def test_gradients_go_through_the_list():
         got, = torch.autograd.grad(ours(x).square().sum(), x)
         want, = torch.autograd.grad(stacked_last(x).square().sum(), x)
         torch.testing.assert_close(got, want)
+
+
+def written_after_it_was_appended(x):
+    out: list[torch.Tensor] = []
+    y = torch.zeros_like(x[0])
+    for i in range(x.size(0)):
+        y += x[i]
+        out.append(y)
+    return torch.stack(out)
+
+
+def carried_and_written(x):
+    out: list[torch.Tensor] = []
+    y = x[0] * 1
+    for i in range(x.size(0)):
+        y.add_(x[i])
+        out.append(y)
+        if i == 1:
+            y = x[i] * 2
+    return torch.stack(out)
+
+
+def written_before_it_is_appended(x):
+    out: list[torch.Tensor] = []
+    for i in range(x.size(0)):
+        y = x[i] * 2
+        y += 1
+        out.append(y)
+    return torch.stack(out)
+
+
+@pytest.mark.parametrize("program", [written_after_it_was_appended, carried_and_written, written_before_it_is_appended], ids=lambda f: f.__name__)
+def test_items_that_are_written_show_it(program):
+    """The list has the tensor itself, as often as it was appended."""
+    ours = from_torchscript(torch.jit.script(program))
+    with torch.no_grad():
+        for n in (3, 3, 3, 4, 5):
+            x = torch.randn(n, 2)
+            torch.testing.assert_close(ours(x), program(x))
+    assert (ours.stats().hits > 0) == (program is written_before_it_is_appended), ours.explain()
+    x = torch.randn(4, 2, requires_grad=True)
+    got, = torch.autograd.grad(ours(x).square().sum(), x)
+    want, = torch.autograd.grad(program(x).square().sum(), x)
+    torch.testing.assert_close(got, want)
