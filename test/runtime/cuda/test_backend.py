@@ -141,7 +141,20 @@ def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(o
     assert f.stats().bailouts == 2 and f.stats().hits == 4
     said = f.explain()
     assert "waits for the device once at the end of a call: whether a check has failed is read there (aten.index" in said
-    assert "waits for the device in mid-program" in said
+    assert "waits for the device in mid-program" not in said  # the check is a kernel
+
+
+def test_a_branch_on_values_makes_the_host_wait_and_explain_says_so(api: FakeDriver) -> None:
+    def either(x):
+        if x.sum() > 0:
+            return x * 2.0
+        return x - 1.0
+
+    f, x = cuda(either), np.abs(f32(5, 3))
+    for _ in range(3):
+        np.testing.assert_allclose(f(x), x * 2)
+    np.testing.assert_allclose(f(-x), -x - 1)
+    assert f.stats().hits >= 2 and "waits for the device in mid-program" in f.explain()
 
 
 def test_without_a_device_the_call_says_what_is_missing(api: FakeDriver) -> None:
