@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import ArgumentClass
 from tierup.runtime.explaining import last_plan
@@ -56,7 +57,12 @@ class Split:
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""
-        results = self.publish.results(flat, self.values(flat))
+        drawing.begin()
+        try:
+            results = self.publish.results(flat, self.values(flat))
+        except BaseException:
+            drawing.give_up()
+            raise
         last_plan.note(self)
         return results
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
@@ -55,9 +56,11 @@ class ValuesProgram(Program):
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.publish.refusal() or not self.publish.fits(flat):
             return self._pristine.run(flat)
+        drawing.begin()
         try:
             results = self.publish.results(flat, self.tier0.call(*flat))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            drawing.give_up()
             return self._pristine.run(flat)
         last_plan.note(self)
         return results

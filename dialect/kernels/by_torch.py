@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.kernels import drawing, torch_tensors
 
 _ESCAPES = re.compile("__|_d")
 
@@ -35,7 +35,11 @@ def kernel(name: str) -> Callable[..., Any]:
     positional = sum(not a.kwarg_only for a in arguments)
     keywords = [a.name for a in arguments[positional:]]
 
+    is_random = torch.Tag.nondeterministic_seeded in overload_op.tags
+
     def found(*operands: Any) -> Any:
+        if is_random:
+            drawing.draws()
         return overload_op(*operands[:positional], **dict(zip(keywords, operands[positional:], strict=False)))
 
     aliases = [a.alias_info for a in arguments]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tierup.dialect.inference import profiled
+from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
@@ -84,9 +85,11 @@ class Bailing:
         from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         seen: Facts = {}
+        drawing.begin()
         try:
             given = instrumented.recorder.call(*flat, record=compiler.recorder_of(seen))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            drawing.give_up()
             return self._owner.program.run(flat)
         with self._lock:
             before = self._facts.setdefault(signature.shapes, {})
@@ -229,9 +232,11 @@ class Bailing:
         assert self.publish is not None  # there is a guarded version
         if faults.active:
             faults.left(self._owner.program.name, status - EXIT_BASE)
+        drawing.begin()
         try:
             results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+            drawing.give_up()
             return self._owner.failed(None, 0, flat)
         if resuming.is_due and self._owner.options().profile:
             self._make_again(record, resuming)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.compiling import later
@@ -93,9 +94,11 @@ class Splitting:
         if recording is None or not recording.publish.fits(flat):
             return self._history.interpret(flat, Reason.NO_LOWERING)
         if recording.runs < max(options.num_profiled_runs, 1):
+            drawing.begin()
             try:
                 results = self.regions.record(recording, flat)
             except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
+                drawing.give_up()
                 return self._history.interpret(flat, Reason.PROFILING)
             self._history.count("profiled_runs")
             action = "recorded values in mid-program, to split it into native regions"

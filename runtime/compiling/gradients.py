@@ -15,8 +15,8 @@ from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass

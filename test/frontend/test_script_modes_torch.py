@@ -89,3 +89,26 @@ def test_what_acts_does_so_once_a_call(capsys, program, mode):
             torch.testing.assert_close(got, wanted)
     if program is Sometimes and mode in ("default", "bailouts", "specializing"):
         assert ours.stats().hits > 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_exception_leaves_the_generator_where_eager_leaves_it(mode):
+    @torch.jit.script
+    def program(x, i: int):
+        y = torch.dropout(torch.tanh(x) * 2 + 1, 0.5, True)
+        return (torch.exp(y) + 1)[i] * 2 + 1
+
+    ours, x = from_torchscript(program, **MODES[mode]), torch.ones(6)
+    for i in (1, 1, 1, 9, 1, 9, 2):
+        found = []
+        for function in (program, ours):
+            torch.manual_seed(0)
+            if i == 9:
+                with pytest.raises((IndexError, RuntimeError)):
+                    function(x, i)
+                found.append(torch.rand(1))
+            else:
+                found.append(torch.stack([function(x, i), torch.rand(1)[0]]))
+        torch.testing.assert_close(*found)
+    if mode == "default":
+        assert ours.versions
