@@ -41,6 +41,7 @@ ENTRIES: dict[str, str] = {
     "nn.functional.fractional_max_pool*": _RANDOM,
     "nn.functional.multi_head_attention_forward": "random numbers: its samples drop out",
     "*_lowrank": _RANDOM,
+    "as_strided.partial_views": "reads memory around its argument, which an array does not have",
     "resize_*": "changes the size of its argument's memory",
 }
 
@@ -50,6 +51,7 @@ TRACER: dict[str, str] = {
     "*We don't have an op for*": "PyTorch's tracer has no overload for numbers alone",
     "*did not have observable data dependence*": "PyTorch's tracer sees no tensor of the call in the result",
     "*Only tensors, lists, tuples of tensors*": "no tensor in the result",
+    "*Tracing a list of arbitrary type*": "PyTorch's tracer takes no such list",
     "no tensor in the result": "no tensor in the result",
 }
 
