@@ -51,7 +51,7 @@ def judge_gradient(case: Case, native: bool) -> dict[str, Verdict]:
 
 
 def _judge(case: Case, native: bool, question: _Values) -> dict[str, Verdict]:
-    reason = skips.case(case.name)
+    reason = skips.case(case.name) or skips.keyword(case.sample.kwargs)
     if reason is not None:
         return {"tier0": Verdict(SKIPPED, reason)}
     with warnings.catch_warnings():

@@ -45,7 +45,13 @@ ENTRIES: dict[str, str] = {
     "resize_*": "changes the size of its argument's memory",
 }
 
-CASES: dict[str, str] = {}
+CASES: dict[str, str] = {
+    "native_batch_norm/*": "in training it writes running statistics, which no schema says: of batch_norm, which programs have, this is asked",
+}
+
+KEYWORDS: dict[str, str] = {  # samples that have an operand of this name, and not 0 or False
+    "dropout_p": _RANDOM,
+}
 
 TRACER: dict[str, str] = {
     "*We don't have an op for*": "PyTorch's tracer has no overload for numbers alone",
@@ -81,6 +87,11 @@ def entry(name: str) -> str | None:
 def case(name: str) -> str | None:
     """Why a case is left out; None for one that is asked."""
     return entry(name.rsplit("/", 2)[0]) or next((why for pattern, why in CASES.items() if fnmatchcase(name, pattern)), None)
+
+
+def keyword(kwargs: dict[str, object]) -> str | None:
+    """Why a case with these operands is left out; None for one that is asked."""
+    return next((why for name, why in KEYWORDS.items() if kwargs.get(name)), None)
 
 
 def tracer(message: str) -> str | None:
