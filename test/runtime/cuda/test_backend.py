@@ -144,17 +144,19 @@ def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(o
     assert "waits for the device in mid-program" not in said  # the check is a kernel
 
 
-def test_a_branch_on_values_makes_the_host_wait_and_explain_says_so(api: FakeDriver) -> None:
+def test_a_branch_on_a_value_on_the_device_waits_for_it_in_mid_program_and_explain_says_so(on: Device) -> None:
     def either(x):
-        if x.sum() > 0:
+        if x[0] > 0.0:
             return x * 2.0
-        return x - 1.0
+        return x + 1.0
 
-    f, x = cuda(either), np.abs(f32(5, 3))
-    for _ in range(3):
-        np.testing.assert_allclose(f(x), x * 2)
-    np.testing.assert_allclose(f(-x), -x - 1)
-    assert f.stats().hits >= 2 and "waits for the device in mid-program" in f.explain()
+    f, x = cuda(either), f32(6)
+    for sign in (1, 1, -1, 1, -1):
+        x[0] = sign
+        assert np.array_equal(f(x), x * 2 if sign > 0 else x + 1)
+        assert np.array_equal(f(put(on, x)).numpy(), f(x))
+    assert [v.record.on_device for v in f.versions] == [True]
+    assert "waits for the device in mid-program: what goes on there depends on a value that the device computes" in f.explain()
 
 
 def test_without_a_device_the_call_says_what_is_missing(api: FakeDriver) -> None:
@@ -240,6 +242,54 @@ def test_a_call_that_has_no_memory_left_is_a_memory_error(on: Device, api: FakeD
         f(x, y)
     del big
     f(x, y)
+
+
+# --- kernels whose threads meet -------------------------------------------------------------------------------------------
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x, w, b):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w + b
+
+
+def relu_of_product(x, y):
+    return np.maximum(x @ y + 1.0, 0.0)
+
+
+def step(w, g, rate):
+    w -= rate * g
+    return (w * w).sum()
+
+
+def largest(x):
+    return x.argmax(1), x.max(0), x.mean(), (x > 0).any(1), x.cumsum(1)
+
+
+_MEET: list[tuple[Any, Any]] = [
+    (softmax, lambda n, m: (f32(n, m),)),
+    (layer_norm, lambda n, m: (f32(n, m), f32(m), f32(m) + 1)),
+    (relu_of_product, lambda n, m: (f32(n, m), f32(m, 7))),
+    (step, lambda n, m: (f32(n, m), f32(n + 1, m)[1:].copy(), 0.1)),
+    (largest, lambda n, m: (f32(n, m),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), _MEET, ids=lambda f: f.__name__)
+def test_reductions_rows_and_products_give_numpys_values_for_their_sizes_and_for_any(on: Device, function: Any, arguments: Any) -> None:
+    f = cuda(function)
+    for n, m in ((3, 5), (3, 5), (4, 5), (4, 6), (6, 33)):
+        ours, numpys = arguments(n, m), arguments(n, m)
+        found, expected = f(*ours), function(*numpys)
+        for got, want in zip(np.atleast_1d(*found), np.atleast_1d(*expected)) if type(expected) is tuple else [(found, expected)]:
+            np.testing.assert_allclose(got, want, rtol=2e-4, atol=1e-5)
+        for mine, theirs in zip(ours, numpys):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+    assert [v.record.on_device for v in f.versions] == [True, True] and f.stats().hits == 3
 
 
 # --- stages, which need no device -----------------------------------------------------------------------------------

@@ -3,17 +3,17 @@
     with emulated(api):
         ...      # kernels that are compiled inside run when the stand-in of the driver launches them
 
-The IR is what PTX is emitted from. LLVM compiles it for the host; the threads of a block are Python's threads, which ask Python where they
-are, wait for each other at barriers and exchange values at shuffles; blocks run one after the other. It is no test of a kernel on a
-device: that threads disturb each other it shows only by chance, and of speed it says nothing.
+The IR is what PTX is emitted from; LLVM compiles it for the host. Each thread of a block is a fiber (the C library's ucontext), which
+is left at barriers and shuffles and gone on with when the others have come there too: a barrier that some threads do not reach, and a
+shuffle without the whole warp, are errors. Threads run one after the other, and blocks too. It is no test of a kernel on a device: that
+threads disturb each other between two barriers it does not see, and of speed it says nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,14 +25,35 @@ from tierup.lowering.cuda import ptx as ptx_module
 from tierup.lowering.cuda.targets import Target
 
 WARP = 32
-_SECONDS = 60  # until threads that wait for others give up
-_AXES = "xyz"
+_STACK, _CONTEXT = 1 << 16, 1 << 13  # bytes of a fiber; a ucontext_t takes less than that on all machines
+_LINK, _STACK_AT, _STACK_SIZE = 8, 16, 32  # where ucontext_t has uc_link, uc_stack.ss_sp and .ss_size (glibc; x86-64, aarch64)
+_AXES, _REGISTERS = "xyz", ("tid", "ctaid", "ntid", "nctaid")
+_DONE, _BARRIER, _SHUFFLES = 0, 1, ("bfly", "down", "up", "idx")  # the numbers of shuffles begin at 2
 _C = {
-    "void": None, "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
-    "float": ctypes.c_float, "double": ctypes.c_double, "ptr": ctypes.c_void_p,
+    "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "half": ctypes.c_int16,
+    "bfloat": ctypes.c_int16, "float": ctypes.c_float, "double": ctypes.c_double, "ptr": ctypes.c_void_p,
 }  # fmt: skip
 _DECLARED = re.compile(r"^declare (?:[^@]* )?(?P<result>\S+) @llvm\.nvvm\.(?P<name>[\w.]+)\((?P<parameters>[^)]*)\).*$", re.M)
 _KERNEL = re.compile(r"^define ptx_kernel void @(?P<name>[\w$.]+)\((?P<parameters>[^{]*?)\) ?(?:local_unnamed_addr )?(?:#\d+ )?\{", re.M)
+_STATE = """
+@emu_registers = global [12 x i32] zeroinitializer
+@emu_lane = global i32 0
+@emu_reason = global i32 0
+@emu_value = global i32 0
+@emu_offset = global i32 0
+@emu_self = global ptr null
+@emu_main = global ptr null
+@emu_parameters = global ptr null
+declare i32 @swapcontext(ptr, ptr)
+define void @emu_leave(i32 %reason) {
+  store i32 %reason, ptr @emu_reason
+  %self = load ptr, ptr @emu_self
+  %main = load ptr, ptr @emu_main
+  %left = call i32 @swapcontext(ptr %self, ptr %main)
+  ret void
+}
+"""
+_libc = ctypes.PyDLL(None)
 
 
 @contextmanager
@@ -53,107 +74,149 @@ def emulated(api: FakeDriver) -> Iterator[None]:
 
 
 class EmulatedModule:
-    """LLVM IR of kernels, compiled for this machine."""
+    """LLVM IR of kernels, compiled for this machine. Raises NotImplementedError for an intrinsic that it does not know."""
 
     def __init__(self, text: str) -> None:
-        self._here = threading.local()
-        self._failed: list[BaseException] = []
-        self._callbacks: list[Any] = []
         self.kernels = {m["name"]: [p.split()[0] for p in _split(m["parameters"])] for m in _KERNEL.finditer(text)}
-        self.waits = False  # whether any kernel has barriers or shuffles
-        declared = {m["name"]: m for m in _DECLARED.finditer(text)}
-        text = re.sub(r"^target (triple|datalayout) = .*$", "", text, flags=re.M)
-        text = re.sub(r"^attributes #.*$", "", text, flags=re.M)
-        text = re.sub(r"( #\d+)+(?=[ ,\n]|$)", "", text).replace("ptx_kernel ", "")
-        for name, found in declared.items():
-            symbol = f"emulated_{id(self)}_{name.replace('.', '_')}"
-            text = re.sub(rf"@llvm\.nvvm\.{re.escape(name)}(?=\()", f"@{symbol}", text)
-            types = [_C[p.split()[0]] for p in _split(found["parameters"])]
-            callback = ctypes.CFUNCTYPE(_C[found["result"]], *types)(self._guarded(self._intrinsic(name)))
-            self._callbacks.append(callback)
-            llvm.add_symbol(symbol, ctypes.cast(callback, ctypes.c_void_p).value)
+        declared = list(_DECLARED.finditer(text))
+        self._waits = any(not m["name"].startswith("read.") for m in declared)
+        text = re.sub(r"^(target (triple|datalayout) = |attributes #).*$", "", text, flags=re.M)
+        text = _DECLARED.sub("", text)
+        text = re.sub(r"( #\d+)+(?=[ ,\n]|$)", "", text).replace("ptx_kernel ", "").replace("@llvm.nvvm.", "@emu.")
+        text += _STATE + "".join(map(_intrinsic, declared)) + "".join(_entry(name, types) for name, types in self.kernels.items())
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        module = llvm.parse_assembly(text)
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=0)
-        self._engine = llvm.create_mcjit_compiler(module, machine)
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()  # fma and half, which else are calls
+        machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=0)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
         self._engine.finalize_object()
+        self._registers = (ctypes.c_int32 * 12).from_address(self._address("emu_registers"))
+        self._lane, self._reason, self._value, self._offset = (
+            ctypes.c_int32.from_address(self._address(f"emu_{name}")) for name in ("lane", "reason", "value", "offset")
+        )
+        self._self, self._main, self._parameters = (
+            ctypes.c_void_p.from_address(self._address(f"emu_{name}")) for name in ("self", "main", "parameters")
+        )
+
+    def _address(self, name: str) -> int:
+        return self._engine.get_global_value_address(name)
 
     def launch(self, launched: Launched) -> None:
-        """Run a kernel. Raises what goes wrong in a thread."""
-        types = [_C[t] for t in self.kernels[launched.kernel]]
-        run = ctypes.CFUNCTYPE(None, *types)(self._engine.get_function_address(launched.kernel))
-        given = [t.from_buffer_copy(v[: ctypes.sizeof(t)]) for t, v in zip(types, launched.values, strict=True)]
-        assert launched.block[0] * launched.block[1] * launched.block[2] <= 1024
+        """Run a kernel. Raises AssertionError where threads do not meet as they must."""
+        held = [ctypes.create_string_buffer(value, 8) for value in launched.values]
+        pointers = (ctypes.c_void_p * max(len(held), 1))(*map(ctypes.addressof, held))
+        self._parameters.value = ctypes.addressof(pointers)
+        self._registers[6:12] = [*launched.block, *launched.grid]
+        enter = self._engine.get_function_address(f"emu_enter_{launched.kernel}")
+        threads = list(_positions(launched.block))
+        fibers = _Fibers(len(threads) if self._waits else 1)
+        self._main.value = fibers.main
         for block in _positions(launched.grid):
-            together = _Block(launched, block)
-            places = list(_positions(launched.block))
-            if self.waits:
-                threads = [threading.Thread(target=self._thread, args=(run, given, together, n, place)) for n, place in enumerate(places)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
+            self._registers[3:6] = block
+            if self._waits:
+                self._run_block(fibers, enter, threads)
             else:
-                for number, place in enumerate(places):
-                    self._thread(run, given, together, number, place)
-            if self._failed:
-                raise self._failed.pop()
+                for place in threads:
+                    fibers.start(0, enter)
+                    assert self._resume(fibers, 0, place) == _DONE
 
-    def _thread(self, run: Any, given: list[Any], block: _Block, number: int, place: tuple[int, ...]) -> None:
-        self._here.block, self._here.number, self._here.thread = block, number, place
-        run(*given)
+    def _run_block(self, fibers: _Fibers, enter: int, threads: Sequence[tuple[int, ...]]) -> None:
+        for number in range(len(threads)):
+            fibers.start(number, enter)
+        live = list(range(len(threads)))
+        while live:
+            at_barrier: list[int] = []
+            for start in range(0, len(threads), WARP):
+                at_barrier += self._run_warp(fibers, [n for n in live if start <= n < start + WARP], threads)
+            assert not at_barrier or len(at_barrier) == len(live), "some threads of a block are through, and others wait at a barrier"
+            live = at_barrier
 
-    def _guarded(self, function: Any) -> Any:
-        def call(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except BaseException as e:  # noqa: BLE001 - it cannot pass through the kernel; `launch` raises it
-                self._failed.append(e)
-                return 0
+    def _run_warp(self, fibers: _Fibers, lanes: list[int], threads: Sequence[tuple[int, ...]]) -> list[int]:
+        """Run a warp's threads to a barrier or to their ends; those at a barrier."""
+        values: dict[int, int] = {}
+        while True:
+            reasons, offered, offsets = {}, {}, {}
+            for number in lanes:
+                self._value.value = values.get(number, 0)
+                reasons[number] = self._resume(fibers, number, threads[number])
+                offered[number], offsets[number] = self._value.value, self._offset.value
+            kinds = set(reasons.values())
+            if kinds <= {_DONE, _BARRIER}:
+                assert len(kinds) < 2, "some threads of a warp are through, and others wait at a barrier"
+                return [n for n in lanes if reasons[n] == _BARRIER]
+            assert len(kinds) == 1, "a shuffle that some threads of the warp do not reach"
+            kind = _SHUFFLES[kinds.pop() - 2]
+            values = {n: offered.get(_partner(kind, n, offsets[n]), offered[n]) for n in lanes}
 
-        return call
+    def _resume(self, fibers: _Fibers, number: int, place: tuple[int, ...]) -> int:
+        self._registers[0:3] = place
+        self._lane.value = number % WARP
+        self._self.value = fibers.context(number)
+        _libc.swapcontext(ctypes.c_void_p(fibers.main), ctypes.c_void_p(fibers.context(number)))
+        return self._reason.value
 
-    def _intrinsic(self, name: str) -> Any:
-        register = re.fullmatch(r"read\.ptx\.sreg\.(tid|ctaid|ntid|nctaid)\.([xyz])", name)
-        if register is not None:
-            kind, axis = register[1], _AXES.index(register[2])
-            return lambda: self._register(kind)[axis]
-        if name in ("read.ptx.sreg.laneid", "read.ptx.sreg.tid.linear"):
-            return lambda: self._here.number % WARP
-        self.waits = True
-        if name.startswith(("barrier.cta.sync.aligned.all", "barrier0")):
-            return lambda *_: self._here.block.barrier.wait(_SECONDS)
-        shuffle = re.fullmatch(r"shfl\.sync\.(bfly|down|up|idx)\.(i32|f32)", name)
-        if shuffle is not None:
-            return lambda mask, value, offset, clamp: self._here.block.exchange(self._here.number, shuffle[1], value, offset)
+
+def _partner(kind: str, number: int, offset: int) -> int:
+    """Whose value a thread gets; -1, which is nobody, beyond the warp."""
+    start, lane = number - number % WARP, number % WARP
+    other = {"bfly": lane ^ offset, "down": lane + offset, "up": lane - offset, "idx": offset}[kind]
+    return start + other if 0 <= other < WARP else -1
+
+
+class _Fibers:
+    """Stacks and contexts."""
+
+    def __init__(self, count: int) -> None:
+        self._memory = ctypes.create_string_buffer((count + 1) * _CONTEXT + count * _STACK + 64)
+        self._base = -(-ctypes.addressof(self._memory) // 64) * 64
+        self._stacks = self._base + (count + 1) * _CONTEXT
+        self.main = self._base + count * _CONTEXT
+
+    def context(self, number: int) -> int:
+        return self._base + number * _CONTEXT
+
+    def start(self, number: int, enter: int) -> None:
+        """The fiber begins anew when it is resumed."""
+        context = self.context(number)
+        _libc.getcontext(ctypes.c_void_p(context))
+        for at, value in ((_LINK, 0), (_STACK_AT, self._stacks + number * _STACK), (_STACK_SIZE, _STACK)):
+            ctypes.c_uint64.from_address(context + at).value = value
+        _libc.makecontext(ctypes.c_void_p(context), ctypes.c_void_p(enter), 0)
+
+
+def _intrinsic(declared: re.Match[str]) -> str:
+    """The definition of an intrinsic, as LLVM IR."""
+    name, result, types = declared["name"], declared["result"], [p.split()[0] for p in _split(declared["parameters"])]
+    register = re.fullmatch(r"read\.ptx\.sreg\.(\w+)\.([xyz])", name)
+    if register is not None and register[1] in _REGISTERS:
+        at = 3 * _REGISTERS.index(register[1]) + _AXES.index(register[2])
+        body = f"%p = getelementptr i32, ptr @emu_registers, i64 {at}\n  %r = load i32, ptr %p\n  ret i32 %r"
+    elif name == "read.ptx.sreg.laneid":
+        body = "%r = load i32, ptr @emu_lane\n  ret i32 %r"
+    elif name in ("barrier0", "barrier.cta.sync.aligned.all"):
+        body = f"call void @emu_leave(i32 {_BARRIER})\n  ret void"
+    elif shuffle := re.fullmatch(r"shfl\.sync\.(\w+)\.([if])32", name):
+        body = f"""%bits = bitcast {types[1]} %p1 to i32
+  store i32 %bits, ptr @emu_value
+  store i32 %p2, ptr @emu_offset
+  call void @emu_leave(i32 {2 + _SHUFFLES.index(shuffle[1])})
+  %got = load i32, ptr @emu_value
+  %r = bitcast i32 %got to {result}
+  ret {result} %r"""
+    else:
         raise NotImplementedError(f"the emulator does not know llvm.nvvm.{name}")
-
-    def _register(self, kind: str) -> tuple[int, ...]:
-        here = self._here
-        return {"tid": here.thread, "ctaid": here.block.place, "ntid": here.block.sizes, "nctaid": here.block.grid}[kind]
+    parameters = ", ".join(f"{t} %p{i}" for i, t in enumerate(types))
+    return f"define {result} @emu.{name}({parameters}) {{\n  {body}\n}}\n"
 
 
-class _Block:
-    """The threads of a block that is running."""
-
-    def __init__(self, launched: Launched, place: tuple[int, ...]) -> None:
-        self.place, self.sizes, self.grid = place, launched.block, launched.grid
-        count = self.sizes[0] * self.sizes[1] * self.sizes[2]
-        self.barrier = threading.Barrier(count)
-        self._warps = [threading.Barrier(min(WARP, count - start)) for start in range(0, count, WARP)]
-        self._values: list[Any] = [None] * count
-
-    def exchange(self, number: int, kind: str, value: Any, offset: int) -> Any:
-        """A shuffle: the value of another lane, or the thread's own where there is no such lane."""
-        warp, lane = divmod(number, WARP)
-        self._values[number] = value
-        self._warps[warp].wait(_SECONDS)
-        other = {"bfly": lane ^ offset, "down": lane + offset, "up": lane - offset, "idx": offset}[kind]
-        at = warp * WARP + other
-        found = self._values[at] if 0 <= other < WARP and at < len(self._values) else value
-        self._warps[warp].wait(_SECONDS)
-        return found
+def _entry(kernel: str, types: Sequence[str]) -> str:
+    """The function that a fiber begins in: it loads the parameters, as the driver is given them, and calls the kernel."""
+    lines = ["%table = load ptr, ptr @emu_parameters"]
+    for i, type_ in enumerate(types):
+        lines += [f"%s{i} = getelementptr ptr, ptr %table, i64 {i}", f"%a{i} = load ptr, ptr %s{i}", f"%v{i} = load {type_}, ptr %a{i}"]
+    given = ", ".join(f"{t} %v{i}" for i, t in enumerate(types))
+    lines += [f"call void @{kernel}({given})", f"call void @emu_leave(i32 {_DONE})", "ret void"]
+    return f"define void @emu_enter_{kernel}() {{\n  " + "\n  ".join(lines) + "\n}\n"
 
 
 def _positions(sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
