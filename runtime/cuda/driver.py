@@ -42,7 +42,12 @@ class Driver:
             int(self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, self._device)),
         )
         self.version = int(self._call("cuDriverGetVersion"))
-        self._stream = self._call("cuStreamCreate", int(api.CUstream_flags.CU_STREAM_DEFAULT))
+        flags = api.CUstream_flags
+        self._stream = self._call("cuStreamCreate", int(flags.CU_STREAM_DEFAULT))
+        # Captures are recorded on a stream of their own: while one that is ordered with the default stream records, the driver refuses
+        # other libraries the default stream.
+        self._recording = self._call("cuStreamCreate", int(flags.CU_STREAM_NON_BLOCKING))
+        self._to = self._stream  # where what comes next is put
 
     @property
     def stream(self) -> int:
@@ -69,15 +74,15 @@ class Driver:
 
     def to_device(self, address: int, source: int, count: int) -> None:
         """Copy bytes from the host; they may be changed when this returns."""
-        self._call("cuMemcpyHtoDAsync", address, source, count, self._stream)
+        self._call("cuMemcpyHtoDAsync", address, source, count, self._to)
 
     def to_host(self, target: int, address: int, count: int) -> None:
         """Copy bytes to the host; they are there after `synchronize`."""
-        self._call("cuMemcpyDtoHAsync", target, address, count, self._stream)
+        self._call("cuMemcpyDtoHAsync", target, address, count, self._to)
 
     def copy(self, target: int, source: int, count: int) -> None:
         """Copy bytes on the device."""
-        self._call("cuMemcpyDtoDAsync", target, source, count, self._stream)
+        self._call("cuMemcpyDtoDAsync", target, source, count, self._to)
 
     def fill(self, address: int, element: bytes, count: int = 1) -> None:
         """Set `count` elements of 1, 2, 4 or 8 bytes."""
@@ -90,7 +95,7 @@ class Driver:
                 return
             element, count = low, 2 * count
         name = {1: "cuMemsetD8Async", 2: "cuMemsetD16Async", 4: "cuMemsetD32Async"}[len(element)]
-        self._call(name, address, int.from_bytes(element, "little"), count, self._stream)
+        self._call(name, address, int.from_bytes(element, "little"), count, self._to)
 
     def ordinal_of(self, address: int) -> int:
         """The number of the device that an address belongs to."""
@@ -124,7 +129,7 @@ class Driver:
 
     def launch(self, function: Any, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: int) -> None:
         """`parameters`: the address of an array of addresses, one per parameter, read before this returns."""
-        self._call("cuLaunchKernel", function, *grid, *block, shared, self._stream, parameters, 0)
+        self._call("cuLaunchKernel", function, *grid, *block, shared, self._to, parameters, 0)
 
     # --- order ------------------------------------------------------------------------------------------------------
 
@@ -165,12 +170,14 @@ class Driver:
     # --- graphs -----------------------------------------------------------------------------------------------------
 
     def begin_capture(self) -> None:
-        """From here on what is put on the stream is recorded, not run. Of other threads' calls the driver takes no notice."""
-        self._call("cuStreamBeginCapture", self._stream, self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        """From here on launches, fills and copies are recorded, not run. Of other threads' calls the driver takes no notice."""
+        self._call("cuStreamBeginCapture", self._recording, self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        self._to = self._recording
 
     def end_capture(self) -> Any:
         """What was recorded, ready to be launched."""
-        graph = self._call("cuStreamEndCapture", self._stream)
+        self._to = self._stream
+        graph = self._call("cuStreamEndCapture", self._recording)
         try:
             return self._call("cuGraphInstantiate", graph, 0)
         finally:
@@ -178,7 +185,8 @@ class Driver:
 
     def abandon_capture(self) -> None:
         """End a recording that went wrong, whatever the driver says of it."""
-        self._api.cuStreamEndCapture(self._stream)
+        self._to = self._stream
+        self._api.cuStreamEndCapture(self._recording)
 
     def launch_graph(self, graph: Any) -> None:
         self._call("cuGraphLaunch", graph, self._stream)

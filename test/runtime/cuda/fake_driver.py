@@ -40,6 +40,7 @@ class _Names(enum.IntEnum):
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
     CU_STREAM_DEFAULT = 0
+    CU_STREAM_NON_BLOCKING = 1
     CU_EVENT_DEFAULT = 0
     CU_EVENT_DISABLE_TIMING = 2
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
@@ -93,6 +94,8 @@ class FakeDriver:
         self.ordinals: dict[int, int] = {}  # of addresses on other devices
         self._memory: dict[int, tuple[Any, int]] = {}
         self._capturing: list[Any] | None = None
+        self._capturing_on = 0
+        self.streams: dict[int, int] = {}
         self._graphs: dict[int, list[Any]] = {}
         self._handles = iter(range(1000, 1 << 30))
         self._modules: dict[int, bytes] = {}
@@ -152,11 +155,13 @@ class FakeDriver:
         return (CUresult.CUDA_SUCCESS,)
 
     def cuStreamCreate(self, flags: int) -> tuple[int, int]:
-        return CUresult.CUDA_SUCCESS, next(self._handles)
+        made = next(self._handles)
+        self.streams[made] = flags
+        return CUresult.CUDA_SUCCESS, made
 
     def cuStreamSynchronize(self, stream: int) -> tuple[int]:
         failed, self.at_wait = self.at_wait, None
-        return (self._in_order() or failed or CUresult.CUDA_SUCCESS,)
+        return (failed or CUresult.CUDA_SUCCESS,)
 
     def cuMemGetInfo(self) -> tuple[int, int, int]:
         return CUresult.CUDA_SUCCESS, self.total - self.allocated, self.total
@@ -184,32 +189,32 @@ class FakeDriver:
         return CUresult.CUDA_SUCCESS, self.ordinals.get(address, 0)
 
     def cuMemcpyHtoDAsync(self, target: int, source: int, count: int, stream: int) -> tuple[int]:
-        return self._do(lambda: ctypes.memmove(target, source, count), (target, count))
+        return self._do(lambda: ctypes.memmove(target, source, count), stream, (target, count))
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, count: int, stream: int) -> tuple[int]:
-        return self._do(lambda: ctypes.memmove(target, source, count), (source, count))
+        return self._do(lambda: ctypes.memmove(target, source, count), stream, (source, count))
 
     def cuMemcpyDtoDAsync(self, target: int, source: int, count: int, stream: int) -> tuple[int]:
-        return self._do(lambda: ctypes.memmove(target, source, count), (target, count), (source, count))
+        return self._do(lambda: ctypes.memmove(target, source, count), stream, (target, count), (source, count))
 
     def cuMemsetD8Async(self, address: int, value: int, count: int, stream: int) -> tuple[int]:
-        return self._set(address, value, count, 1)
+        return self._set(address, value, count, 1, stream)
 
     def cuMemsetD16Async(self, address: int, value: int, count: int, stream: int) -> tuple[int]:
-        return self._set(address, value, count, 2)
+        return self._set(address, value, count, 2, stream)
 
     def cuMemsetD32Async(self, address: int, value: int, count: int, stream: int) -> tuple[int]:
-        return self._set(address, value, count, 4)
+        return self._set(address, value, count, 4, stream)
 
-    def _set(self, address: int, value: int, count: int, size: int) -> tuple[int]:
+    def _set(self, address: int, value: int, count: int, size: int, stream: int) -> tuple[int]:
         data = value.to_bytes(size, "little") * count
-        return self._do(lambda: ctypes.memmove(address, data, len(data)), (address, len(data)))
+        return self._do(lambda: ctypes.memmove(address, data, len(data)), stream, (address, len(data)))
 
-    def _do(self, work: Any, *spans: tuple[int, int]) -> tuple[int]:
+    def _do(self, work: Any, stream: int, *spans: tuple[int, int]) -> tuple[int]:
         for start, count in spans:
             if not any(base <= start and start + count <= base + held for base, (_, held) in self._memory.items()):
                 return (CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,)
-        if self._capturing is not None:
+        if self._capturing is not None and stream == self._capturing_on:
             self._capturing.append(work)
         else:
             work()
@@ -246,7 +251,7 @@ class FakeDriver:
         return (CUresult.CUDA_SUCCESS,)
 
     def cuLaunchKernel(self, function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, *rest: int) -> tuple[int]:
-        shared, _, parameters, _ = rest
+        shared, stream, parameters, _ = rest
         name, count, ptx = self._functions[function]
         if not all((gx, gy, gz, bx, by, bz)) or bx * by * bz > 1024 or gy > 65535 or gz > 65535:
             return (CUresult.CUDA_ERROR_INVALID_VALUE,)
@@ -259,7 +264,7 @@ class FakeDriver:
             if kernel is not None:
                 kernel(launched)
 
-        return self._do(run)
+        return self._do(run, stream)
 
     def cuEventCreate(self, flags: int) -> tuple[int, int]:
         return CUresult.CUDA_SUCCESS, next(self._handles)
@@ -282,7 +287,8 @@ class FakeDriver:
         return (CUresult.CUDA_SUCCESS,)
 
     def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[int]:
-        self._capturing = []
+        assert self.streams[stream] == _Names.CU_STREAM_NON_BLOCKING, "the default stream is refused to others meanwhile"
+        self._capturing, self._capturing_on = [], stream
         return (CUresult.CUDA_SUCCESS,)
 
     def cuStreamEndCapture(self, stream: int) -> tuple[int, int]:
@@ -304,6 +310,3 @@ class FakeDriver:
     def cuGraphExecDestroy(self, graph: int) -> tuple[int]:
         del self._graphs[graph]
         return (CUresult.CUDA_SUCCESS,)
-
-    def _in_order(self) -> CUresult | None:
-        return CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if self._capturing is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -242,6 +243,51 @@ def test_a_call_that_has_no_memory_left_is_a_memory_error(on: Device, api: FakeD
         f(x, y)
     del big
     f(x, y)
+
+
+def test_threads_that_share_a_function_get_their_own_results(on: Device) -> None:
+    f = cuda(lambda x, y: (x * y, x[0] - y))
+    for _ in range(2):
+        f(f32(5, 7), f32(7))
+    wrong: list[Any] = []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            x, y = rng.standard_normal((5, 7)).astype("f4"), rng.standard_normal(7).astype("f4")
+            product, difference = f(x, y)
+            if not (np.array_equal(product, x * y) and np.array_equal(difference, x[0] - y)):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and f.stats().hits == 81
+
+
+def test_a_compile_in_the_background_arrives_on_the_device(on: Device, api: FakeDriver) -> None:
+    first, x, y = cuda(soft), f32(5, 7), f32(7)
+    for _ in range(2):
+        first(x, y)  # the emulator has seen the code that a worker is going to make
+    f = cuda(soft, compile="background")
+    for _ in range(3):
+        f(x, y)
+    assert f.wait(120)
+    api.launched.clear()
+    np.testing.assert_allclose(f(x, y), np.tanh(x * y) + 1, rtol=1e-6)
+    assert len(api.launched) == 1 and f.versions[0].record.on_device and f.stats().hits == 1
+
+
+def test_small_unsigned_numbers_that_the_host_reads_are_not_negative(on: Device) -> None:
+    def times(x, y):
+        return y * int(x[0])
+
+    f, y = cuda(times), f32(4)
+    for value in (1, 200, 255, 3):
+        x = np.array([value, 0], "u1")
+        assert np.array_equal(f(x, y), y * np.float32(value))
 
 
 # --- kernels whose threads meet -------------------------------------------------------------------------------------------
