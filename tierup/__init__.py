@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.cuda.arrays import device_array as device_array
     from tierup.runtime.cuda.bundle import load_plan as load_plan
+    from tierup.runtime.cuda.errors import BundleError as BundleError
+    from tierup.runtime.cuda.errors import DriverError as DriverError
+    from tierup.runtime.cuda.errors import NoDevice as NoDevice
+    from tierup.runtime.cuda.errors import PlanError as PlanError
     from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
@@ -44,6 +48,10 @@ __version__ = "0.1.0"
 
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
+    "BundleError": "tierup.runtime.cuda.errors:BundleError",
+    "DriverError": "tierup.runtime.cuda.errors:DriverError",
+    "NoDevice": "tierup.runtime.cuda.errors:NoDevice",
+    "PlanError": "tierup.runtime.cuda.errors:PlanError",
     "ExecutedPlan": "tierup.runtime.explaining.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
@@ -77,11 +85,15 @@ _EXPORTS = {
 
 # without "torch": `from tierup import *` must not hide PyTorch
 __all__ = [
+    "BundleError",
+    "DriverError",
     "ExecutedPlan",
+    "NoDevice",
     "NotDifferentiable",
     "NotOptimized",
     "Pass",
     "PassFailure",
+    "PlanError",
     "ProgramError",
     "RecompileLimitWarning",
     "UnsupportedSyntax",

@@ -92,6 +92,14 @@ def test_a_call_at_the_addresses_of_an_earlier_one_is_captured_and_later_ones_ar
     assert api.calls.count("cuLaunchKernel") == 3 * len(plan.artifact.host.kernels)
 
 
+def test_one_launch_is_not_made_a_graph(on: Device, api: FakeDriver) -> None:
+    x = f32(6, 9)
+    plan = CudaPlan(artifact_of(lambda x: x * 2.0, (x,)), on)
+    for _ in range(5):
+        assert np.array_equal(run(plan, x).results[0], x * 2)
+    assert not plan.graph_launches and "cuStreamBeginCapture" not in api.calls
+
+
 def test_a_graph_is_not_used_for_another_number_nor_for_minus_zero(on: Device) -> None:
     x = np.ones((2, 2), "f4")
     plan = CudaPlan(artifact_of(lambda x, k: (np.copysign(x, x * k), x[0] + k), (x, 2.0)), on)
