@@ -65,12 +65,13 @@ def _of_tuple(type_: Any) -> Finish | None:
 
 
 def _named(type_: Any, length: int) -> Any:
-    """The class of a named tuple; None for a plain one. A type says its fields in its text alone."""
-    text = type_.str()
-    if not text.startswith("NamedTuple("):
+    """The class of a named tuple; None for a plain one, and for an operator's, which has no name: TorchScript returns these as plain ones.
+    A type says its fields in its text alone."""
+    text, name = type_.str(), type_.annotation_str.rpartition(".")[2]
+    if not text.startswith("NamedTuple(") or not name.isidentifier():
         return None
     names = _outermost(text)
-    return _class(type_.annotation_str.rpartition(".")[2], tuple(names)) if len(names) == length else None
+    return _class(name, tuple(names)) if len(names) == length else None
 
 
 def _outermost(text: str) -> list[str]:

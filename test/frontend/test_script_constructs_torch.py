@@ -167,6 +167,18 @@ def test_tuples_and_named_tuples():
     assert (type(made).__name__, made._fields, made.b) == ("Pair", ("a", "b"), 3)
 
 
+def test_what_an_operator_names_is_a_plain_tuple_as_in_torchscript():
+    def program(x):
+        return x.max(0), [x.topk(1, 0)], {"a": x.sort(0)}, Pair(x, 3)
+
+    scripted = torch.jit.script(program)
+    ours, x = from_torchscript(scripted), torch.randn(3, 2)
+    for _ in range(3):
+        most, (topk,), sorted_, pair = ours(x)
+        assert [type(v) for v in (most, topk, sorted_["a"])] == [tuple] * 3 and type(pair).__name__ == "Pair"
+        torch.testing.assert_close([most, topk, sorted_["a"]], [*scripted(x)[0:1], scripted(x)[1][0], scripted(x)[2]["a"]])
+
+
 def test_a_list_that_grows_in_a_branch_is_not_taken_for_known():
     def program(x, n: int):
         flags = [True]
