@@ -9,12 +9,14 @@
                                                     }
 
 What the arms pass back to values from outside are its results; where only one arm does, the other gives what was there before, or zeros.
+Random numbers that the gradient needs would be others when they are drawn again: that is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.list_gradients import ListGradient, is_list
 from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
 from tierup.dialect.contracts import walk
@@ -40,6 +42,7 @@ def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
         with e.inside(block):
             e.create("torch.prim.If.yield", [], [_total(reverse, v, before[v], arm.get(v)) for v in values])
         sweep(block, reverse)
+        refuse_draws(block)
     made = settle(draft, [op.operands[0]], [reverse.type_of(v) for v in values])
     for value, result in zip(values, made.results, strict=True):
         e.inference.values[result] = e.known(value)
@@ -101,6 +104,16 @@ def replay(
             active[new] = active.get(old, False)
         made.append(twin)
     return made, now
+
+
+def refuse_draws(block: ir.Block) -> None:
+    """Raise PassFailure for what was copied into a block, and is needed there, but gives something else each time."""
+    for view in block.operations:
+        for op in (view.operation, *walk(view.operation)):
+            row = row_of(op)
+            if row is not None and row.random:
+                name = f"({row.name}) " if op.name == "torch.operator" else ""
+                raise PassFailure(op, f"{name}draws random numbers in a branch or a loop, which gradients compute again: draw before it")
 
 
 def _values(op: ir.Operation) -> list[ir.Value]:

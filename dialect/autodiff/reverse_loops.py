@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.reverse import Found, Reverse, is_nothing, settle, sweep
-from tierup.dialect.autodiff.reverse_branches import passed_on, replay
+from tierup.dialect.autodiff.reverse_branches import passed_on, refuse_draws, replay
 from tierup.dialect.autodiff.reverse_records import Gradients, read_backwards, records
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
@@ -84,6 +84,7 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
             done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
         e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
     sweep(block, reverse, kept=set(stand_ins.values()))
+    refuse_draws(block)
 
     needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
     counted = bool_of(op.operands[1]) is True and bool_of(last.operands[0]) is True

@@ -93,3 +93,55 @@ def test_a_module_that_asks_for_its_inputs_gradient_is_trained_through_pytorch()
     torch.testing.assert_close(mine, torch.autograd.grad(program(x).square().sum(), wanted))
     assert "asks whether a tensor requires a gradient" in seen[-1].guard
     assert "1 by the original program in PyTorch" in ours.explain()
+
+
+def drops_in_a_loop(x, n: int):
+    for _ in range(n):
+        x = F.dropout(x.sin(), 0.5)
+    return x
+
+
+def drops_in_a_branch(x, n: int):
+    if n > 1:
+        x = F.dropout(x.sin(), 0.5)
+    return x * x
+
+
+def scales_in_a_branch_in_a_loop(x, n: int):
+    for i in range(n):
+        if i != 1:
+            x = x * torch.rand_like(x)
+    return x
+
+
+@pytest.mark.parametrize("program", [drops_in_a_loop, drops_in_a_branch, scales_in_a_branch_in_a_loop], ids=lambda f: f.__name__)
+def test_what_is_drawn_in_branches_and_loops_is_not_drawn_again_for_the_gradient(program):
+    ours = from_torchscript(torch.jit.script(program))
+    for seed, n in enumerate((2, 2, 3, 3)):
+        found = []
+        for f in (ours, program):
+            x = torch.ones(16, requires_grad=True)
+            torch.manual_seed(seed)
+            y = f(x, n)
+            y.sum().backward()
+            found.append((y, x.grad, torch.rand(1)))
+        for mine, theirs in zip(*found, strict=True):
+            torch.testing.assert_close(mine, theirs)
+    assert "draws random numbers in a branch or a loop" in ours.explain()
+
+
+def test_what_is_drawn_in_a_loop_and_no_gradient_needs_stays_tierups():
+    def program(x, n: int):
+        for _ in range(n):
+            x = x.sin() + torch.rand_like(x)
+        return x
+
+    ours, found = from_torchscript(torch.jit.script(program), gradients="error"), []
+    for f in (ours, program):
+        x = torch.ones(4, requires_grad=True)
+        torch.manual_seed(1)
+        y = f(x, 2)
+        y.sum().backward()
+        found.append((y, x.grad))
+    for mine, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(mine, theirs)
