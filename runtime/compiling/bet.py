@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from tierup.dialect.pipelines.reproducer import Reproducer
-from tierup.lowering.abi import ArgumentSpec
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
@@ -78,7 +77,7 @@ def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: 
 
 def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
     artifact = compiled.artifact
-    if isinstance(artifact, CudaArtifact):
+    if not isinstance(artifact, Artifact):
         record = VersionRecord(specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, on_device=True)
         return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)
     record = VersionRecord(

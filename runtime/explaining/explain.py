@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.runtime.explaining.stats import Stats
 
 if TYPE_CHECKING:
@@ -82,9 +81,9 @@ def _where(version: Version) -> str:
 
 def _waits(version: Version) -> list[str]:
     """Why calls of a version on the device wait for it, beside those whose results go to the host."""
-    artifact = version.compiled.artifact
-    if not isinstance(artifact, CudaArtifact):
+    if not version.record.on_device:
         return []
+    artifact: Any = version.compiled.artifact  # a CudaArtifact
     lines = []
     if artifact.host.synchronises:
         lines.append("    waits for the device in mid-program: what goes on there depends on a value that the device computes")

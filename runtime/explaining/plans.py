@@ -20,8 +20,6 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
-from tierup.lowering.cuda import cached
-from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.objects import cache
 from tierup.lowering.objects.load import NativeCode, load
 from tierup.lowering.service import request_json
@@ -29,6 +27,7 @@ from tierup.runtime.explaining import dump
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
+    from tierup.lowering.cuda.artifact import CudaArtifact
     from tierup.runtime.cuda.plan import CudaPlan
 
 
@@ -108,10 +107,18 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     if specialised is None:
         return None
     request = request_for(specialised.decode(), entry, arguments, options)
-    artifact = cache.get(request) if options.backend == "cpu" else cached.get(request, options.target)
+    artifact = _kept(request, options)
     if artifact is None:
         return None
     return Compiled(loaded(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+
+
+def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:
+    if options.backend == "cpu":
+        return cache.get(request)
+    from tierup.lowering.cuda import cached  # here: most programs run on the CPU
+
+    return cached.get(request, options.target)
 
 
 def loaded(artifact: Artifact | CudaArtifact, name: str) -> NativeCode | CudaPlan:
