@@ -138,7 +138,7 @@ def product(numbers: Sequence[ir.Value]) -> ir.Value:
 
 def folded(number: ir.Value) -> ir.Value:
     """The number, as one constant where it follows from constants: who builds a launch may ask for it."""
-    known = _constant(number)
+    known = constant(number)
     return number if known is None else b.index(known)
 
 
@@ -148,13 +148,14 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def _constant(number: ir.Value) -> int | None:
+def constant(number: ir.Value) -> int | None:
+    """The number, where it follows from constants; else None."""
     made = b.defining_op(number)
     if made is None:
         return None
     if made.name == "arith.constant":
         return ir.IntegerAttr(made.attributes["value"]).value
-    given = [_constant(v) for v in made.operands] if made.name in _FOLD else [None]
+    given = [constant(v) for v in made.operands] if made.name in _FOLD else [None]
     left, right = (given[0], given[1]) if len(given) == 2 else (None, None)
     return None if left is None or right is None else _FOLD[made.name](left, right)
 

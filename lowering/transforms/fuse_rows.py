@@ -16,6 +16,7 @@ row_runs.py's to say. Runs without a reduction stay as they are: elementwise fus
 from __future__ import annotations
 
 from dataclasses import field
+from math import prod
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
@@ -35,6 +36,7 @@ class FuseRows(Pass):
 
     name = "tierup-fuse-rows"
     stack_bytes: Annotated[int, AtLeast(0)] = 4096  # a row's buffer of this size goes on the stack: single elements become registers
+    lone_row: Annotated[int, AtLeast(0)] = 0  # where one op alone goes along the rows: fuse only rows known to be no longer; 0: any
     heap: bool = True  # larger rows' buffers shrink too, to memory that all iterations use; else they stay what they are
 
     def run_on_function(self, function: ir.Operation) -> None:
@@ -49,7 +51,17 @@ class FuseRows(Pass):
                     for inner in region.blocks:
                         self.fuse_block(inner, function)
         for run in runs(block):
-            _fuse(run, function, self)
+            if not self.lone_row or not _is_lone(run, self.lone_row):
+                _fuse(run, function, self)
+
+
+def _is_lone(run: Run, most: int) -> bool:
+    """Whether one member alone goes along the rows, and these are long, or of a length that is not known."""
+    along = [m for m in run.members if len(m.iterators) > 1 and m.reads]
+    if len(along) > 1:
+        return False
+    shapes = [b.shape_of(v.type)[1:] for m in along for v, yes in zip(m.buffers, m.by_row, strict=True) if yes]
+    return any(ir.ShapedType.get_dynamic_size() in shape or prod(shape) > most for shape in shapes)
 
 
 @dataclass

@@ -18,6 +18,7 @@ element after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Union
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -27,12 +28,16 @@ from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.blocks import Block, positions, summed
 from tierup.lowering.cuda.combining import Combiner, combiners
 from tierup.lowering.cuda.selecting import Selector, selector
+from tierup.lowering.cuda.starts import take_starts
 from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256
 _PER_THREAD = 16  # elements that a thread sums before another part is worth a block
 _PARTS_FOR = 2048  # blocks that keep any device busy
 _DEPTH = 8  # of a block of columns
+_EACH = 4  # elements of a short row that a thread takes before another warp is worth its tree
+
+Starts = list[Union[ir.Value, None]]
 
 
 @register
@@ -50,11 +55,11 @@ class ReductionsToBlocks(Pass):
             with op.location, ir.InsertionPoint(op):
                 known, picks = combiners(structured), selector(structured)
                 if known is None and picks is not None and structured.iterators[-1] == "reduction":
-                    _selected(structured, picks)
+                    _selected(structured, picks, take_starts(structured))
                 elif known is None:
                     _one_thread_each(structured)
                 else:
-                    (_rows if structured.iterators[-1] == "reduction" else _columns)(structured, known)
+                    (_rows if structured.iterators[-1] == "reduction" else _columns)(structured, known, take_starts(structured))
             op.erase()
 
 
@@ -72,23 +77,24 @@ def _one_thread_each(op: Structured) -> None:
         Block(here, here.width()).spread(op, sizes, here.position())
 
 
-def _rows(op: Structured, known: list[Combiner]) -> None:
+def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
     sizes = op.sizes()
     parallel, _, outer, inner = _split(op, sizes)
     outputs, count = gpu.product(outer), gpu.product(inner)
     parts = _parts(outputs, count)
     partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
     scratch = [gpu.shared_type([gpu.WARP], t) for t in dict.fromkeys(c.type for c in known)]
-    with gpu.launch([outputs, parts], [b.index(_THREADS)], scratch) as here:
-        block = Block(here, b.index(_THREADS), here.shared)
+    threads = b.index(_threads(count))
+    with gpu.launch([outputs, parts], [threads], scratch) as here:
+        block = Block(here, threads, here.shared)
         output, part = here.block[0], here.block[1]
         at = _at(op, parallel, positions(output, outer))
-        start = b.value("arith.addi", [b.value("arith.muli", [part, b.index(_THREADS)], b.index_type()), here.thread[0]], b.index_type())
-        step = b.value("arith.muli", [parts, b.index(_THREADS)], b.index_type())
+        start = b.value("arith.addi", [b.value("arith.muli", [part, threads], b.index_type()), here.thread[0]], b.index_type())
+        step = b.value("arith.muli", [parts, threads], b.index_type())
         mine = summed(op, [c.neutral() for c in known], at, sizes, (start, count, step))
         sums = [block.all_reduce(v, c) for v, c in zip(mine, known, strict=True)]
         with gpu.when(gpu.same(here.thread[0], b.index(0))):
-            _finish(op, known, at, sums) if partial is None else _store(partial, [output, part], sums)
+            _finish(op, known, at, sums, starts) if partial is None else _store(partial, [output, part], sums)
     if partial is not None:
         with gpu.launch([outputs], [b.index(_THREADS)], scratch) as here:
             block = Block(here, b.index(_THREADS), here.shared)
@@ -98,26 +104,27 @@ def _rows(op: Structured, known: list[Combiner]) -> None:
                 for c, buffer in zip(known, partial, strict=True)
             ]
             with gpu.when(gpu.same(here.thread[0], b.index(0))):
-                _finish(op, known, _at(op, parallel, positions(output, outer)), sums)
+                _finish(op, known, _at(op, parallel, positions(output, outer)), sums, starts)
 
 
-def _selected(op: Structured, picks: Selector) -> None:
+def _selected(op: Structured, picks: Selector, starts: Starts) -> None:
     sizes = op.sizes()
     parallel, _, outer, inner = _split(op, sizes)
     types = dict.fromkeys(ir.ShapedType(v.type).element_type for v in op.buffers[op.reads :])
     scratch = [gpu.shared_type([2 * gpu.WARP], t) for t in types]
-    with gpu.launch([gpu.product(outer)], [b.index(_THREADS)], scratch) as here:
-        block = Block(here, b.index(_THREADS), here.shared)
+    threads = b.index(_threads(gpu.product(inner)))
+    with gpu.launch([gpu.product(outer)], [threads], scratch) as here:
+        block = Block(here, threads, here.shared)
         at = _at(op, parallel, positions(here.block[0], outer))
         place = [b.index(0) if p is None else p for p in at]
-        held = [op.load(op.reads + i, place) for i in range(2)]
-        mine = summed(op, held, at, sizes, (here.thread[0], gpu.product(inner), b.index(_THREADS)))
+        held = _held(op, place, starts)
+        mine = summed(op, held, at, sizes, (here.thread[0], gpu.product(inner), threads))
         found = block.all_select(mine, picks)  # with barriers: all have read what the outputs held
         with gpu.when(gpu.same(here.thread[0], b.index(0))):
             op.write(place, found)
 
 
-def _columns(op: Structured, known: list[Combiner]) -> None:
+def _columns(op: Structured, known: list[Combiner], starts: Starts) -> None:
     sizes = op.sizes()
     parallel, _, outputs_of, inner = _split(op, sizes)
     *outer, width = outputs_of
@@ -144,7 +151,7 @@ def _columns(op: Structured, known: list[Combiner]) -> None:
             with gpu.when(first):
                 sums = [_down(tile, c, here.thread[0]) for tile, c in zip(here.shared, known, strict=True)]
                 if partial is None:
-                    _finish(op, known, at, sums)
+                    _finish(op, known, at, sums, starts)
                 else:
                     output = b.value("arith.addi", [b.value("arith.muli", [row, width], b.index_type()), column], b.index_type())
                     _store(partial, [output, here.block[2]], sums)
@@ -155,7 +162,15 @@ def _columns(op: Structured, known: list[Combiner]) -> None:
             with gpu.when(gpu.below(output, outputs)):
                 span = (b.index(0), parts, b.index(1))
                 sums = [_gathered(c, buffer, output, span) for c, buffer in zip(known, partial, strict=True)]
-                _finish(op, known, _at(op, parallel, positions(output, outputs_of)), sums)
+                _finish(op, known, _at(op, parallel, positions(output, outputs_of)), sums, starts)
+
+
+def _threads(count: ir.Value) -> int:
+    """Threads for a row of so many elements, where that is known: a power of two."""
+    threads, number = _THREADS, gpu.constant(gpu.folded(count))
+    while number is not None and threads > gpu.WARP and threads // 2 * _EACH >= number:
+        threads //= 2
+    return threads
 
 
 def _parts(outputs: ir.Value, count: ir.Value, most: int = _PARTS_FOR) -> ir.Value:
@@ -184,13 +199,20 @@ def _at(op: Structured, parallel: list[int], outputs: Sequence[ir.Value]) -> lis
     return found
 
 
-def _finish(op: Structured, known: list[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value]) -> None:
-    """Combine with what the outputs hold, if they do, and write them. (Their maps do not look at the reduced loops.)"""
+def _finish(
+    op: Structured, known: Sequence[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value], starts: Starts
+) -> None:
+    """Combine with what the outputs start from, if anything, and write them. (Their maps do not look at the reduced loops.)"""
     place = [b.index(0) if p is None else p for p in at]
     if op.overwrites:
         op.write(place, sums)
         return
-    op.write(place, [c.combine(op.load(op.reads + i, place), v) for i, (c, v) in enumerate(zip(known, sums, strict=True))])
+    op.write(place, [c.combine(first, v) for c, v, first in zip(known, sums, _held(op, place, starts), strict=True)])
+
+
+def _held(op: Structured, place: Sequence[ir.Value], starts: Starts) -> list[ir.Value]:
+    """What the outputs start from: numbers, or what they hold."""
+    return [op.load(op.reads + i, place) if start is None else start for i, start in enumerate(starts)]
 
 
 def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:

@@ -7,7 +7,7 @@
 // and the first thread adds what the output held.
 // CHECK-LABEL: func.func @rows
 // CHECK: gpu.launch blocks([[ROW:%[a-z0-9]+]], {{.*}}) in ({{.*}} = %c64, {{.*}} = %c1, {{.*}}) threads([[T:%[a-z0-9]+]], {{.*}} = %c256, {{.*}} workgroup([[SHARED:%.+]] : memref<32xf32,
-// CHECK-NEXT: [[MINE:%.+]] = scf.for [[J:%[a-z0-9]+]] = [[T]] to %c100 step %c256 iter_args({{.*}} = %cst) -> (f32) {
+// CHECK-NEXT: [[MINE:%.+]] = scf.for [[J:%[a-z0-9]+]] = [[T]] to %c1000 step %c256 iter_args({{.*}} = %cst) -> (f32) {
 // CHECK-NEXT: memref.load %arg0{{\[}}[[ROW]], [[J]]]
 // CHECK: gpu.shuffle xor [[MINE]], %c16_i32, %c32_i32
 // CHECK: gpu.shuffle xor %{{.+}}, %c8_i32
@@ -26,8 +26,8 @@
 // CHECK-NEXT: memref.store %{{.+}}, %arg1{{\[}}[[ROW]]]
 // CHECK-NOT: gpu.launch
 // CHECK: return
-func.func @rows(%x: memref<64x100xf32>, %s: memref<64xf32>) attributes {tierup.result_kinds = ["buffer"]} {
-  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x100xf32>) outs(%s : memref<64xf32>) {
+func.func @rows(%x: memref<64x1000xf32>, %s: memref<64xf32>) attributes {tierup.result_kinds = ["buffer"]} {
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x1000xf32>) outs(%s : memref<64xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.addf %b, %a : f32
     linalg.yield %0 : f32
@@ -110,6 +110,49 @@ func.func @position(%x: memref<64x100xf32>, %best: memref<64xf32>, %where: memre
     %0 = arith.select %better, %a, %m : f32
     %1 = arith.select %better, %position, %p : i64
     linalg.yield %0, %1 : f32, i64
+  }
+  return
+}
+
+// -----
+
+// What sets the outputs before goes: a row starts from that number. Not where somebody looks between, or only a part is set.
+// CHECK-LABEL: func.func @starts
+// CHECK-NOT: linalg.fill
+// CHECK: gpu.launch
+// CHECK-NOT: memref.load %arg1
+// CHECK: arith.addf %{{.+}}, %cst_0
+// CHECK: memref.store %{{.+}}, %arg1
+// CHECK: gpu.terminator
+// CHECK: linalg.fill
+// CHECK: memref.copy %arg1, %arg2
+// CHECK: gpu.launch
+// CHECK: memref.load %arg1
+// CHECK: gpu.terminator
+// CHECK: linalg.fill
+// CHECK: gpu.launch
+// CHECK: memref.load %arg1
+func.func @starts(%x: memref<64x9xf32>, %s: memref<64xf32>, %t: memref<64xf32>) attributes {tierup.result_kinds = ["buffer", "buffer"]} {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%s : memref<64xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x9xf32>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill ins(%one : f32) outs(%s : memref<64xf32>)
+  memref.copy %s, %t : memref<64xf32> to memref<64xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x9xf32>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  %part = memref.subview %s[0] [32] [1] : memref<64xf32> to memref<32xf32, strided<[1]>>
+  linalg.fill ins(%one : f32) outs(%part : memref<32xf32, strided<[1]>>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x9xf32>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
   }
   return
 }

@@ -63,7 +63,9 @@ def test_halves_are_summed_in_single_precision() -> None:
 
 def test_parts_of_a_long_row_come_together() -> None:
     (outcome,) = agrees(lambda x: x.sum(), (f32(70, 300),), rtol=1e-4, atol=1e-3)
-    assert len(outcome.launches) == 3  # the start, the parts, their sum
+    assert len(outcome.launches) == 2  # the parts, their sum
+    (outcome,) = agrees(lambda x: x.sum(1), (f32(2, 9000),), rtol=1e-4, atol=1e-3)
+    assert len(outcome.launches) == 2
     agrees(lambda x: x.sum(0), (f32(5000, 3),), rtol=1e-4, atol=1e-3)
 
 
@@ -110,6 +112,14 @@ def test_rows_of_run_time_length_are_one_kernel() -> None:
 
 def test_a_run_with_several_results() -> None:
     agrees(lambda x: (x.sum(1), x.max(1), x - x.mean(1, keepdims=True)), (f32(4, 70),))
+
+
+def test_a_sum_is_one_kernel_and_one_that_is_divided_two() -> None:
+    for n in (3, 300):
+        (outcome,) = agrees(lambda x: x.sum(), (f32(n, 5),))
+        assert len(outcome.launches) == 1
+    first, second = agrees(lambda x: x.mean(1), (f32(4, 5),), (f32(2, 3000),), dynamic=True)
+    assert len(first.launches) == len(second.launches) <= 3
 
 
 def test_variance_and_its_like() -> None:
