@@ -88,8 +88,9 @@ def test_a_call_at_the_addresses_of_an_earlier_one_is_captured_and_later_ones_ar
         double, row = run(plan, x, 2.0).results
         assert np.array_equal(double, x * 2) and np.array_equal(row, x[0] + 1)
         x = x + 1
-    assert plan.graph_launches == 3 and api.calls.count("cuStreamEndCapture") == 1
-    assert api.calls.count("cuLaunchKernel") == 3 * len(plan.artifact.host.kernels)
+    # the first may find its addresses again at once, or the second
+    assert plan.graph_launches in (3, 4) and api.calls.count("cuStreamEndCapture") == 1
+    assert api.calls.count("cuLaunchKernel") == (6 - plan.graph_launches) * len(plan.artifact.host.kernels)
 
 
 def test_one_launch_is_not_made_a_graph(on: Device, api: FakeDriver) -> None:
