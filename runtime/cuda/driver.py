@@ -25,7 +25,7 @@ class Driver:
         try:
             error = int(api.cuInit(0)[0])
         except Exception as e:  # noqa: BLE001 - the bindings raise kinds of their own when there is no libcuda
-            raise NoDevice(f"NVIDIA's driver is not there: {str(e).splitlines()[0]}") from e
+            raise NoDevice(f"NVIDIA's driver is not there: {str(e).splitlines()[0].rstrip('.')}") from e
         if error:
             raise NoDevice(f"NVIDIA's driver found no device: {self._describe(error)[1]}")
         count = self._call("cuDeviceGetCount")
