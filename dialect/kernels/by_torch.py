@@ -11,6 +11,8 @@ import numpy as np
 
 from tierup.dialect.kernels import drawing, torch_tensors
 
+MAY_HAND_ON = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
+"""Ops that give their operand itself when they have nothing to do, of which their schemas say nothing."""
 _ESCAPES = re.compile("__|_d")
 
 
@@ -45,7 +47,7 @@ def kernel(name: str) -> Callable[..., Any]:
     aliases = [a.alias_info for a in arguments]
     if any(a is not None and a.is_write for a in aliases):
         return _writer(name, found)
-    shares = any(a is not None for a in aliases)
+    shares = f"{namespace}.{op}" in MAY_HAND_ON or any(a is not None for a in aliases)
 
     def call(*operands: Any) -> Any:
         with torch.no_grad():

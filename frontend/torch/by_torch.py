@@ -6,7 +6,7 @@ from typing import Any
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.ir.values import NoneValue, Tensor, Value
-from tierup.dialect.kernels.by_torch import spelled
+from tierup.dialect.kernels.by_torch import MAY_HAND_ON, spelled
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, declared
 
 
@@ -98,7 +98,7 @@ def _row(name: str, schema: Any) -> Op | None:
         f"by_torch.{spelled(name)}",
         _RULES.get(name, declared),
         results=len(schema.returns),
-        aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted else Aliasing.FRESH,
+        aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted or base in MAY_HAND_ON else Aliasing.FRESH,
         native=False,
         acts=base in _WRITES_UNSAID,
         random=base in _WRITES_UNSAID or _is_random(name),

@@ -145,3 +145,22 @@ def test_what_is_drawn_in_a_loop_and_no_gradient_needs_stays_tierups():
         found.append((y, x.grad))
     for mine, theirs in zip(*found, strict=True):
         torch.testing.assert_close(mine, theirs)
+
+
+def test_dropout_that_the_call_turns_off_hands_on_its_operand():
+    def program(x, drops: bool):
+        y = F.dropout(x, 0.5, drops)
+        y += 1
+        return x * 2, y
+
+    ours = from_torchscript(torch.jit.script(program))
+    for drops in (False, True, False, False):
+        found = []
+        for f in (ours, program):
+            x = torch.ones(3)
+            torch.manual_seed(4)
+            doubled, y = f(x, drops)
+            y.add_(1)
+            found.append((x, doubled, y))
+        for mine, theirs in zip(*found, strict=True):
+            torch.testing.assert_close(mine, theirs)
