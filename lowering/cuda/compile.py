@@ -33,6 +33,7 @@ def compile(  # noqa: A001 - the field's word
             module = parse(request)
         prepared = prepare(request, log, module)
         _refuse(prepared)
+        module.operation.attributes[targets.TARGET] = ir.StringAttr.get(chosen.name)
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
         with log.timed("translate"):

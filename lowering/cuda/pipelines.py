@@ -17,7 +17,7 @@ BUFFERS = NamedPipeline(
     "lower-gpu-buffers",
     "bufferise: memory of the device becomes explicit",
     (
-        "func.func(tierup-reuse-products,tierup-separate-results)",
+        "func.func(tierup-narrow-products,tierup-reuse-products,tierup-separate-results)",
         "eliminate-empty-tensors",
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",
@@ -53,8 +53,8 @@ NVVM = NamedPipeline(
         "tierup-annotate-kernels,tierup-math-to-intrinsics",
         "expand-strided-metadata",
         "lower-affine",
-        "gpu.module(strip-debuginfo,convert-scf-to-cf,convert-gpu-to-nvvm,convert-arith-to-llvm,convert-index-to-llvm,"
-        "convert-ub-to-llvm,reconcile-unrealized-casts)",
+        "gpu.module(strip-debuginfo,convert-scf-to-cf,convert-gpu-to-nvvm,convert-nvgpu-to-nvvm,convert-vector-to-llvm,"
+        "convert-arith-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts)",
         "canonicalize",
         "cse",
         "tierup-trim-kernels",

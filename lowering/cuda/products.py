@@ -50,7 +50,7 @@ def product_of(op: ir.Operation) -> Product | None:
     found = Product(
         structured, *(tuple(i for i in order if i in parts[part]) for part in ("batch", "m", "n")), tuple(sorted(parts["k"]))
     )
-    return found if found.m and found.n and found.k and _length(structured, found.m) != 1 != _length(structured, found.n) else None
+    return found if found.m and found.n and found.k and length(structured, found.m) != 1 != length(structured, found.n) else None
 
 
 def _loops(map_: ir.AffineMap) -> list[int] | None:
@@ -62,7 +62,7 @@ def _loops(map_: ir.AffineMap) -> list[int] | None:
     return found if len(set(found)) == len(found) else None
 
 
-def _length(op: Structured, loops: tuple[int, ...]) -> int | None:
+def length(op: Structured, loops: tuple[int, ...]) -> int | None:
     """How many positions the loops have together; None where that is not known."""
     total = 1
     for loop in loops:

@@ -25,7 +25,8 @@ from tierup.lowering.cuda.transforms.merge_kernels import LAUNCH
 APART = "tierup.apart"
 ALIGNMENT = 16
 _LEADING = 3  # parameters of a memref before its sizes and strides
-_READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.load", "memref.extract_strided_metadata")
+_READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.load", "memref.extract_strided_metadata",
+          "nvgpu.device_async_copy")
 
 
 @register
@@ -64,6 +65,10 @@ def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:
         for i in range(count)
     ]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+    shared = kernel.attributes["workgroup_attributions"] if "workgroup_attributions" in kernel.attributes else None
+    if shared is not None and ir.IntegerAttr(shared).value:
+        aligned = [ir.DictAttr.get({"llvm.align": align})] * ir.IntegerAttr(shared).value  # as copies and loads of 16 bytes ask
+        kernel.attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get(aligned)
     places, place = {}, 0
     for i, parameter in enumerate(parameters):
         places[i] = place + 1  # the aligned pointer

@@ -11,6 +11,7 @@ becomes
 
 What reads the result right after, element by element, is the kernel's epilogue. Operands lie as they lie: plain, transposed, strided, in
 batches; threads read along the axis in which neighbours are neighbours in memory. Tiles at the edges read nothing beyond: they take zeros.
+Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them (lowering/cuda/tensor_tiles.py).
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 
 The scheme is the classic one of Volkov and Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008): shared memory makes each
@@ -25,12 +26,13 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import positions
+from tierup.lowering.cuda import targets, tensor_tiles
 from tierup.lowering.cuda.epilogues import epilogue_of
+from tierup.lowering.cuda.product_results import finish, place_of, zero
 from tierup.lowering.cuda.products import Product, product_of
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.cuda.tensor_cores import scheme_of
 
 _SIDE = 16  # threads of a block along each of m and n
 _EACH = 4  # numbers of the result that a thread has, along each of m and n
@@ -49,6 +51,7 @@ class ProductsToTiles(Pass):
     name = "tierup-products-to-tiles"
 
     def run_on_function(self, function: ir.Operation) -> None:
+        target = targets.of_function(function)
         ops = [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]
         gone: set[int] = set()  # epilogues: their places in the list
         for i, op in enumerate(ops):
@@ -60,7 +63,11 @@ class ProductsToTiles(Pass):
                 gone.add(next(j for j in range(i + 1, len(ops)) if j not in gone and ops[j] == after.op))
             place = op if after is None else after.op
             with op.location, ir.InsertionPoint(place):
-                _launch(product, after)
+                scheme = scheme_of(product, target)
+                if scheme is None:
+                    _launch(product, after)
+                else:
+                    tensor_tiles.launch(product, after, scheme)
             op.erase()
             if after is not None:
                 after.op.erase()
@@ -91,9 +98,11 @@ def _launch(product: Product, after: Structured | None) -> None:
         ]
         corner = [b.value("arith.muli", [here.block[axis], b.index(_TILE)], b.index_type()) for axis in (1, 0)]
         with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
-            at = _place(product.batch, positions(number, [sizes[i] for i in product.batch]))
+            at = place_of(product.batch, number, sizes)
             sums = _sums(product, here, tiles, corner, (m, n), k, sizes, at)
-            _finish(product, after, here, corner, (m, n), sizes, at, sums)
+            rows, columns = ([_result(here.thread[axis], corner[c], i) for i in range(_EACH)] for axis, c in ((1, 0), (0, 1)))
+            numbers = [(rows[i], columns[j], total) for i, row in enumerate(sums) for j, total in enumerate(row)]
+            finish(product, after, sizes, (m, n), at, numbers)
 
 
 def _contract(op: ir.Operation) -> None:
@@ -103,10 +112,6 @@ def _contract(op: ir.Operation) -> None:
             inner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
 
 
-def _place(loops: tuple[int, ...], found: Sequence[ir.Value]) -> dict[int, ir.Value]:
-    return dict(zip(loops, found, strict=True))
-
-
 def _sums(
     product: Product, here: gpu.Here, tiles: list[_Tile], corner: list[ir.Value], ends: tuple[ir.Value, ir.Value], k: ir.Value,
     sizes: Sequence[ir.Value], batch: dict[int, ir.Value],
@@ -114,7 +119,7 @@ def _sums(
     """The thread's numbers of the tile: the loop along k."""
     op = product.op
     type_ = ir.ShapedType(op.buffers[2].type).element_type
-    start = [_zero(type_) for _ in range(_EACH * _EACH)]
+    start = [zero(type_) for _ in range(_EACH * _EACH)]
 
     def tile_by_tile(depth: ir.Value, so_far: list[ir.Value]) -> list[ir.Value]:
         thread = b.value(
@@ -155,10 +160,10 @@ def _fill(
         along, below = (b.value("arith.addi", pair, b.index_type()) for pair in ([first, side], [depth, deep]))
         there = b.value("arith.andi", [gpu.below(along, end), gpu.below(below, k)], b.integer_type(1))
         along, below = _within(along, end), _within(below, k)
-        place = batch | _place(tile.line, positions(along, [sizes[i] for i in tile.line]))
-        place |= _place(product.k, positions(below, [sizes[i] for i in product.k]))
+        place = batch | place_of(tile.line, along, sizes)
+        place |= place_of(product.k, below, sizes)
         read = op.load(tile.operand, [place.get(i, below) for i in range(len(op.iterators))])  # the map looks at these loops alone
-        found.append((b.value("arith.select", [there, read, _zero(element)], element), deep, side))
+        found.append((b.value("arith.select", [there, read, zero(element)], element), deep, side))
     for value, deep, side in found:  # after all loads: they wait for memory together
         b.op("memref.store", [value, tile.buffer, deep, side])
 
@@ -178,53 +183,6 @@ def _add(op: Structured, left: ir.Value, right: ir.Value, total: ir.Value) -> ir
     return op.compute([], [left, right, total])[0]
 
 
-def _zero(type_: ir.Type) -> ir.Value:
-    zero = ir.IntegerAttr.get(type_, 0) if isinstance(type_, ir.IntegerType) else ir.FloatAttr.get(type_, 0.0)
-    return b.value("arith.constant", [], type_, value=zero)
-
-
-def _finish(
-    product: Product, after: Structured | None, here: gpu.Here, corner: list[ir.Value], ends: tuple[ir.Value, ir.Value],
-    sizes: Sequence[ir.Value], batch: dict[int, ir.Value], sums: Numbers,
-) -> None:  # fmt: skip
-    """Write the thread's numbers, or what the epilogue makes of them, where they are inside the result."""
-    op = product.op
-    store = after is None or not _is_private(op.buffers[2])
-    for i, row in enumerate(sums):
-        for j, total in enumerate(row):
-            at = [_result(here.thread[axis], corner[c], e) for axis, c, e in ((1, 0, i), (0, 1, j))]
-            inside = b.value("arith.andi", [gpu.below(p, end) for p, end in zip(at, ends, strict=True)], b.integer_type(1))
-            with gpu.when(inside):
-                place = batch | _place(product.m, positions(at[0], [sizes[x] for x in product.m]))
-                place |= _place(product.n, positions(at[1], [sizes[x] for x in product.n]))
-                loops = [place.get(x, b.index(0)) for x in range(len(op.iterators))]
-                value = total if op.overwrites else _plus(op.load(2, loops), total)
-                if store:
-                    op.write(loops, [value])
-                if after is not None:
-                    outer = [loops[x] for x in _axes(op)]
-                    elements = [
-                        value if buffer == op.buffers[2] else read
-                        for buffer, read in zip(after.buffers, after.read(outer), strict=True)
-                    ]
-                    after.write(outer, after.compute(outer, elements))
-
-
-def _axes(op: Structured) -> list[int]:
-    """The loops of the product that index its result's axes."""
-    return [ir.AffineDimExpr(e).position for e in op.maps[2].results]
-
-
 def _result(thread: ir.Value, corner: ir.Value, i: int) -> ir.Value:
     inside = b.value("arith.addi", [b.value("arith.muli", [thread, b.index(_EACH)], b.index_type()), b.index(i)], b.index_type())
     return b.value("arith.addi", [corner, inside], b.index_type())
-
-
-def _plus(held: ir.Value, total: ir.Value) -> ir.Value:
-    return b.value("arith.addi" if isinstance(held.type, ir.IntegerType) else "arith.addf", [held, total], held.type)
-
-
-def _is_private(buffer: ir.Value) -> bool:
-    """Whether nobody but the product and its epilogue looks at a buffer."""
-    made = b.defining_op(buffer)
-    return made is not None and made.name in ALLOCATIONS and sum(use.owner.name != "memref.dealloc" for use in buffer.uses) == 2

@@ -19,6 +19,7 @@ from typing import Any
 import emulated_ops as ops
 import numpy as np
 from emulated_memory import DTYPES, Fault, Private, View, contiguous
+from emulated_tensor_cores import Copies, TensorCores, ldmatrix, mma
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
@@ -75,6 +76,7 @@ def _kernel(op: ir.Operation) -> Kernel:
     names = [translation.name(a) for a in arguments]
     translation.line(f"def kernel(me, thread, block, threads, blocks, dynamic, {', '.join(names)}):")
     with translation.indented():
+        translation.line("copies = Copies()")
         translation.block(op.regions[0].blocks[0])
         translation.line("return")
         translation.line("yield")  # makes it a generator
@@ -94,12 +96,13 @@ def width(type_: ir.Type) -> int:
     return type_.width if isinstance(type_, ir.IntegerType) else 64
 
 
-class _Translation:
+class _Translation(TensorCores):
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {
             "ops": ops, "np": np, "View": View, "Private": Private, "Fault": Fault, "wrap": ops.wrap, "shuffle": shuffle,
             "check_step": check_step, "alloca": alloca,
+            "ldmatrix": ldmatrix, "mma": mma, "Copies": Copies,
         }  # fmt: skip
         self._names: dict[ir.Value, str] = {}
         self._indent = ""
@@ -168,6 +171,11 @@ class _Translation:
 
     def arith_constant(self, op: ir.Operation) -> None:
         attribute = op.attributes["value"]
+        if isinstance(attribute, ir.DenseElementsAttr):
+            type_ = ir.VectorType(op.results[0].type)
+            splat = ir.FloatAttr(attribute.get_splat_value()).value
+            self.let(op, self.constant(np.full(type_.shape, splat, DTYPES[str(type_.element_type)])))
+            return
         if isinstance(attribute, ir.BoolAttr):
             self.let(op, str(int(attribute.value)))
         elif isinstance(attribute, ir.IntegerAttr):

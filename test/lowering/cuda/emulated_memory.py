@@ -70,6 +70,15 @@ class Memory:
         self.data[i] = value
         self.written[i] = True
 
+    def forget(self, i: int, me: int) -> None:
+        """An asynchronous copy of thread `me` will write an element at some time."""
+        for others, does in ((self.writes, "writes"), (self.reads, "reads")):
+            other = others.get(i, me)
+            if other != me:
+                raise Fault(f"data race: a copy of thread {me} writes element {i} of {self.what}, which thread {other} {does}")
+        self.writes[i] = me
+        self.written[i] = False
+
     def update(self, i: int, function: Any, value: Any, me: int) -> Any:
         """An atomic read, modify and write: threads may do it to one element at once."""
         del me

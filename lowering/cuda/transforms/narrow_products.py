@@ -1,0 +1,151 @@
+"""tierup-narrow-products: a product of halves that were widened before it reads the halves themselves, and widens in its body.
+
+    %a = linalg.generic { extf } ins(%x : tensor<?x?xbf16>) outs(... : tensor<?x?xf32>)
+    %b = linalg.generic { extf } ins(%y : tensor<?x?xbf16>) outs(... : tensor<?x?xf32>)
+    %c = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(...)
+becomes
+    %c = linalg.matmul ins(%x, %y : tensor<?x?xbf16>, tensor<?x?xbf16>) outs(...)
+
+The value is the same, for halves fit in f32; the tensor cores take halves, and there is half as much to fetch. What was transposed on the
+way, or copied transposed only, is read as it lies; what was reshaped after it was widened is reshaped as halves. Only for targets that
+have such tensor cores (the module's `tierup.target`): the others' kernels multiply in f32 and are better off when widening is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import targets
+from tierup.lowering.cuda.tensor_cores import has_halves
+from tierup.lowering.products import NAMED_PRODUCTS
+
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+
+
+@register
+@dataclass(frozen=True)
+class NarrowProducts(Pass):
+    """Let products on tensor cores read f16 and bf16 as they are."""
+
+    name = "tierup-narrow-products"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        target = targets.of_function(function)
+        if target is None or not has_halves(target):
+            return
+        for op in [op for op in b.walk(function) if _may_be_product(op)]:
+            found = [_source(op, i) for i in (0, 1)]
+            halves = [_half(v) if source is None else source.half for v, source in zip(list(op.operands)[:2], found, strict=True)]
+            if halves[0] is not None and halves[0] == halves[1]:
+                for i, source in enumerate(found):
+                    if source is not None:
+                        _read(op, i, source)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Axis k of an operand is axis order[k] of the tensor `value` of halves, reshaped by `reshape`, if any."""
+
+    value: ir.Value
+    order: Sequence[int]
+    reshape: ir.Operation | None = None
+
+    @property
+    def half(self) -> ir.Type:
+        return ir.ShapedType(self.value.type).element_type
+
+
+def _may_be_product(op: ir.Operation) -> bool:
+    if op.name in NAMED_PRODUCTS:
+        return True
+    if op.name != "linalg.generic" or len(op.operands) != 3:
+        return False
+    return "reduction" in str(op.attributes["iterator_types"]) and len(op.results) == 1
+
+
+def _half(value: ir.Value) -> ir.Type | None:
+    """The element type of a tensor of halves."""
+    element = ir.ShapedType(value.type).element_type if isinstance(value.type, ir.ShapedType) else None
+    return element if isinstance(element, (ir.F16Type, ir.BF16Type)) else None
+
+
+def _source(op: ir.Operation, operand: int) -> _Source | None:
+    """What an operand of a product was widened or transposed from; None where it was not."""
+    value = op.operands[operand]
+    made = b.defining_op(value)
+    if made is not None and made.name in _RESHAPES:
+        found = _made_from(b.defining_op(made.operands[0]))
+        return None if found is None or list(found.order) != sorted(found.order) else _Source(found.value, range(_rank(value)), made)
+    found = _made_from(made)
+    swaps_batch = op.name == "linalg.batch_matmul" and found is not None and found.order[0] != 0
+    return None if swaps_batch or not _reads_axes(op, operand) else found
+
+
+def _rank(value: ir.Value) -> int:
+    return ir.ShapedType(value.type).rank
+
+
+def _reads_axes(op: ir.Operation, operand: int) -> bool:
+    map_ = ir.AffineMapAttr(ir.ArrayAttr(op.attributes["indexing_maps"])[operand]).value
+    return all(isinstance(e, ir.AffineDimExpr) for e in map_.results)
+
+
+def _made_from(made: ir.Operation | None) -> _Source | None:
+    """The halves that a linalg.generic widens to f32, or leaves as they are, and may transpose."""
+    if made is None or made.name != "linalg.generic" or len(made.operands) != 2:
+        return None
+    read, written = (ir.AffineMapAttr(a).value for a in ir.ArrayAttr(made.attributes["indexing_maps"]))
+    source, block = made.operands[0], made.regions[0].blocks[0]
+    if _half(source) is None or not read.is_permutation or written != ir.AffineMap.get_identity(written.n_dims, made.context):
+        return None
+    *body, last = [view.operation for view in block.operations]
+    given = last.operands[0]
+    if body and ([op.name for op in body] != ["arith.extf"] or given != body[0].results[0] or not isinstance(given.type, ir.F32Type)):
+        return None
+    if (body[0].operands[0] if body else given) != block.arguments[0]:
+        return None
+    axes = [ir.AffineDimExpr(e).position for e in read.results]
+    return _Source(source, [axes.index(k) for k in range(len(axes))])
+
+
+def _read(op: ir.Operation, operand: int, source: _Source) -> None:
+    """Make the product read the halves, and its body widen what it is given."""
+    before, value = op.operands[operand], source.value
+    if source.reshape is not None:
+        value = _reshaped(source.reshape, value)
+    else:
+        maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        reads = list(maps[operand].results)
+        exprs = [reads[source.order.index(axis)] for axis in range(len(reads))]
+        maps[operand] = ir.AffineMap.get(maps[operand].n_dims, 0, exprs, op.context)
+        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps], op.context)
+    op.operands[operand] = value
+    _erase_unused(before)
+    argument = op.regions[0].blocks[0].arguments[operand]
+    wide = argument.type
+    if wide == source.half:
+        return
+    argument.set_type(source.half)
+    with op.location, ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
+        widened = b.op("arith.extf", [argument], [wide])
+    argument.replace_all_uses_except(widened.results[0], widened)
+
+
+def _reshaped(reshape: ir.Operation, value: ir.Value) -> ir.Value:
+    type_ = ir.RankedTensorType.get(b.shape_of(reshape.results[0].type), ir.ShapedType(value.type).element_type)
+    attributes = {a: reshape.attributes[a] for a in ("reassociation", "static_output_shape") if a in reshape.attributes}
+    with reshape.location, ir.InsertionPoint(reshape):
+        return b.value(reshape.name, [value, *list(reshape.operands)[1:]], type_, **attributes)
+
+
+def _erase_unused(value: ir.Value) -> None:
+    """Bufferization would keep what computes it."""
+    made = b.defining_op(value)
+    if made is not None and made.name in (*_RESHAPES, "linalg.generic") and not any(True for r in made.results for _ in r.uses):
+        before = made.operands[0]
+        made.erase()
+        _erase_unused(before)

@@ -1,0 +1,126 @@
+"""The nvgpu dialect's ops for tensor cores and asynchronous copies, as NVIDIA's PTX ISA defines the instructions that they become.
+
+ldmatrix: lanes 8 i .. 8 i + 7 give the addresses of the 8 rows of matrix i; lane t gets of each matrix row t / 4, columns 2 (t % 4) and the
+next, of the transposed matrix if asked ("Warp-level matrix load instruction: ldmatrix").
+
+mma.sync.m16n8k16 ("Matrix fragments for mma.m16n8k16 with floating point type"), in lane t, with g = t / 4 and c = 2 (t % 4):
+    x[i][j]   row g + 8 (i % 2), column c + j + 8 (i / 2)            y[i][j]   row c + j + 8 i, column g
+    sums[i][j]   row g + 8 i, column c + j
+
+cp.async: the copy may happen at any time until the thread waits for its group: what it writes holds nothing until then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from emulated_memory import Fault, View
+
+from tierup.dialect.mlir import ir
+
+WARP = 32
+_ROW = 8
+
+
+def ldmatrix(given: list[Any]) -> list[Any]:
+    """Of (view, indices, matrices, transpose, thread) of each lane, the lane's pairs."""
+    view, _, count, transpose, _ = given[0]
+    matrices = []
+    for first in range(0, _ROW * count, _ROW):
+        rows = []
+        for view, (*outer, inner), _, _, me in given[first : first + _ROW]:
+            start = view.at([*outer, inner])
+            if start * view.memory.data.itemsize % 16:
+                raise Fault(f"ldmatrix: element {start} of {view.memory.what} is at no multiple of 16 bytes")
+            rows.append([view.load([*outer, inner + i], me) for i in range(_ROW)])
+        matrix = np.array(rows)
+        matrices.append(matrix.T if transpose else matrix)
+    return [np.array([m[t // 4, t % 4 * 2 : t % 4 * 2 + 2] for m in matrices]) for t in range(WARP)]
+
+
+def mma(given: list[Any]) -> list[Any]:
+    """Of (x, y, sums) of each lane, the new sums. Added in double precision, rounded once: the hardware's order is its own."""
+    x, y, sums = np.zeros((16, 16)), np.zeros((16, 8)), np.zeros((16, 8))
+    for t, (a, b, c) in enumerate(given):
+        row, column = t // 4, t % 4 * 2
+        for j in range(2):
+            for i in range(4):
+                x[row + 8 * (i % 2), column + j + 8 * (i // 2)] = a[i][j]
+            for i in range(2):
+                y[column + j + 8 * i, row] = b[i][j]
+                sums[row + 8 * i, column + j] = c[i][j]
+    found = (x @ y + sums).astype(np.float32)
+    return [np.array([[found[t // 4 + 8 * i, t % 4 * 2 + j] for j in range(2)] for i in range(2)]) for t in range(WARP)]
+
+
+class Copies:
+    """A thread's asynchronous copies, by group."""
+
+    def __init__(self) -> None:
+        self._groups: list[list[Any]] = [[]]
+
+    def copy(self, target: View, to: tuple[int, ...], source: View, at: tuple[int, ...], count: int, taken: int, me: int) -> None:
+        """Copy `taken` elements, and zeros up to `count`."""
+        there = target.at(to)
+        for place, view in ((there, target), (source.at(at) if taken else 0, source)):
+            if place * view.memory.data.itemsize % 16:
+                raise Fault(f"cp.async: element {place} of {view.memory.what} is at no multiple of 16 bytes")
+        last = [*to[:-1], to[-1] + count - 1]
+        if target.at(last) != there + count - 1:
+            raise Fault(f"cp.async: {count} elements from {to} of {target.memory.what} on do not follow one another")
+        zero = target.memory.data.dtype.type(0)
+        start = source.at(at)
+        values = [source.memory.load(start + i, me) if i < taken else zero for i in range(count)]
+        for i in range(count):
+            target.memory.forget(there + i, me)
+        self._groups[-1].append((target.memory, there, values))
+
+    def commit(self) -> None:
+        self._groups.append([])
+
+    def wait(self, running: int, me: int) -> None:
+        """All but the newest `running` groups have ended."""
+        ended, self._groups = self._groups[: -1 - running], self._groups[-1 - running :]
+        for memory, start, values in (copy for group in ended for copy in group):
+            for i, value in enumerate(values):
+                memory.store(start + i, value, me)
+
+
+class TensorCores:
+    """Translations of the ops; the rest of the translator is `emulated_kernels._Translation`."""
+
+    def nvgpu_ldmatrix(self: Any, op: ir.Operation, view: str, *at: str) -> None:
+        count, transpose = ir.IntegerAttr(op.attributes["numTiles"]).value, ir.BoolAttr(op.attributes["transpose"]).value
+        self.let(op, f"yield ({self.place('ldmatrix')!r}, ldmatrix, ({view}, ({', '.join(at)},), {count}, {transpose}, me))")
+
+    def nvgpu_mma_sync(self: Any, op: ir.Operation, *given: str) -> None:
+        self.let(op, f"yield ({self.place('mma')!r}, mma, ({', '.join(given)}))")
+
+    def nvgpu_device_async_copy(self: Any, op: ir.Operation, *given: str) -> None:
+        _, to, _, at, taken = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+        count = ir.IntegerAttr(op.attributes["dstElements"]).value
+        target, source = given[0], given[1 + to]
+        places = [f"({''.join(f'{i}, ' for i in part)})" for part in (given[1 : 1 + to], given[2 + to : 2 + to + at])]
+        self.line(f"copies.copy({target}, {places[0]}, {source}, {places[1]}, {count}, {given[-1] if taken else count}, me)", op)
+
+    def nvgpu_device_async_create_group(self: Any, op: ir.Operation, *_: str) -> None:
+        self.line("copies.commit()", op)
+
+    def nvgpu_device_async_wait(self: Any, op: ir.Operation, *_: str) -> None:
+        running = ir.IntegerAttr(op.attributes["numGroups"]).value if "numGroups" in op.attributes else 0
+        self.line(f"copies.wait({running}, me)", op)
+
+    def vector_extract(self: Any, op: ir.Operation, vector: str) -> None:
+        self.let(op, f"{vector}[{', '.join(map(str, ir.DenseI64ArrayAttr(op.attributes['static_position'])))}]")
+
+    def vector_insert(self: Any, op: ir.Operation, value: str, vector: str) -> None:
+        (place,) = ir.DenseI64ArrayAttr(op.attributes["static_position"])
+        self.let(op, f"np.concatenate([{vector}[:{place}], [{value}], {vector}[{place + 1}:]])")
+
+    def vector_to_elements(self: Any, op: ir.Operation, vector: str) -> None:
+        self.let(op, f"{vector}.reshape(-1)")
+
+    def vector_from_elements(self: Any, op: ir.Operation, *given: str) -> None:
+        shape = tuple(ir.VectorType(op.results[0].type).shape)
+        self.let(op, f"np.array([{', '.join(given)}]).reshape({shape})")

@@ -1,0 +1,43 @@
+"""Products on the tensor cores as PTX, assembled (where CUDA's ptxas is installed), not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from emulated_programs import request
+
+from tierup.lowering.cuda import ptxas
+from tierup.lowering.cuda.compile import compile
+
+SIZES = {"small": (128, 72, 88), "large": (2048, 64, 2048), "odd": (33, 41, 35)}
+
+
+def _product(m: int, k: int, n: int, *, dynamic: bool = False) -> Any:
+    def biased(x: Any, y: Any, c: Any) -> Any:
+        return np.maximum(x @ y + c, 0)
+
+    values = [np.ones(sizes, ml_dtypes.bfloat16) for sizes in ((m, k), (k, n), (n,))]
+    return request(biased, values, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("sizes", [*SIZES, "any"])
+def test_products_on_tensor_cores_assemble_without_spills(sizes: str) -> None:
+    if ptxas.find() is None:
+        pytest.skip("CUDA's ptxas is not installed")
+    asked = _product(*SIZES.get(sizes, (33, 40, 35)), dynamic=sizes == "any")
+    for target in ("sm_80", "sm_90"):
+        ptx = compile(asked, target).ptx
+        assert "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" in ptx
+        assert ("cp.async.cg.shared.global" in ptx) == (sizes != "odd")
+        for kernel in ptxas.assemble(ptx, target).report:
+            assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0
+            assert kernel.registers <= 128  # two blocks of 256 threads on a multiprocessor
+
+
+def test_older_targets_multiply_without_tensor_cores() -> None:
+    ptx = compile(_product(33, 41, 35), "sm_70").ptx
+    assert "mma.sync" not in ptx
+    assert "fma.rn.f32" in ptx
