@@ -103,6 +103,22 @@ def carried(
     return list(loop.results)
 
 
+def unrolled(count: int, start: Sequence[ir.Value], body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]]) -> list[ir.Value]:
+    """As `carried`, over 0 .. count - 1: an affine.for, which a later stage unrolls (LLVM does not where the body is long)."""
+    bounds = [ir.AffineMapAttr.get(ir.AffineMap.get_constant(i)) for i in (0, count)]
+    loop = b.op(
+        "affine.for", start, [v.type for v in start], regions=1,
+        lowerBoundMap=bounds[0], upperBoundMap=bounds[1], step=ir.IntegerAttr.get(b.index_type(), 1),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0, len(start)]),
+    )  # fmt: skip
+    types = [b.index_type(), *(v.type for v in start)]
+    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    with ir.InsertionPoint(block):
+        position, *values = block.arguments
+        b.op("affine.yield", body(position, values))
+    return list(loop.results)
+
+
 def below(left: ir.Value, right: ir.Value) -> ir.Value:
     """left < right, of type index and not negative."""
     less = ir.IntegerAttr.get(b.integer_type(64), 6)  # ult

@@ -34,7 +34,7 @@ KERNELS = NamedPipeline(
     "a kernel for every op on buffers",
     (
         "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-pointwise-to-threads,tierup-loops-to-threads)",
-        "func.func(tierup-expand-math,tierup-legalize-bf16)",
+        "func.func(tierup-expand-math,tierup-legalize-bf16,affine-loop-unroll{unroll-factor=16})",
         "lower-affine",
         "canonicalize",
         "cse",

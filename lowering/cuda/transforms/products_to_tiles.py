@@ -135,7 +135,7 @@ def _sums(
             )
             return [_add(op, left[i // _EACH], right[i % _EACH], total) for i, total in enumerate(sums)]
 
-        sums = gpu.carried((b.index(0), b.index(_DEPTH), b.index(1)), so_far, line_by_line)  # LLVM unrolls it
+        sums = gpu.unrolled(_DEPTH, so_far, line_by_line)
         gpu.barrier()
         return sums
 

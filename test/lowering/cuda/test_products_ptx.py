@@ -41,3 +41,12 @@ def test_older_targets_multiply_without_tensor_cores() -> None:
     ptx = compile(_product(33, 41, 35), "sm_70").ptx
     assert "mma.sync" not in ptx
     assert "fma.rn.f32" in ptx
+
+
+def test_the_products_of_a_tile_stand_in_a_row() -> None:
+    def product(x: Any, y: Any) -> Any:
+        return x @ y
+
+    ptx = compile(request(product, [np.ones((70, 33), np.float32), np.ones((33, 66), np.float32)]), "sm_80").ptx
+    assert ptx.count("fma.rn.f32") == 16 * 16  # 4 x 4 numbers of a thread, 16 of k
+    assert ptx.count("ld.shared.v4") == 2 * 16
