@@ -33,7 +33,8 @@ KERNELS = NamedPipeline(
     "lower-gpu-kernels",
     "a kernel for every op on buffers",
     (
-        "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-pointwise-to-threads,tierup-loops-to-threads)",
+        "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-transposes-to-tiles)",
+        "func.func(tierup-pointwise-to-threads,tierup-loops-to-threads)",
         "func.func(tierup-expand-math,tierup-legalize-bf16,affine-loop-unroll{unroll-factor=16})",
         "lower-affine",
         "canonicalize",
