@@ -136,7 +136,7 @@ class _Splitter:
             last = ir.Operation.create("func.return", operands=list(found.values()), ip=ir.InsertionPoint(self.block)).operation
         sweep(self.block, reverse, marker, set(stand_ins))
         if grows_lists(self.func):
-            self._stack_lists()
+            self._stack_lists(returned)
         keys = _Keys(self.arguments)
         forward = [view.operation for view in self.block.operations]
         forward = forward[: forward.index(marker)]
@@ -148,10 +148,10 @@ class _Splitter:
         _restore(self.func, self.types)
         return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys)
 
-    def _stack_lists(self) -> None:
-        """Make what loops save tensors, which native code takes and gives."""
+    def _stack_lists(self, returned: Sequence[ir.Value]) -> None:
+        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists."""
         callees = function_names(self.module)
-        stack_lists(self.func, callees)
+        stack_lists(self.func, callees, kept=returned)
         with suppress(InferenceError):  # for the run to raise: what was known stays
             found = infer_function(self.func, symbols.argument_values(self.func), callees)
             self.inference.values.update(found.values)

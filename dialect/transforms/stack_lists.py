@@ -31,7 +31,7 @@ condition are counted first, by running a copy of it (dialect/autodiff/counting_
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only_computes
 from tierup.dialect.contracts import function_names, walk
@@ -60,10 +60,14 @@ class StackLists(Pass):
             stack_lists(func, callees, guarded=True)
 
 
-def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False) -> None:
-    """Make lists that grow in the loops of a function tensors. `guarded`: sizes that the program needs equal are seen to be."""
+def stack_lists(
+    func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False, kept: Collection[ir.Value] = ()
+) -> None:
+    """Make lists that grow in the loops of a function tensors, but those `kept`, which are read in no op. `guarded`: sizes that the program
+    needs equal are seen to be."""
     for loop in _loops(func):
-        records = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and _is_record(loop, k)]
+        lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and result not in kept]
+        records = [k for k in lists if _is_record(loop, k)]
         if records and not is_counted(loop):
             inference = infer_or_remark(func, callees)
             if inference is None:

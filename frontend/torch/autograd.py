@@ -229,7 +229,10 @@ class _Call:
                 made.append(which)
             else:
                 made.append(self._view(k, kind, which, found))
-        return tuple(pair.results.nested([*made, *[None] * len(pair.written)])[:first_content] if pair.results.lengths else made)
+        if not pair.results.lengths:
+            return tuple(made)
+        nested = pair.results.nested([*made, *[None] * len(pair.written)])
+        return nested[: len(nested) - len(pair.written)]
 
     def _view(self, k: int, kind: str, which: int, found: Sequence[torch.Tensor]) -> torch.Tensor:
         first_content = len(self.places) - len(self.pair.written)

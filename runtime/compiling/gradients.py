@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from tierup.dialect import dtypes, registry
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
-from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
@@ -96,11 +95,13 @@ def split(
 
 
 def _refuse_hidden(func: ir.Operation) -> None:
-    """Raise PassFailure for a result that may hold tensors where no cotangent comes: an autograd would take its gradient for none."""
+    """Raise PassFailure for a result that may hold tensors where no cotangent comes: an autograd would take its gradient for
+    none. Of lists of a known length the items are results by now."""
     last = list(func.regions[0].blocks[0].operations)[-1].operation
     for k, value in enumerate(last.operands):
-        if "tensor" in str(value.type) and not torch_types.is_tensor(value.type) and not is_list(value):
-            raise PassFailure(func, f"gives a {value.type} as result {k}, through which no gradient goes: return tensors, lists and tuples")
+        if "tensor" in str(value.type) and not torch_types.is_tensor(value.type):
+            remedy = "return tensors, tuples, and lists of a known length"
+            raise PassFailure(func, f"gives a {value.type} as result {k}, through which no gradient goes: {remedy}")
 
 
 def _feeds_generators(op: ir.Operation) -> bool:

@@ -91,3 +91,35 @@ def test_a_gradient_that_would_be_lost_in_a_dict_is_an_error_by_option():
     ours = from_torchscript(torch.jit.script(a_dict_that_is_gone_through), gradients="error")
     with pytest.raises(TypeError, match="aten.values.str"):
         ours(torch.ones(2, requires_grad=True), torch.ones(2))
+
+
+def test_a_list_that_a_loop_makes_stays_a_list_with_gradients():
+    def program(x, n: int):
+        made: list[torch.Tensor] = []
+        for i in range(n):
+            made.append(x * (i + 1))
+        return x * 2, made
+
+    ours = from_torchscript(torch.jit.script(program))
+    for n in (2, 2, 0, 3):
+        x = torch.randn(2, requires_grad=True)
+        y, made = ours(x, n)
+        assert type(made) is list and len(made) == n
+        (y.sum() + sum(v.sum() for v in made)).backward()
+        torch.testing.assert_close(x.grad, torch.full((2,), 2.0 + n * (n + 1) / 2))
+    assert "return tensors, tuples, and lists of a known length" in ours.explain()
+
+
+def test_lists_of_no_items_and_of_several_beside_a_written_argument():
+    def program(x, y):
+        none: list[torch.Tensor] = []
+        y.add_(x.detach())
+        return x * 2, none, [x, y * 3, x * y], 3
+
+    ours = from_torchscript(torch.jit.script(program), gradients="error")
+    for _ in range(3):
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+        doubled, none, (same, tripled, product), number = ours(x, y)
+        assert none == [] and number == 3 and y.tolist() == [2, 2] and tripled.tolist() == [6, 6]
+        (doubled + same + product).sum().backward()
+        assert x.grad.tolist() == [5, 5]
