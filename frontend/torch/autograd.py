@@ -200,7 +200,7 @@ class _Call:
         value, pair = results[k], self.pair
         if value.flags.owndata and not any(value is a for a in (*self.leaves, *[results[p] for p in before])):
             return None  # most are
-        if pair.detaches and k in pair.seeds:
+        if k in pair.apart and k in pair.seeds:
             return None  # how much of it autograd is to see through, the view does not say
         i = shared_memory.owner_of(value, self.leaves)
         if i is not None and self.tensors[i] is not None and i not in pair.written:

@@ -18,6 +18,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
@@ -44,7 +45,7 @@ class Source:
 class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
     by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`. `written`: arguments whose new contents are the last
-    results. `detaches`: whether some value stands apart from what it is a view of, for gradients. `draws`: whether forward draws random
+    results. `apart`: results that may stand apart from what they are views of, for gradients. `draws`: whether forward draws random
     numbers."""
 
     prepared: str
@@ -58,7 +59,7 @@ class Halves:
     forward: Source
     backward: Source
     written: tuple[int, ...] = ()
-    detaches: bool = False
+    apart: frozenset[int] = frozenset()
     draws: bool = False
 
 
@@ -83,15 +84,15 @@ def split(
     with _failures(name):
         func = value_form(module, entry, _arguments(function_names(module)[entry], wrt, lengths), (), writes=writes)
         written = _first_items(func, take_written(func), lengths)
-        detaches = any(op.name == "torch.aten.detach" and not _feeds_generators(op) for op in walk(func))
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
+        apart = _results_apart(func)
         if writes:
             _refuse_hidden(func)
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
-    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, detaches, draws)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, apart, draws)
 
 
 def _refuse_hidden(func: ir.Operation) -> None:
@@ -102,6 +103,22 @@ def _refuse_hidden(func: ir.Operation) -> None:
         if "tensor" in str(value.type) and not torch_types.is_tensor(value.type):
             remedy = "return tensors, tuples, and lists of a known length"
             raise PassFailure(func, f"gives a {value.type} as result {k}, through which no gradient goes: {remedy}")
+
+
+def _results_apart(func: ir.Operation) -> frozenset[int]:
+    """The results that may be, or be views of, a detached value: how much of one in an argument's memory autograd is to see through,
+    the view does not say."""
+    apart: set[ir.Value] = set()
+    *body, last = [view.operation for view in func.regions[0].blocks[0].operations]
+    for op in body:
+        row = row_of(op)
+        if row is not None and row.aliasing is Aliasing.FRESH:
+            continue
+        inside = [op, *walk(op)]
+        detaches = any(o.name == "torch.aten.detach" and not _feeds_generators(o) for o in inside)
+        if detaches or any(v in apart for o in inside for v in o.operands):
+            apart.update(op.results)
+    return frozenset(k for k, value in enumerate(last.operands) if value in apart)
 
 
 def _feeds_generators(op: ir.Operation) -> bool:

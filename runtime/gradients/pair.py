@@ -96,7 +96,7 @@ class Pair:
         self._owner, self._halves, self.key, self.equal, self.names, self.results = owner, halves, key, equal, halves.names, halves.results
         self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
-        self.written, self.detaches, self.draws = halves.written, halves.detaches, halves.draws
+        self.written, self.apart, self.draws = halves.written, halves.apart, halves.draws
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)

@@ -234,6 +234,26 @@ def test_a_detached_result_is_no_way_for_gradients():
     assert found.tolist() == [3, 3, 3]
 
 
+def test_results_in_an_argument_s_memory_are_views_of_it_beside_what_is_detached():
+    @torch.jit.script
+    def program(x, w):
+        with torch.no_grad():
+            factor = x * x
+        y = w * x.detach()
+        return factor * x, w, w[1:], y, y[1:]
+
+    ours = from_torchscript(program, gradients="error")
+    for rows in (3, 3, 3, 4):
+        x, w = leaves((rows, 2), (rows, 2))
+        _, same, part, y, y_part = ours(x, w)
+        assert same is w
+        assert part._base is w and y_part._base is y
+        with torch.no_grad():
+            part[0, 0] = 7
+        assert w[1, 0] == 7
+        assert torch.autograd.grad(part.sum(), w)[0].sum() == 2 * (rows - 1)
+
+
 def test_tensors_that_come_twice_expanded_strided_or_empty():
     @torch.jit.script
     def program(x, w):
