@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +88,16 @@ def requires_grad(value: Any) -> bool:
 
 
 def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
-    """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write."""
+    """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write. An
+    expanded array is read-only for NumPy's sake; PyTorch may write what it is of."""
     torch = _torch()
     if type(values) is np.ndarray and values.flags.c_contiguous and values.flags.writeable and values.dtype != _BFLOAT16:
         return torch.from_numpy(values)  # type: ignore[no-any-return]
     values = np.asarray(values)
+    if not values.flags.writeable and 0 in values.strides:
+        values = values.view()
+        with suppress(ValueError):  # of memory that is read-only itself
+            values.flags.writeable = True
     if any(s < 0 for s in values.strides) or not values.flags.writeable or any(s % values.itemsize for s in values.strides):
         values = values.copy()
     if values.dtype == _BFLOAT16:

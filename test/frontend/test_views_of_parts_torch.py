@@ -31,6 +31,13 @@ def narrowed(x):
     return y.view(x.size(0), 2, 3, -1)[:, :, 1] * 2
 
 
+def expanded(x):
+    y = x * 1
+    wide = y.expand(2, -1)
+    y.fill_(7)
+    return x.expand(2, -1), wide
+
+
 @pytest.mark.parametrize("program", [heads, picked, narrowed, chunks_of_rows], ids=lambda f: f.__name__)
 def test_views_that_leave_what_is_before_the_gap_are_native(program):
     ours = from_torchscript(torch.jit.script(program))
@@ -88,3 +95,13 @@ def test_loops_carry_parts_whose_gaps_differ():
     ours, x = from_torchscript(torch.jit.script(program)), torch.randn(3, 4, 12)
     for n in (0, 1, 1, 2, 2):
         torch.testing.assert_close(ours(x, n), program(x, n))
+
+
+def test_an_expanded_result_is_a_view_in_every_call():
+    ours = from_torchscript(torch.jit.script(expanded))
+    for n in (3, 3, 3, 4):
+        x = torch.randn(n)
+        wide, written = ours(x)
+        assert (wide.data_ptr(), wide.stride()) == (x.data_ptr(), (0, 1))
+        x.add_(1)
+        assert wide.tolist() == [x.tolist()] * 2 and written.tolist() == [[7] * n] * 2
