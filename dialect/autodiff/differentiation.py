@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.requires_grad import RequiresGrad
+from tierup.dialect.autodiff.detached_writes import part_detached_writes
 from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.reverse import Regions, Reverse, sweep
 from tierup.dialect.autodiff.reverse_branches import branch
@@ -24,7 +25,8 @@ from tierup.dialect.pipelines.pipeline import parse
 
 REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 
-_VALUE_FORM = "builtin.module(tierup-inline,tierup-remove-list-mutation,tierup-functionalize,func.func(tierup-expose-statistics))"
+_ONE_FUNCTION = "builtin.module(tierup-inline,tierup-remove-list-mutation)"
+_VALUE_FORM = "builtin.module(tierup-functionalize,func.func(tierup-expose-statistics))"
 _WRITEBACKS, _ALIASES = "tierup.writebacks", "tierup.result_aliases"
 
 
@@ -62,6 +64,8 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
     if func is None:
         raise ValueError(f"the module has no function @{entry}")
     writer = _first_writer(func)
+    parse(_ONE_FUNCTION).run(module)
+    part_detached_writes(function_names(module)[entry])
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
     _check(func, entry, wrt, results, writer, writes)

@@ -74,7 +74,20 @@ def calls(ours):
     return int(words[0]), int(words[8])
 
 
+def writes_what_has_no_gradient(x, w):
+    with torch.no_grad():
+        y, rows = x * 2, torch.stack([x, w])
+    y *= w
+    held = (x * w).detach()
+    for i in range(2):
+        held[i].add_(w[i])
+        held = held * 1 if i > 5 else held[:]
+    rows.add_(y)
+    return y + held * x, rows
+
+
 WRITERS = [scales, adds_to_a_part, writes_through_a_view, keeps_the_old, writes_its_own, without_gradients, adds_without_gradients]
+WRITERS.append(writes_what_has_no_gradient)
 
 
 @pytest.mark.parametrize("of_a_view", [False, True])
@@ -104,6 +117,31 @@ def test_a_write_without_gradients_that_is_no_sum_is_left_to_pytorch():
     torch.testing.assert_close(found, torch.autograd.grad(scales_without_gradients(x, w).sum(), (x, w)))
     assert calls(ours) == (0, 1)
     assert "aten.mul_.Tensor writes in a no_grad block" in ours.explain()
+
+
+def scales_what_is_detached(x, w):
+    y = x * w
+    held = y.detach()
+    held.mul_(w)
+    return y * x
+
+
+def scales_part_of_what_is_detached(x, w):
+    held = [x.detach(), w]
+    held[0][1:].add_(w[1:])
+    return x * w + held[0]
+
+
+@pytest.mark.parametrize("program", [scales_what_is_detached, scales_part_of_what_is_detached], ids=lambda p: p.__name__)
+def test_a_write_to_what_is_detached_from_memory_that_is_seen_elsewhere_is_left_to_pytorch(program):
+    ours, found = from_torchscript(torch.jit.script(program)), []
+    for f in (ours, program):
+        x, w = (torch.arange(1.0, 4.0, requires_grad=True) for _ in range(2))
+        y = f(x * 1, w)
+        found.append([y.detach(), *torch.autograd.grad((y * y).sum(), (x, w), allow_unused=True)])
+    torch.testing.assert_close(*found)
+    assert calls(ours) == (0, 1)
+    assert "writes to a detached tensor, through memory that is not its own" in ours.explain()
 
 
 def test_a_write_to_one_of_two_tensors_in_one_memory_is_left_to_pytorch():

@@ -1,0 +1,89 @@
+"""Writes through `aten.detach`, for gradients: what is written there has a gradient there, not in what it was detached from.
+
+As a view, which `tierup-functionalize` takes a detach for, it would give back less: it would detach what was written, too.
+
+    %0 = torch.aten.mul.Tensor %x, %x                  %0 = torch.aten.mul.Tensor %x, %x
+    %1 = torch.aten.detach %0                    ->    %1 = torch.aten.detach %0
+    torch.aten.add_.Tensor %1, %w, %one                %2 = torch.aten.clone %1, %none
+                                                       torch.aten.add_.Tensor %2, %w, %one
+
+Where nothing else sees the detached memory, as with all that a `torch.no_grad` block computes, a copy is the same. Elsewhere the write is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tierup.dialect.analysis.points_to import row_of
+from tierup.dialect.contracts import walk
+from tierup.dialect.ir import torch_types
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.pipelines.passes import PassFailure
+
+
+def part_detached_writes(func: ir.Operation) -> None:
+    """Let no write go through a detach. Raises PassFailure, at the write, where memory is shared with what was detached."""
+    ops = list(walk(func))
+    writes = [op for op in ops if (row := row_of(op)) is not None and row.writes]
+    for detach in [op for op in ops if op.name == "torch.aten.detach"] if writes else []:
+        views = _views(detach.results[0])
+        through = next((op for op in writes if op.operands[0] in views), None)
+        if through is None:
+            continue
+        if not _is_last(detach.operands[0]):
+            what = "writes to a detached tensor, through memory that is not its own"
+            raise PassFailure(through, f"{what}: write to a copy (x.detach().clone())")
+        _copy(detach)
+
+
+def _is_last(value: ir.Value) -> bool:
+    """Whether a value has memory of its own that its one user alone sees."""
+    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1:
+        return False
+    row = row_of(value.owner.operation)
+    return row is not None and row.aliasing is Aliasing.FRESH and not row.writes
+
+
+def _copy(detach: ir.Operation) -> None:
+    value = detach.results[0]
+    block = detach.block
+    later = list(block.operations)
+    at = ir.InsertionPoint(later[next(i for i, view in enumerate(later) if view.operation == detach) + 1])
+    users = [(use.owner.operation, use.operand_number) for use in value.uses]
+    none = ir.Operation.create("torch.constant.none", [ir.Type.parse("!torch.none", detach.context)], loc=detach.location, ip=at).results[0]
+    made = ir.Operation.create("torch.aten.clone", [value.type], [value, none], loc=detach.location, ip=at).results[0]
+    for user, number in users:
+        user.operands[number] = made
+
+
+def _views(start: ir.Value) -> set[ir.Value]:
+    """What may be a value or a view of it, as far as it comes from it."""
+    found, waiting = {start}, [start]
+    while waiting:
+        value = waiting.pop()
+        for use in value.uses:
+            for v in _next(use.owner.operation, use.operand_number):
+                if v not in found:
+                    found.add(v)
+                    waiting.append(v)
+    return found
+
+
+def _next(op: ir.Operation, number: int) -> Iterator[ir.Value]:
+    """What an op's operand may come out as."""
+    if op.name == "torch.prim.If.yield":
+        yield op.parent.results[number]
+    elif op.name == "torch.prim.Loop" and number > 1:
+        yield op.regions[0].blocks[0].arguments[number - 1]
+        yield op.results[number - 2]
+    elif op.name == "torch.prim.Loop.condition" and number > 0:
+        yield op.parent.regions[0].blocks[0].arguments[number]
+        yield op.parent.results[number - 1]
+    elif (row := row_of(op)) is None or row.aliasing is not Aliasing.FRESH or any(map(_is_container, (op.operands[number], *op.results))):
+        yield from [v for v in op.results if "tensor" in str(v.type)]
+
+
+def _is_container(value: ir.Value) -> bool:
+    return "tensor" in str(value.type) and not torch_types.is_tensor(value.type)
