@@ -35,7 +35,7 @@ class Product:
 def product_of(op: ir.Operation) -> Product | None:
     """None for an op that is no product with at least one m, n and k, each longer than one element."""
     structured = Structured.of(op)
-    if structured is None or structured.reads != 2 or len(structured.buffers) != 3 or not _multiplies_and_adds(op):
+    if structured is None or structured.reads != 2 or len(structured.buffers) != 3 or not multiplies_and_adds(op):
         return None
     loops = [_loops(map_) for map_ in structured.maps]
     if any(found is None for found in loops):
@@ -79,7 +79,7 @@ def length(op: Structured, loops: tuple[int, ...]) -> int | None:
     return total
 
 
-def _multiplies_and_adds(op: ir.Operation) -> bool:
+def multiplies_and_adds(op: ir.Operation) -> bool:
     """Whether the body is acc + x * y, operands cast to the accumulator's type or not."""
     if len(op.regions) != 1 or not len(op.regions[0].blocks):
         return False

@@ -111,7 +111,11 @@ class _Kernel:
         finish(self.product, after, self.sizes, self.ends, self.batch, self._numbers(lane, starts, sums))
 
     def _fetch(self, stage: ir.Value, depth: ir.Value) -> None:
-        """Begin the copies of both operands' tiles at a position along k into a stage."""
+        """Begin the copies of both operands' tiles at a position along k into a stage, if there is anything."""
+        with gpu.when(gpu.below(depth, self.k)):
+            self._fetch_tiles(stage, depth)
+
+    def _fetch_tiles(self, stage: ir.Value, depth: ir.Value) -> None:
         for i, tile in enumerate(self.tiles):
             where = (tile, stage, depth, self.corner[i], self.ends[i])
             straight = self._is_straight(tile)

@@ -36,7 +36,7 @@ class OverwriteProducts(Pass):
             made = b.defining_op(start)
             reshaped = made is not None and made.name == "tensor.expand_shape"  # zeros of which unit dims were folded away
             fill = b.defining_op(made.operands[0]) if made is not None and reshaped else made
-            if fill is None or not _fills_with_zero(fill) or _is_empty(product):
+            if fill is None or not fills_with_zero(fill) or _is_empty(product):
                 continue
             if reshaped:
                 with product.location, ir.InsertionPoint(product):
@@ -53,7 +53,7 @@ def _is_empty(product: ir.Operation) -> bool:
     return any(0 in b.shape_of(v.type) for v in product.operands)
 
 
-def _fills_with_zero(op: ir.Operation) -> bool:
+def fills_with_zero(op: ir.Operation) -> bool:
     """linalg.fill, or a linalg.generic without inputs that yields a number from outside."""
     if op.name == "linalg.fill":
         return _is_zero(op.operands[0])

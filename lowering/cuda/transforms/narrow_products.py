@@ -7,7 +7,8 @@ becomes
     %c = linalg.matmul ins(%x, %y : tensor<?x?xbf16>, tensor<?x?xbf16>) outs(...)
 
 The value is the same, for halves fit in f32; the tensor cores take halves, and there is half as much to fetch. What was transposed on the
-way, or copied transposed only, is read as it lies; what was reshaped after it was widened is reshaped as halves. Only for targets that
+way, or copied transposed only, is read as it lies; what was reshaped after it was widened is reshaped as halves; what adds to
+zeros overwrites. Only for targets that
 have such tensor cores (the module's `tierup.target`): the others' kernels multiply in f32 and are better off when widening is done once.
 """
 
@@ -20,8 +21,10 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import targets
+from tierup.lowering.cuda.products import multiplies_and_adds
 from tierup.lowering.cuda.tensor_cores import has_halves
-from tierup.lowering.products import NAMED_PRODUCTS
+from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
+from tierup.lowering.transforms.overwrite_products import fills_with_zero
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
@@ -44,6 +47,7 @@ class NarrowProducts(Pass):
                 for i, source in enumerate(found):
                     if source is not None:
                         _read(op, i, source)
+                _start_from_nothing(op)
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,29 @@ def _read(op: ir.Operation, operand: int, source: _Source) -> None:
     with op.location, ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
         widened = b.op("arith.extf", [argument], [wide])
     argument.replace_all_uses_except(widened.results[0], widened)
+
+
+def _start_from_nothing(op: ir.Operation) -> None:
+    """A linalg.generic that adds to zeros overwrites, as tierup-overwrite-products has it of the named products."""
+    if op.name != "linalg.generic" or OVERWRITES in op.attributes or not multiplies_and_adds(op) or not _is_matrix_product(op):
+        return
+    fill = b.defining_op(op.operands[2])
+    if fill is None or not fills_with_zero(fill) or any(n in (0, 1) for v in op.operands for n in b.shape_of(v.type)):
+        return
+    op.operands[2] = list(fill.operands)[-1]
+    op.attributes[OVERWRITES] = ir.UnitAttr.get(op.context)
+    if not any(True for _ in fill.results[0].uses):
+        fill.erase()
+
+
+def _is_matrix_product(op: ir.Operation) -> bool:
+    """Whether the loops are m or batch, n, and one k, each axis indexed by one: what tierup-products-to-tiles surely takes."""
+    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    if not all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results):
+        return False
+    x, y, out = ({ir.AffineDimExpr(e).position for e in map_.results} for map_ in maps)
+    summed = [i for i, kind in enumerate(ir.ArrayAttr(op.attributes["iterator_types"])) if "reduction" in str(kind)]
+    return (x & y) - out == set(summed) and len(summed) == 1 and bool((x & out) - y) and bool((y & out) - x) and out <= x | y
 
 
 def _reshaped(reshape: ir.Operation, value: ir.Value) -> ir.Value:

@@ -7,8 +7,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from emulated_programs import agrees, compiled, results
+from emulated_programs import STAGES, agrees, compiled, results
 from host_runner import run
+from kernel_harness import spec_of
+
+from tierup.lowering.abi import Request
+from tierup.lowering.cuda.compile import compile
 
 RNG = np.random.default_rng(5)
 bf16 = ml_dtypes.bfloat16
@@ -36,7 +40,7 @@ def test_bfloat16_products_of_any_size_run_on_tensor_cores(sizes: tuple[int, int
 
 
 def test_one_kernel_on_tensor_cores_serves_all_sizes() -> None:
-    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (66, 33, 70))]
+    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (66, 33, 70), (5, 0, 3), (0, 5, 3))]
     on_tensor_cores(lambda x, y: x @ y, *calls, dynamic=True)
 
 
@@ -59,3 +63,21 @@ def test_a_large_product_has_the_larger_tiles() -> None:
 def test_products_of_singles_run_in_tiles(sizes: tuple[int, int, int]) -> None:
     m, k, n = sizes
     agrees(lambda x, y: x @ y + 1, (of(np.float32, m, k), of(np.float32, k, n)), dynamic=True)
+
+
+_LINEAR = """func.func @f(%x: !torch.vtensor<[40,32],f16>, %w: !torch.vtensor<[24,32],f16>, %b: !torch.vtensor<[24],f16>)
+    -> !torch.vtensor<[40,24],f16> {
+  %0 = torch.aten.linear %x, %w, %b : !torch.vtensor<[40,32],f16>, !torch.vtensor<[24,32],f16>, !torch.vtensor<[24],f16>
+    -> !torch.vtensor<[40,24],f16>
+  return %0 : !torch.vtensor<[40,24],f16>
+}"""
+
+
+def test_a_linear_layer_of_halves_is_one_kernel() -> None:
+    values = (of(np.float16, 40, 32), of(np.float16, 24, 32), of(np.float16, 24))
+    artifact = compile(Request(_LINEAR, "f", tuple(map(spec_of, values))), "sm_80", STAGES)
+    assert artifact.stages["kernels"].count("gpu.func") == 1
+    assert "nvgpu.mma.sync" in artifact.stages["kernels"]
+    (found,) = results(run(artifact, values))
+    x, w, c = (v.astype(np.float64) for v in values)
+    np.testing.assert_array_equal(found, (x @ w.T + c).astype(np.float16))
