@@ -12,6 +12,7 @@ from tierup.lowering import literals
 from tierup.lowering.abi import ErrorSite, Request, ResultKind
 from tierup.lowering.cuda import host_program, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.cuda.module_target import TARGET
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.preparing import Keep, Log, Prepared, crashes_are_compile_errors, error_sites, parse, prepare, stage
@@ -33,7 +34,7 @@ def compile(  # noqa: A001 - the field's word
             module = parse(request)
         prepared = prepare(request, log, module)
         _refuse(prepared)
-        module.operation.attributes[targets.TARGET] = ir.StringAttr.get(chosen.name)
+        module.operation.attributes[TARGET] = ir.StringAttr.get(chosen.name)
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
         with log.timed("translate"):

@@ -8,7 +8,6 @@ release notes: sm_70 6.0, sm_80 7.0, sm_90 7.8, sm_100 8.6); warp-synchronising 
 
 from __future__ import annotations
 
-from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest
 
@@ -55,16 +54,3 @@ def for_capability(major: int, minor: int) -> Target:
     if not fitting:
         raise ValueError(f"compute capability {major}.{minor} is older than {NAMES[0]}, the first that has kernels")
     return fitting[-1]
-
-
-TARGET = "tierup.target"  # a module's attribute
-
-
-def of_function(function: ir.Operation) -> Target | None:
-    """The target that the module around a function is compiled for; None where it does not say: kernels are then for any."""
-    outer = function.operation
-    while outer is not None and outer.name != "builtin.module":
-        outer = outer.parent.operation if outer.parent is not None else None
-    if outer is None or TARGET not in outer.attributes:
-        return None
-    return target(ir.StringAttr(outer.attributes[TARGET]).value)

@@ -20,7 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.cuda import targets
+from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.products import multiplies_and_adds
 from tierup.lowering.cuda.tensor_cores import has_halves
 from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
@@ -37,7 +37,7 @@ class NarrowProducts(Pass):
     name = "tierup-narrow-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        target = targets.of_function(function)
+        target = of_function(function)
         if target is None or not has_halves(target):
             return
         for op in [op for op in b.walk(function) if _may_be_product(op)]:

@@ -27,8 +27,9 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda import targets, tensor_tiles
+from tierup.lowering.cuda import tensor_tiles
 from tierup.lowering.cuda.epilogues import epilogue_of
+from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.product_results import finish, place_of, zero
 from tierup.lowering.cuda.products import Product, product_of
 from tierup.lowering.cuda.structured import Structured
@@ -51,7 +52,7 @@ class ProductsToTiles(Pass):
     name = "tierup-products-to-tiles"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        target = targets.of_function(function)
+        target = of_function(function)
         ops = [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]
         gone: set[int] = set()  # epilogues: their places in the list
         for i, op in enumerate(ops):
