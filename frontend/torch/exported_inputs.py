@@ -93,5 +93,5 @@ def _linear(expr: Any, name: str) -> tuple[Any, int, int]:
 def _bound(value: Any, infinite: int) -> int:
     try:
         return int(value)
-    except (TypeError, ValueError, OverflowError):  # infinity, of several kinds
+    except (TypeError, ValueError, OverflowError, AttributeError):  # infinity, of several kinds
         return infinite

@@ -217,7 +217,7 @@ class FxBuilder:
             raise UnsupportedProgram(f"{name} asks how a tensor lies in memory")
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
             return self._assert(args)
-        if name == "aten._local_scalar_dense":
+        if name in ("aten._local_scalar_dense", "aten.item"):
             return fx_scalars.item(self, args[0], meta.get("val"))
         if name == "aten.squeeze.dims":
             return self._squeeze(args)

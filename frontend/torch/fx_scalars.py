@@ -74,7 +74,7 @@ def emit(builder: FxBuilder, target: Any, node: Node) -> Any:
 
 
 def item(builder: FxBuilder, tensor: Node, found: Any) -> ir.Value:
-    """`aten._local_scalar_dense`: the number in a tensor, of the kind that the graph was traced for, which is that of `found`."""
+    """`aten.item`: the number in a tensor, of the kind that the graph was traced for, which is that of `found`."""
     types = builder.em.types
     kinds: list[tuple[tuple[type, ...], str, ir.Type]] = [
         ((bool, torch.SymBool), "Bool", types.bool),

@@ -160,6 +160,31 @@ def test_a_branch_is_kept():
     assert (ours.stats().hits, ours.stats().compiles) == (5, 1)
 
 
+def test_a_branch_on_sizes_without_an_upper_bound():
+    class Program(nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+    ours = from_export(export(Program(), (torch.ones(3),), dynamic_shapes=({0: Dim("n", min=2)},)))
+    for n in (3, 3, 100, 5):
+        assert ours(torch.ones(n)).tolist() == [2] * n
+
+
+def test_a_number_in_a_tensor_is_a_size_that_the_program_checks():
+    class Program(nn.Module):
+        def forward(self, x):
+            n = x.max().item()
+            torch._check(n >= 0)
+            torch._check(n < 100)
+            return torch.zeros(n) + x.sum()
+
+    ours = from_export(export(Program(), (torch.tensor([1, 2, 3]),), dynamic_shapes=({0: Dim.DYNAMIC},)))
+    for values in ([1, 2, 3], [1, 2, 3], [4, 4], [0, 5, 1, 1]):
+        torch.testing.assert_close(ours(torch.tensor(values)), Program()(torch.tensor(values)))
+    with pytest.raises(RuntimeError, match="u0 <= 99"):
+        ours(torch.tensor([100, 1]))
+
+
 def test_a_loop_is_kept():
     class Program(nn.Module):
         def forward(self, n, x):
