@@ -31,6 +31,8 @@ def argument(builder: GraphBuilder, tree: Tree, type_: Any, flat: Any) -> ir.Val
         if tree.kind == "none":
             return builder.derefined(builder.em.none, builder.type(spelled(type_)))
         if tree.kind == "str":
+            if kind in ("TensorType", *_SCALARS):
+                raise UnsupportedProgram(f"{builder.name}: a str for an argument of type {type_.annotation_str}")
             return builder.derefined(builder.em.str(str(tree.value)), builder.type(spelled(type_)))
         if tree.is_static:
             raise UnsupportedProgram(f"{builder.name}: an argument of type {tree.value} is not supported")

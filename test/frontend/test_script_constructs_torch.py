@@ -167,6 +167,17 @@ def test_tuples_and_named_tuples():
     assert (type(made).__name__, made._fields, made.b) == ("Pair", ("a", "b"), 3)
 
 
+def test_a_string_in_the_place_of_a_tensor_or_a_number_is_refused():
+    @torch.jit.script
+    def program(x, n: int):
+        return x * n
+
+    ours = from_torchscript(program)
+    for given, wanted in ((("a", 1), "Tensor"), ((torch.ones(2), "a"), "int")):
+        with pytest.raises(UnsupportedProgram, match=f"a str for an argument of type {wanted}"):
+            ours(*given)
+
+
 def test_what_an_operator_names_is_a_plain_tuple_as_in_torchscript():
     def program(x):
         return x.max(0), [x.topk(1, 0)], {"a": x.sort(0)}, Pair(x, 3)
