@@ -117,6 +117,8 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     stated = b.strings(function.attributes[ALIASES]) if ALIASES in function.attributes else [""] * users
     roots = _roots(block, arguments, returned[users:], writebacks)
     known = symbols_of(arguments)
+    for i, value in enumerate(returned[:users]):
+        stated[i] = _apart(value, stated[i], returned)
     specs = [_result(value, stated[i], roots, inference, known) for i, value in enumerate(returned[:users])]
     specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
     return tuple(specs)
@@ -220,6 +222,18 @@ def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[i
     for value, argument in zip(written, writebacks, strict=True):
         roots[value] = roots[where_control_stayed(value)] = of[argument]
     return roots
+
+
+def _apart(value: ir.Value, stated: str, returned: list[ir.Value]) -> str:
+    """What is stated of a result, now that types are known: what has another dtype than all that it may share memory with is fresh."""
+    kind, _, others = stated.partition(":")
+    if kind != "may_result":
+        return stated
+    mine = torch_types.parse_tensor(str(value.type))[1]
+    theirs = [torch_types.parse_tensor(str(returned[int(j)].type))[1] for j in others.split(",")]
+    if mine is None or mine in theirs or None in theirs:
+        raise _at(value, "two results may share memory")
+    return "fresh"
 
 
 def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference: Inference, known: set[str]) -> ResultSpec:

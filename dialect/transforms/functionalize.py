@@ -8,7 +8,8 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.writebacks = array<i64: ARG, ...>`: the written arguments, one per extra result; left out when there is none.
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
-  decide), "result:J" (it shares memory with the earlier result J).
+  decide), "result:J" (it shares memory with the earlier result J),
+  "may_result:J,K" (it may share memory with these earlier results).
 
     func.func @f(%x: !torch.tensor, %i: !torch.int) {
       %row = torch.aten.select.int %x, %zero, %i : ...
@@ -109,15 +110,23 @@ class _Function:
         func.erase()
 
     def _aliases(self, entries: list[Entry]) -> list[str]:
-        first: dict[Storage, int] = {}  # the result that shows a storage first
+        shown: dict[int, Storage] = {}  # by each result before: its storage, where that is no argument's
         aliases = []
         for i, entry in enumerate(entries):
             alias = self._alias(entry)
             if isinstance(entry, Ref) and entry.storage.argument is None:
-                earlier = first.setdefault(entry.storage, i)
-                alias = alias if earlier == i else f"result:{earlier}"
+                same = [j for j, storage in shown.items() if storage is entry.storage]
+                near = self.walker.memory.may_be(entry)
+                others = [str(j) for j, storage in shown.items() if storage in near and not self._of_one_op(storage, entry.storage)]
+                alias = f"result:{same[0]}" if same else f"may_result:{','.join(others)}" if others else alias
+                shown[i] = entry.storage
             aliases.append(alias)
         return aliases
+
+    def _of_one_op(self, left: Storage, right: Storage) -> bool:
+        """Whether both are results of one op, a loop or a tuple taken apart: too little is known of these to tell h and c of an LSTM."""
+        one, other = (self.walker.memory.current[s].owner for s in (left, right))
+        return not isinstance(one, ir.Block) and one == other
 
     def _alias(self, entry: Entry) -> str:
         """What a result is to the arguments."""

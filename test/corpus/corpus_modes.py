@@ -103,7 +103,7 @@ def spoiled(program: Program) -> Iterator[Step]:
 
 
 # there is code only where sizes are known to be equal, or to divide: a plan's are symbols, each its own
-_SIZES_TIED = ("mlir_layer_norm_gelu", "mlir_lstm_cell", "splits", "lstm", "gru", "gpt2_block", "unet")
+_SIZES_TIED = ("mlir_layer_norm_gelu", "mlir_lstm", "mlir_lstm_cell", "splits", "lstm", "gru", "gpt2_block", "unet")
 
 
 def specialised(program: Program) -> Iterator[Step]:

@@ -3,8 +3,6 @@
 import numpy as np
 from corpus import bools, f32, ints, program
 
-from tierup.dialect.speculation.reasons import Reason
-
 SHARED = "../runtime/interpreter/programs/"
 VALUES = ("size", "layout", "read-only")  # programs for f32 alone: PyTorch refuses operands of two dtypes where NumPy promotes
 
@@ -51,8 +49,7 @@ def mlir_layer_norm_gelu(x, scale, shift):
 
 
 @program(lambda r, n: (f32(r, n, 2, 3), f32(r, 2, 4), f32(r, 2, 4), f32(r, 16, 3), f32(r, 16, 4), f32(r, 16)),
-         mlir=SHARED + "lstm.mlir", spoil=(), tolerance=256,
-         native=(), reason=Reason.NO_LOWERING, regions=1)  # a list that grows in a loop
+         mlir=SHARED + "lstm.mlir", spoil=(), tolerance=256)
 def mlir_lstm(x, h, c, w_x, w_h, bias):
     states = []
     for row in x:

@@ -35,8 +35,9 @@ def test_what_rules_emit_has_rules_itself() -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    tried = {rule.apply for given in CASES if (rule := gradients.lookup(given.op)) is not None}
-    assert not {formula.__name__ for formula in FORMULAS - tried}
+    """The rules of ops that are formulas are closures of one: each op's gradient is also judged by PyTorch's samples (test/oracle)."""
+    tried = {rule.apply.__code__ for given in CASES if (rule := gradients.lookup(given.op)) is not None}
+    assert not {formula.__qualname__ for formula in FORMULAS if formula.__code__ not in tried}
 
 
 def _with_orders() -> Iterator[Any]:
