@@ -8,7 +8,7 @@ As a view, which `tierup-functionalize` takes a detach for, it would give back l
                                                        torch.aten.add_.Tensor %2, %w, %one
 
 Where nothing else sees the detached memory, as with all that a `torch.no_grad` block computes, a copy is the same. Elsewhere the write is
-refused.
+refused. What is written without a gradient of its own, numbers and what was detached itself, may go through: there is none to lose.
 """
 
 from __future__ import annotations
@@ -29,13 +29,26 @@ def part_detached_writes(func: ir.Operation) -> None:
     writes = [op for op in ops if (row := row_of(op)) is not None and row.writes]
     for detach in [op for op in ops if op.name == "torch.aten.detach"] if writes else []:
         views = _views(detach.results[0])
-        through = next((op for op in writes if op.operands[0] in views), None)
+        through = next((op for op in writes if op.operands[0] in views and not all(map(_is_detached, op.operands[1:]))), None)
         if through is None:
             continue
         if not _is_last(detach.operands[0]):
             what = "writes to a detached tensor, through memory that is not its own"
             raise PassFailure(through, f"{what}: write to a copy (x.detach().clone())")
         _copy(detach)
+
+
+def _is_detached(value: ir.Value) -> bool:
+    """Whether a written operand surely has no gradient: it is no tensor, or (a view of) what was detached."""
+    while torch_types.is_tensor(value.type) and not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        if op.name == "torch.aten.detach":
+            return True
+        row = row_of(op)
+        if row is None or row.aliasing is Aliasing.FRESH or not op.operands:
+            return False
+        value = op.operands[0]
+    return "tensor" not in str(value.type)
 
 
 def _is_last(value: ir.Value) -> bool:

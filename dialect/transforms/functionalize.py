@@ -46,6 +46,7 @@ from tierup.dialect.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
+_PERHAPS = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints", "torch.prim.If")  # a view or a copy
 
 
 @register
@@ -117,16 +118,17 @@ class _Function:
             if isinstance(entry, Ref) and entry.storage.argument is None:
                 same = [j for j, storage in shown.items() if storage is entry.storage]
                 near = self.walker.memory.may_be(entry)
-                others = [str(j) for j, storage in shown.items() if storage in near and not self._of_one_op(storage, entry.storage)]
+                others = [str(j) for j, s in shown.items() if s in near and (self._perhaps(s) or self._perhaps(entry.storage))]
                 alias = f"result:{same[0]}" if same else f"may_result:{','.join(others)}" if others else alias
                 shown[i] = entry.storage
             aliases.append(alias)
         return aliases
 
-    def _of_one_op(self, left: Storage, right: Storage) -> bool:
-        """Whether both are results of one op, a loop or a tuple taken apart: too little is known of these to tell h and c of an LSTM."""
-        one, other = (self.walker.memory.current[s].owner for s in (left, right))
-        return not isinstance(one, ir.Block) and one == other
+    def _perhaps(self, storage: Storage) -> bool:
+        """Whether it is decided at run time which memory this is. (Of loops, lists and tuples too little is known: results of these that
+        may share memory are taken to lie apart.)"""
+        made = self.walker.memory.current[storage].owner
+        return not isinstance(made, ir.Block) and made.operation.name in _PERHAPS
 
     def _alias(self, entry: Entry) -> str:
         """What a result is to the arguments."""

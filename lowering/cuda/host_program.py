@@ -103,6 +103,11 @@ class _Extraction:
             raise Unsupported("arith.constant", "", f"a constant of type {op.results[0].type} is left for the host")
         return [("constant", self._new(op.results[0]), int(attribute.value) if isinstance(attribute, ir.BoolAttr) else attribute.value)]
 
+    def _arith_negf(self, op: ir.Operation) -> list[Step]:
+        (number,) = self._all(op.operands)
+        minus = self._new()
+        return [("constant", minus, -1.0), ("mul", self._new(op.results[0]), number, minus)]
+
     def _arith_cmpi(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)
         return [(_COMPARISONS[ir.IntegerAttr(op.attributes["predicate"]).value], self._new(op.results[0]), *given)]
