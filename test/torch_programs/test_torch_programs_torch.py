@@ -36,7 +36,7 @@ def brought(row: Row) -> None:
         pytest.param(mode, row, id=f"{mode.name}-{row.name}")
         for m, mode in enumerate(corpus_modes.MODES)
         for r, row in enumerate(ROWS)
-        if not (row.draws and mode.threads > 1) and (IS_EXHAUSTIVE or mode.name in ALWAYS or (m + r) % 6 == 0)
+        if not (row.draws and mode.threads > 1) and (IS_EXHAUSTIVE or mode.name in ALWAYS or (m + r) % 12 == 0)
     ],
 )
 def test_program_does_what_eager_pytorch_does(row: Row, mode: corpus_modes.Mode, monkeypatch: pytest.MonkeyPatch) -> None:
