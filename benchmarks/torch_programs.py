@@ -96,7 +96,7 @@ def measure(case: Case, repeats: int = REPEATS) -> Row:
                 warm_up(torch, program, side, inputs, compared=not (case.draws and name == "torch.compile"))
             except AssertionError:
                 raise
-            except Exception as e:
+            except Exception as e:  # Inductor fails in many ways, without a C++ compiler above all: then that is what the row says
                 if name != "torch.compile":
                     raise
                 failed[name] = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:60]}"

@@ -176,7 +176,7 @@ class Reverse:
         for index, part in gradient.parts:
             assert isinstance(index, int) and isinstance(part, ir.Value)
             old = items[index]
-            items[index] = part if old is None else self._sum(old, part)  # type: ignore[assignment]
+            items[index] = part if old is None else self._sum(old, part)  # type: ignore[assignment]  # of two values: a value
         return items
 
     def _pass_on(self, op: ir.Operation, found: Gradient | tuple[Gradient, ...]) -> None:

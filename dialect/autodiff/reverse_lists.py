@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tierup.dialect.autodiff import list_gradients as lists
@@ -24,7 +25,7 @@ def packed(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
             reverse.give(value, lists.item(e, gradient.whole, k))
     for index, part in gradient.parts:
         if isinstance(index, int):
-            reverse.give(items[index], part)  # type: ignore[arg-type]
+            reverse.give(items[index], part)  # type: ignore[arg-type]  # a tensor or a list, as the item is
             continue
         place = e.call("aten.remainder.int", index, len(items), type_="!torch.int")
         for k, value in enumerate(items):
@@ -32,7 +33,8 @@ def packed(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
                 if not isinstance(part, ir.Value):
                     raise PassFailure(op, "has no gradient: which of these lists is taken is not known; write the index as a number")
                 is_mine = e.call("aten.eq.int", place, k, type_="!torch.bool")
-                reverse.give(value, e.choose(is_mine, lambda part=part: part, lambda value=value: e.zeros_like(value)))  # type: ignore[misc]
+                zeros = partial(e.zeros_like, value)
+                reverse.give(value, e.choose(is_mine, partial(_same, part), zeros))
 
 
 def joined(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
@@ -69,3 +71,7 @@ def _parted(reverse: Reverse, op: ir.Operation, items: ir.Value) -> None:
         at: ir.Value | int = e.call("aten.len.t", left, type_="!torch.int") if ahead is None else ahead
         reverse.give(left, lists.cut(e, items, None, at))
         reverse.give(right, lists.cut(e, items, at, None))
+
+
+def _same(value: ir.Value) -> ir.Value:
+    return value

@@ -120,8 +120,9 @@ def _window(
 def _size(g: Backward, value: ir.Value, dim: int) -> Number:
     """A size, as a number where it is known."""
     shape = g.tensor(value).shape
-    if shape is not None and isinstance(shape[dim], int):
-        return int(shape[dim])  # type: ignore[arg-type]  # an int, by the test above
+    size = None if shape is None else shape[dim]
+    if isinstance(size, int):
+        return size
     made = g.size_of(value, dim)
     known = g.known(made)
     return known.value if isinstance(known, Int) and isinstance(known.value, int) else made
