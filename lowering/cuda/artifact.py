@@ -17,8 +17,8 @@ from tierup.lowering.cuda.host_steps import HostProgram
 class CudaArtifact:
     """`host` is given the arguments (buffers, then numbers, as they come), a buffer for each result of kind BUFFER and ARGUMENT in their
     order, and last the status: one int32 on the device, 0 before; afterwards the number of the error site that failed, counted from 1.
-    It returns results of kind SCALAR. `ties`: sizes that the caller must find equal before it runs anything; they are the last error
-    sites, in order."""
+    It returns results of kind SCALAR and ALLOCATED, in their order; the memory of the latter is then the caller's. `ties`: sizes that the
+    caller must find equal before it runs anything; they are the last error sites, in order."""
 
     ptx: str
     target: str  # "sm_80": the PTX runs on it and on every later one

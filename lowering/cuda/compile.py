@@ -9,7 +9,7 @@ from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.lowering import builders as b
 from tierup.lowering import literals
-from tierup.lowering.abi import ErrorSite, Request, ResultKind
+from tierup.lowering.abi import ErrorSite, Request
 from tierup.lowering.cuda import host_program, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.module_target import TARGET
@@ -60,8 +60,6 @@ def _refuse(prepared: Prepared) -> None:
     """What the host program has no steps for."""
     if prepared.exits:
         raise Unsupported(prepared.exits[0].op, prepared.exits[0].location, "a bet in mid-program has no kernel: speculate=\"versioned\"")
-    if any(result.kind is ResultKind.ALLOCATED for result in prepared.results):
-        raise Unsupported("the program", "", "a result whose size only the values say has no kernel")
 
 
 def _llvm(module: ir.Module, request: Request) -> str:

@@ -43,7 +43,8 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """`arguments`: how many values are given. `returns`: the numbers that come back. `kernels`: their names, in order of launch. By kernel:
+    """`arguments`: how many values are given. `returns`: the values that come back: numbers, and buffers
+    of its own, which are the caller's from then on. `kernels`: their names, in order of launch. By kernel:
     `types` of its parameters as MLIR spells them, "ptr" for an address; `origins`, the op it is made of and the user's line."""
 
     arguments: int

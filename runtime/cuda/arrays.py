@@ -25,10 +25,10 @@ _VERSION = 3  # of the CUDA Array Interface
 
 
 class Memory:
-    """Memory that tierup has allocated, given back when nobody refers to it."""
+    """Memory of the device's allocator, given back when nobody refers to it."""
 
-    def __init__(self, on: Device, count: int) -> None:
-        self.address = on.fresh(count)
+    def __init__(self, on: Device, address: int) -> None:
+        self.address = address
         self._finalizer = weakref.finalize(self, on.allocator.free, self.address)
         self._finalizer.atexit = False  # the driver lets everything go itself
 
@@ -148,7 +148,7 @@ def contiguous_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 def empty(on: Device, shape: Sequence[int], dtype: np.dtype) -> DeviceArray:
     """A new array, not initialised. Raises MemoryError."""
-    memory = Memory(on, math.prod(shape) * np.dtype(dtype).itemsize)
+    memory = Memory(on, on.fresh(math.prod(shape) * np.dtype(dtype).itemsize))
     return DeviceArray(on, memory.address, dtype, shape, None, memory)
 
 

@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tierup.lowering.cuda.host_steps import HostProgram, walk
@@ -13,7 +14,7 @@ from tierup.runtime.cuda import elements
 from tierup.runtime.cuda.devices import Device
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.flat import Data, Flat, Given, Launch, Temporary
-from tierup.runtime.cuda.host import Number
+from tierup.runtime.cuda.host import Buffer, Number
 
 _SLOT = 8  # bytes; no parameter is larger
 _GRAPHS_KEPT = 4  # per flat program: for so many choices of addresses
@@ -152,9 +153,20 @@ class Ready:
                     parameters.set(i, value)
             self._launches.append((op, parameters))
 
-    def run(self, given: Sequence[Any]) -> tuple[Number, ...]:
-        """`given`: the address of each array, and each number."""
-        returns = tuple([given[v.index] if isinstance(v, Given) else v for v in self.flat.returns])
+    def run(self, given: Sequence[Any]) -> tuple[Number | Buffer, ...]:
+        """`given`: the address of each array, and each number. Buffers that come back are the caller's."""
+        on = self._kernels.on
+        made = [on.fresh(count) for count in self.flat.handed]
+        try:
+            given = [*given, *made]
+            self._launched(given)
+            return tuple([_returned(v, given) for v in self.flat.returns])
+        except BaseException:
+            for address in made:
+                on.allocator.free(address)
+            raise
+
+    def _launched(self, given: Sequence[Any]) -> None:
         on = self._kernels.on
         arena = on.fresh(self.flat.bytes) if self.flat.bytes else 0
         try:
@@ -164,17 +176,16 @@ class Ready:
                 self._graphs.move_to_end(key)
                 on.driver.launch_graph(graph)
                 self.graph_launches += 1
-                return returns
+                return
             self._patch(arena, given)
             if key in self._graphs and not self._kernels.checks:
                 self._graphs[key] = self._captured(arena, given)
                 on.driver.launch_graph(self._graphs[key])
                 self.graph_launches += 1
-                return returns
+                return
             self._put(arena, given)
             if len(self.flat.ops) > 1:
                 self._remember(key)
-            return returns
         finally:
             if arena:
                 on.allocator.free(arena)
@@ -222,6 +233,12 @@ class Ready:
         """Let graphs go. One that is running is run to its end by the driver."""
         while self._graphs:
             self._drop(self._graphs.popitem()[1])
+
+
+def _returned(value: Any, given: Sequence[Any]) -> Number | Buffer:
+    if isinstance(value, Buffer):
+        return replace(value, memory=given[value.memory.index])
+    return given[value.index] if isinstance(value, Given) else value
 
 
 def reads(program: HostProgram) -> int:

@@ -7,7 +7,8 @@ that are not in use at the same time may have the same place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.records import dataclass
@@ -20,7 +21,7 @@ ALIGNMENT = 256  # bytes; what the driver's own allocations have
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Memory of argument number `index`, or that number."""
+    """Memory of argument number `index`, or that number. Behind the arguments comes the memory that the program hands over."""
 
     index: int
 
@@ -65,11 +66,13 @@ class Write:
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """`bytes`: what the temporaries take together. `returns`: the program's numbers, or Given."""
+    """`bytes`: what the temporaries take together. `returns`: the program's numbers, or Given, or Buffers whose memory is a Given;
+    `handed`: the bytes of each piece of memory that comes back so, fresh in every run."""
 
     ops: tuple[Launch | Write, ...]
     bytes: int
     returns: tuple[Any, ...]
+    handed: tuple[int, ...] = ()
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -115,7 +118,20 @@ def flatten(program: HostProgram, given: Sequence[Buffer | Number], free: frozen
         returns = run(program, named, recorder)
     except _Reads:
         return None
-    return Flat(tuple(recorder.ops), _place(recorder.temporaries), returns)
+    handed = list(dict.fromkeys(v.memory for v in returns if isinstance(v, Buffer)))
+    named_so = {memory: Given(len(given) + i) for i, memory in enumerate(handed)}
+    return Flat(
+        tuple([_renamed(op, named_so) for op in recorder.ops] if named_so else recorder.ops),
+        _place([t for t in recorder.temporaries if t not in named_so]),
+        tuple([replace(v, memory=named_so[v.memory]) if isinstance(v, Buffer) else v for v in returns]),
+        tuple([memory.bytes for memory in handed]),
+    )
+
+
+def _renamed(op: Launch | Write, names: Mapping[Any, Given]) -> Launch | Write:
+    if isinstance(op, Write):
+        return replace(op, memory=names.get(op.memory, op.memory))
+    return replace(op, parameters=tuple([names.get(p, p) for p in op.parameters]))
 
 
 class _Recorder:

@@ -1,6 +1,6 @@
 """The interpreter of host programs (`lowering/cuda/host_steps.py`): sizes and views here, memory and kernels through an engine.
 
-    run(program, [Buffer(memory, "f32", 0, (5, 7), (7, 1)), 2.5, ..., status], engine) -> the numbers that it returns
+    run(program, [Buffer(memory, "f32", 0, (5, 7), (7, 1)), 2.5, ..., status], engine) -> what it returns
 
 What memory is, only the engine knows: an address on the device, an array, or a name for what will be allocated later (`flat.py`).
 """
@@ -69,15 +69,17 @@ def dense(memory: Any, dtype: str, sizes: Sequence[int]) -> Buffer:
     return Buffer(memory, dtype, 0, tuple(sizes), tuple(reversed(strides)))
 
 
-def run(program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> tuple[Number, ...]:
-    """Run a program on its arguments: buffers and numbers. What it allocates is freed. Raises ValueError for another number of
-    arguments, or for a step that is none."""
+def run(program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> tuple[Number | Buffer, ...]:
+    """Run a program on its arguments: buffers and numbers. What it allocates is freed, but for buffers that it returns: their memory is
+    the caller's. Raises ValueError for another number of arguments, or for a step that is none."""
     if len(given) != program.arguments:
         raise ValueError(f"a host program of {program.arguments} arguments was given {len(given)}")
     machine = _Machine(program, given, engine)
     try:
         machine.steps(program.steps)
-        return tuple(machine.values[number] for number in program.returns)
+        returns = tuple([machine.values[number] for number in program.returns])
+        machine.hand_over([v.memory for v in returns if isinstance(v, Buffer)])
+        return returns
     finally:
         machine.free_all()
 
@@ -107,6 +109,10 @@ class _Machine:
     def free_all(self) -> None:
         while self._allocated:
             self._engine.free(self._allocated.pop())
+
+    def hand_over(self, memories: Sequence[Any]) -> None:
+        """These are freed by others."""
+        self._allocated = [m for m in self._allocated if not any(m is other for other in memories)]
 
     def _all(self, numbers: Sequence[int]) -> tuple[Any, ...]:
         return tuple([self.values[number] for number in numbers])

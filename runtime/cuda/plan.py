@@ -72,7 +72,8 @@ class CudaPlan:
             self.on.driver.fill(status.address, bytes(4))
             values = [_operand(value, spec.dtype) for value, spec in zip(given, self.artifact.arguments, strict=True)]
             values += [_operand(array, spec.dtype) for array, spec in zip(made, self.artifact.results, strict=True) if array is not None]
-            numbers = self._launch([*values, Buffer(status.address, "i32", 0, (), ())])
+            returned = self._launch([*values, Buffer(status.address, "i32", 0, (), ())])
+            numbers = self._taken(returned, made)
             wanted = [made[i] for i, spec in enumerate(self.artifact.results) if _comes_to_host(spec, flat, on_device)]
             site, *fetched = self._fetch([status, *wanted] if self.artifact.error_sites else [None, *wanted])
             if site is not None and site:
@@ -103,7 +104,7 @@ class CudaPlan:
         low, high = extent(array)
         before = array.address - low
         start = -before % _ALIGNMENT
-        memory = Memory(self.on, start + high - low)
+        memory = Memory(self.on, self.on.fresh(start + high - low))
         self.on.driver.copy(memory.address + start, low, high - low)
         return DeviceArray(self.on, memory.address + start + before, array.dtype, array.shape, array.strides, memory)
 
@@ -115,7 +116,7 @@ class CudaPlan:
             return empty(self.on, _sizes(spec.sizes, symbols), dtypes.BY_NAME[spec.dtype].numpy)
         return None
 
-    def _launch(self, values: list[Any]) -> tuple[Number, ...]:
+    def _launch(self, values: list[Any]) -> tuple[Number | Buffer, ...]:
         free = self._free_numbers
         key = tuple([(v.sizes, v.strides) if isinstance(v, Buffer) else None if i in free else repr(v) for i, v in enumerate(values)])
         if key in self._flats:
@@ -133,6 +134,19 @@ class CudaPlan:
         return ready.run([v.memory if isinstance(v, Buffer) else v for v in values])
 
     # --- what comes out ---------------------------------------------------------------------------------------------
+
+    def _taken(self, returned: Sequence[Number | Buffer], made: list[DeviceArray | None]) -> list[Number]:
+        """The numbers of what a host program returned. Its buffers become arrays that own their memory, in their places in `made`."""
+        numbers = []
+        specs = [(i, spec) for i, spec in enumerate(self.artifact.results) if spec.kind in (ResultKind.SCALAR, ResultKind.ALLOCATED)]
+        for (i, spec), value in zip(specs, returned, strict=True):
+            if isinstance(value, Buffer):
+                made[i] = DeviceArray(
+                    self.on, value.memory, dtypes.BY_NAME[spec.dtype].numpy, value.sizes, None, Memory(self.on, value.memory)
+                )
+            else:
+                numbers.append(value)
+        return numbers
 
     def _finish(
         self,
@@ -186,7 +200,7 @@ def _comes_to_host(spec: ResultSpec, flat: Sequence[Any], on_device: bool) -> bo
     """Whether what the program computes of a result is to be an array on the host."""
     if spec.kind is ResultKind.ARGUMENT:
         return type(flat[spec.argument]) is not DeviceArray
-    return spec.kind is ResultKind.BUFFER and not on_device
+    return spec.kind in (ResultKind.BUFFER, ResultKind.ALLOCATED) and not on_device
 
 
 def _runs(into: DeviceArray, array: DeviceArray) -> Sequence[tuple[int, int, int]]:

@@ -53,6 +53,12 @@ def run(artifact: CudaArtifact, values: Sequence[Any]) -> Outcome:
             results.append(memory.data.view(kind).reshape(shape))
         elif spec.kind is ResultKind.SCALAR:
             results.append(next(returned))
+        elif spec.kind is ResultKind.ALLOCATED:
+            buffer = next(returned)
+            memory, start = engine.emulator.memory(buffer.memory)
+            count = int(np.prod(buffer.sizes, dtype=np.int64))
+            assert not start and (status.data[0] or memory.written[:count].all()), f"no kernel wrote all of result {i}, or it was freed"
+            results.append(memory.data[:count].view(dtypes.BY_NAME[spec.dtype].numpy).reshape(buffer.sizes))
         else:
             results.append((spec.kind, spec.argument))
     return Outcome(results, int(status.data[0]), engine.emulator.launches, engine.reads)

@@ -32,7 +32,7 @@ def test_kernels_give_what_native_code_gives(program: Program, monkeypatch: pyte
             continue
         assert not outcome.status
         for spec, got, want in zip(artifact.results, outcome.results, expected, strict=True):
-            if spec.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT, ResultKind.SCALAR):
+            if spec.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT, ResultKind.SCALAR, ResultKind.ALLOCATED):
                 _the_same(np.asarray(got), np.asarray(want), program.tolerance)
 
 

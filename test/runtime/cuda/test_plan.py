@@ -210,6 +210,39 @@ def test_a_view_of_an_argument_is_a_view_of_it_on_either_side(on: Device) -> Non
     assert view.address == there.address + 24 and view.strides == (24, 8) and np.array_equal(view.numpy(), x[1:, ::2])
 
 
+def by_value(x):
+    return (x[1:] * 2.0 if x[0] > 0 else x + 1.0), x * 3.0
+
+
+def by_number(x, k):
+    return (x[1:] * 2.0 if k > 3 else x + 1.0), x * 3.0, k
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_result_of_a_size_that_the_run_finds_owns_its_memory(on: Device, api: FakeDriver, on_device: bool) -> None:
+    x, minus = f32(5) ** 2 + 1, -(f32(5) ** 2) - 1
+    first, second = CudaPlan(artifact_of(by_value, (x,)), on), CudaPlan(artifact_of(by_number, (x, 2), (x, 5), (x, 7)), on)
+    assert {plan.artifact.results[0].kind.value for plan in (first, second)} == {"allocated"}
+    assert first.artifact.host.synchronises and not second.artifact.host.synchronises  # launches alone: a flat plan, with graphs
+    found = []
+    for n in range(8):
+        plan, flat = (first, (x if n % 2 == 0 else minus,)) if n < 4 else (second, (x, 2 + 3 * (n % 2)))
+        results = run(plan, *[put(on, v) if on_device and isinstance(v, np.ndarray) else v for v in flat]).results
+        assert type(results[0]) is (DeviceArray if on_device else np.ndarray)
+        found += [results[0], results[1]]
+    for n in range(8):
+        got, other = [v.numpy() if on_device else v for v in found[2 * n : 2 * n + 2]]
+        np.testing.assert_allclose(got, ([x[1:] * 2, minus + 1] * 2 + [x + 1, x[1:] * 2] * 2)[n], rtol=1e-6)
+        np.testing.assert_allclose(other, (minus if n in (1, 3) else x) * 3, rtol=1e-6)
+    del found, got, other, results
+    gc.collect()
+    on.allocator.allocate(1)
+    assert on.allocator.bytes_in_use == 512  # what was asked for last: all the rest came back, and once
+    for _ in range(4):  # at the addresses of the call before
+        assert np.array_equal(run(second, x, 5).results[0], x[1:] * 2)
+    assert second.graph_launches and not first.graph_launches
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
 def test_an_array_without_elements_needs_no_launch(on: Device, api: FakeDriver, shape: tuple[int, int]) -> None:
     x = np.zeros(shape, "f4")
