@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import weakref
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
 from tierup.runtime.cuda import dlpack
 from tierup.runtime.cuda.devices import Device, device
+from tierup.runtime.cuda.layouts import Layout, layout
 from tierup.runtime.dispatching import guards
 
 _VERSION = 3  # of the CUDA Array Interface
@@ -48,7 +48,7 @@ class DeviceArray:
     Nothing is computed with it but by tierup's functions; `numpy()` copies it to the host.
     """
 
-    __slots__ = ("__weakref__", "address", "dtype", "on", "owner", "shape", "strides", "writeable")
+    __slots__ = ("__weakref__", "address", "layout", "on", "owner", "writeable")
 
     def __init__(
         self,
@@ -61,24 +61,42 @@ class DeviceArray:
         writeable: bool = True,
     ) -> None:
         self.on, self.address, self.owner, self.writeable = on, address, owner, writeable
-        self.dtype, self.shape = np.dtype(dtype), tuple(shape)
-        self.strides = contiguous_strides(self.shape, self.dtype.itemsize) if strides is None else tuple(strides)
+        self.layout = layout(np.dtype(dtype), tuple(shape), None if strides is None else tuple(strides))
+
+    @classmethod
+    def of(cls, on: Device, address: int, lies: Layout, owner: object) -> DeviceArray:
+        """One whose layout is known."""
+        made = cls.__new__(cls)
+        made.on, made.address, made.owner, made.writeable, made.layout = on, address, owner, True, lies
+        return made
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.layout.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.layout.strides
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.layout.shape)
 
     @property
     def size(self) -> int:
-        return math.prod(self.shape)
+        return self.layout.size
 
     @property
     def itemsize(self) -> int:
-        return self.dtype.itemsize
+        return self.layout.itemsize
 
     @property
     def nbytes(self) -> int:
-        return self.size * self.itemsize
+        return self.layout.nbytes
 
     @property
     def flags(self) -> Flags:
@@ -87,15 +105,12 @@ class DeviceArray:
     @property
     def is_contiguous(self) -> bool:
         """Whether it is in C order."""
-        return not self.size or all(
-            s == c or n == 1 for s, c, n in zip(self.strides, contiguous_strides(self.shape, self.itemsize), self.shape, strict=True)
-        )
+        return self.layout.is_contiguous
 
     @property
     def is_aligned(self) -> bool:
         """Whether every element lies at a multiple of its size."""
-        steps = [s for s, n in zip(self.strides, self.shape, strict=True) if n > 1]
-        return not any(place % self.itemsize for place in (self.address, *steps))
+        return self.layout.is_whole and not self.address % self.layout.itemsize
 
     def numpy(self) -> np.ndarray:
         """A copy on the host, of the same strides, when all kernels before are done."""
@@ -138,18 +153,11 @@ class DeviceArray:
 guards.device_arrays.add(DeviceArray)
 
 
-def contiguous_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    strides, step = [], itemsize
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
-
-
 def empty(on: Device, shape: Sequence[int], dtype: np.dtype) -> DeviceArray:
     """A new array, not initialised. Raises MemoryError."""
-    memory = Memory(on, on.fresh(math.prod(shape) * np.dtype(dtype).itemsize))
-    return DeviceArray(on, memory.address, dtype, shape, None, memory)
+    lies = layout(np.dtype(dtype), tuple(shape))
+    memory = Memory(on, on.fresh(lies.nbytes))
+    return DeviceArray.of(on, memory.address, lies, memory)
 
 
 def put(on: Device, array: np.ndarray) -> DeviceArray:
