@@ -22,7 +22,8 @@ from tierup.lowering.cuda.structured import Structured
 
 
 class Block:
-    """`threads` (index): how many there are, all along x. `scratch`: shared buffers of 32 elements, one per type that is reduced."""
+    """`threads` (index): how many there are, all along x. `scratch`: shared buffers of 32 elements, one per type that is reduced; without
+    any the threads along x are one warp, whatever other warps the block has."""
 
     def __init__(self, here: gpu.Here, threads: ir.Value, scratch: Sequence[ir.Value] = ()) -> None:
         self.thread, self.threads = here.thread[0], threads
@@ -70,6 +71,8 @@ class Block:
     def all_reduce(self, value: ir.Value, combiner: Combiner) -> ir.Value:
         """The block's values combined; every thread gets the result."""
         value = _warp_reduce(value, combiner)
+        if not self._scratch:
+            return value
         scratch = self._scratch[value.type]
         lane = b.value("arith.remui", [self.thread, b.index(gpu.WARP)], b.index_type())
         warp = b.value("arith.divui", [self.thread, b.index(gpu.WARP)], b.index_type())

@@ -59,6 +59,15 @@ class Row:
             alone = ir.MemRefType.get([], ir.ShapedType(type_).element_type)
             return b.value("memref.alloca", [], alone, operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
 
+    def fill(self, body: ir.Block, number: ir.Value) -> None:
+        """Move what stands in the body of a loop over rows to the insertion point, for the row of this number, and convert it."""
+        body.arguments[0].replace_all_uses_with(number)
+        end = b.op("scf.yield")  # marks where the body goes; what is around it has a terminator of its own
+        for view in list(body.operations)[:-1]:
+            view.operation.move_before(end)
+        end.erase()
+        self.run(ir.InsertionPoint.current.block)
+
     def run(self, block: ir.Block) -> None:
         """Convert the ops of a block; in loops, each turn begins and ends with all threads together."""
         since = _Since()
@@ -82,6 +91,7 @@ class Row:
         last = list(block.operations)[-1].operation if len(block.operations) else None
         where = ir.InsertionPoint(last) if last is not None and last.name == "scf.yield" else ir.InsertionPoint(block)
         with where:
+            outside = {buffer: register for buffer, register in outside.items() if self._is_result(buffer)}
             if outside:
                 with gpu.when(gpu.same(self._block.thread, b.index(0))):
                     for buffer, register in outside.items():
@@ -115,6 +125,11 @@ class Row:
                         b.op("memref.store", [b.value("memref.load", [buffer], ir.ShapedType(buffer.type).element_type), outside[buffer]])
                         gpu.barrier()  # the first thread stores the end's value when all have read this
             op.op.operands[list(op.op.operands).index(buffer)] = outside[buffer]
+
+    def _is_result(self, buffer: ir.Value) -> bool:
+        """Whether who comes after the loop may look at a number in memory."""
+        del buffer
+        return True
 
     def _is_register(self, buffer: ir.Value) -> bool:
         made = b.defining_op(buffer)

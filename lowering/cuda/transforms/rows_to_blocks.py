@@ -6,15 +6,20 @@
       ...
     } {tierup.rows}
 becomes
-    gpu.launch blocks(%i) in (%rows) threads(%t) in (128) {
+    gpu.launch blocks(%i) in (%rows) threads(%t) in (32) {
+      thread t reads elements t, t + 32, ... of its row, into registers
       the threads' tree gives each of them the maximum, in a register
-      thread t does elements t, t + 128, ... of %e, in memory that the block shares
+      thread t does its elements of %e, in registers
       ...
     }
 
-So softmax and layer_norm are one kernel each and read their rows once from memory; what the ops of a row hand to one another is in
-registers (single numbers, of which every thread has the same) or in shared memory (rows). Rows in rows are loops of the whole block.
-Threads wait for each other where one reads what another wrote; elements that a thread wrote itself need no waiting.
+So softmax and layer_norm are one kernel each and read their rows once from memory. Rows of up to 16384 elements are in registers
+(slot_rows.py); of a length that only launches know, up to 8192, and the host chooses between that kernel and the one for any length. Rows
+of up to 256 elements have a warp each.
+
+Where rows are longer, or ops look at elements of other threads, single numbers are in registers (every thread has the same) and short rows in
+shared memory, others where they were. Threads wait for each other where one reads what another wrote; elements that a thread wrote itself
+need no waiting. A loop in a loop over rows that is all of it becomes one loop; other rows in rows are loops of the whole block.
 """
 
 from __future__ import annotations
@@ -25,8 +30,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.aliasing import VIEWS
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import Block
+from tierup.lowering.cuda import slot_rows
+from tierup.lowering.cuda.blocks import Block, positions
+from tierup.lowering.cuda.row_slots import plan, size
 from tierup.lowering.cuda.rows import Row
 from tierup.lowering.cuda.selecting import selector
 from tierup.lowering.cuda.structured import Structured
@@ -47,16 +55,99 @@ class RowsToBlocks(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         loops = [op for op in gpu.host_ops(function) if op.name == "scf.for" and ROWS in op.attributes]
         for loop in [op for op in loops if not any(_within(op.parent.operation, other) for other in loops)]:
-            with loop.location, ir.InsertionPoint(loop):
-                _launch(loop)
-            loop.erase()
+            with loop.location:
+                flat = _flat(loop)
+            with flat.location, ir.InsertionPoint(flat):
+                _rows(flat)
 
 
-def _launch(loop: ir.Operation) -> None:
+def _rows(loop: ir.Operation) -> None:
+    """Launch kernels in the place of a loop, of which one is chosen on the host where a row's length is known there alone."""
+    slots = plan(loop.regions[0].blocks[0])
+    most = slots.threads_and_slots() if slots is not None else None
+    own = _own_memory(loop)
+    if slots is None or most is None:
+        _launch(loop, own)
+    elif slots.length is not None:
+        slot_rows.launch(slots, *most, [v for v in own if not ir.ShapedType(v.type).rank])
+    else:
+        n, (threads, count) = slots.size(), most
+        fits = b.value("arith.andi", [gpu.below(b.index(0), n), gpu.below(n, b.index(threads * count + 1))], b.integer_type(1))
+        branch = b.op("scf.if", [fits], regions=2)
+        with ir.InsertionPoint(branch.regions[1].blocks.append()):
+            other = loop.clone()
+            b.op("scf.yield")
+        with ir.InsertionPoint(other):
+            _launch(other, [_apart(v, other) for v in own])
+        other.erase()
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            loop.move_before(b.op("scf.yield"))
+        with ir.InsertionPoint(loop):
+            slot_rows.launch(slots, threads, count, own)
+    loop.erase()
+
+
+def _flat(loop: ir.Operation) -> ir.Operation:
+    """One loop in the place of a nest of loops over rows of which each is all that the one before it does, as often in each turn."""
+    while True:
+        body = loop.regions[0].blocks[0]
+        others = [op for view in list(body.operations)[:-1] if not _is_view(op := view.operation)]
+        if len(others) != 1 or ROWS not in others[0].attributes:
+            return loop
+        inner = others[0]
+        with ir.InsertionPoint(loop):
+            count = _count(inner, body)
+            if count is None:
+                return loop
+            whole = b.value("arith.muli", [loop.operands[1], count], b.index_type())
+            made = b.op("scf.for", [b.index(0), gpu.folded(whole), b.index(1)], regions=1, **{ROWS: ir.UnitAttr.get()})
+        block = made.regions[0].blocks.append(b.index_type(), arg_locs=[loop.location])
+        with ir.InsertionPoint(block):
+            at = positions(block.arguments[0], [loop.operands[1], count])
+            end = b.op("scf.yield")
+        inside = inner.regions[0].blocks[0]
+        for old, ops, position in ((body, list(body.operations)[:-1], at[0]), (inside, list(inside.operations)[:-1], at[1])):
+            old.arguments[0].replace_all_uses_with(position)
+            for view in ops:
+                if view.operation != inner:
+                    view.operation.move_before(end)
+        loop.erase()
+        loop = made
+
+
+def _is_view(op: ir.Operation) -> bool:
+    return op.name in (*VIEWS, "memref.dim") or op.name.startswith("arith.")
+
+
+def _count(loop: ir.Operation, around: ir.Block) -> ir.Value | None:
+    """How often a loop turns, by what stands before the loop around it; None where each turn of that has a number of its own."""
+    number = loop.operands[1]
+    known = gpu.constant(number)
+    if known is not None:
+        return b.index(known)
+    made = b.defining_op(number)
+    if made is None or made.block != around:
+        return None if made is None else number
+    axis = gpu.constant(made.operands[1]) if made.name == "memref.dim" else None
+    found = None if axis is None else size(made.operands[0], axis, around)
+    return None if found is None else b.dim(*found)
+
+
+def _apart(buffer: ir.Value, loop: ir.Operation) -> ir.Value:
+    """A buffer like this one, for this loop."""
+    made = buffer.owner.operation
+    with ir.InsertionPoint(made):
+        again = made.clone().results[0]
+    for use in list(buffer.uses):
+        if _within(use.owner.operation, loop):
+            use.owner.operands[use.operand_number] = again
+    return again
+
+
+def _launch(loop: ir.Operation, own: list[ir.Value]) -> None:
     block = loop.regions[0].blocks[0]
     _, count, _ = loop.operands
     inside = [s for op in b.walk(loop) if (s := Structured.of(op)) is not None]
-    own = _own_memory(loop)
     rows = [v for v in own if ir.ShapedType(v.type).rank]
     summed = dict.fromkeys(ir.ShapedType(v.type).element_type for s in inside if not s.is_parallel for v in s.buffers[s.reads :])
     each = gpu.WARP * (2 if any(selector(s) for s in inside) else 1)
@@ -70,12 +161,7 @@ def _launch(loop: ir.Operation) -> None:
         for buffer in own:
             if buffer not in rows:
                 buffer.replace_all_uses_with(row.number(buffer.type))
-        block.arguments[0].replace_all_uses_with(here.block[0])
-        end = b.op("scf.yield")  # marks where the body goes; the launch has a terminator of its own
-        for view in list(block.operations)[:-1]:
-            view.operation.move_before(end)
-        end.erase()
-        row.run(ir.InsertionPoint.current.block)
+        row.fill(block, here.block[0])
 
 
 def _own_memory(loop: ir.Operation) -> list[ir.Value]:

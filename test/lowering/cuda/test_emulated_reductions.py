@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from emulated_programs import agrees
 
+from tierup.lowering.cuda import row_slots
+
 RNG = np.random.default_rng(11)
 
 
@@ -93,10 +95,16 @@ def layer_norm(x, w, b):
     return (x - m) / np.sqrt(v + 1e-5) * w + b
 
 
-@pytest.mark.parametrize("n", [2, 33, 257])
+@pytest.mark.parametrize("n", [2, 33, 256, 257])  # a warp for each row, four in a block; more
 def test_softmax_is_one_kernel(n: int) -> None:
     (outcome,) = agrees(softmax, (f32(3, n),))
     assert len(outcome.launches) == 1
+
+
+def test_rows_in_registers_of_every_width() -> None:
+    for kind in (np.float16, np.float64):
+        agrees(softmax, (f32(5, 70).astype(kind),), rtol=2e-3 if kind is np.float16 else 1e-12)
+    agrees(lambda x: (x - x.max(-1, keepdims=True), x.sum(-1)), (RNG.integers(-9, 9, (2, 3, 40)),))
 
 
 def test_layer_norm_is_one_kernel() -> None:
@@ -104,10 +112,13 @@ def test_layer_norm_is_one_kernel() -> None:
     assert len(outcome.launches) == 1
 
 
-def test_rows_of_run_time_length_are_one_kernel() -> None:
-    for outcome in agrees(softmax, (f32(5, 9),), (f32(2, 300),), dynamic=True):
-        assert len(outcome.launches) == 1
+def test_rows_of_run_time_length_are_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_slots, "_OPEN_THREADS", 32)
+    most = 32 * row_slots._MOST
+    short, longest, longer = agrees(softmax, (f32(5, 9),), (f32(1, most),), (f32(1, most + 1),), dynamic=True)
+    assert len(short.launches) == 1 and short.launches == longest.launches != longer.launches and len(longer.launches) == 1
     agrees(layer_norm, (f32(2, 3, 9), f32(9), f32(9)), (f32(1, 2, 300), f32(300), f32(300)), dynamic=True)
+    agrees(lambda x: x - x.sum(1, keepdims=True), (f32(5, 9),), (f32(0, 3),), (f32(3, 0),), (f32(3, 1),), dynamic=True)
 
 
 def test_a_run_with_several_results() -> None:
