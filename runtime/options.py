@@ -35,7 +35,7 @@ def _flag(default: bool, meaning: str) -> Any:
 class Options:
     """All options with their defaults. `table()` lists them with their meaning."""
 
-    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible", "device_target")
+    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible", "device_target", "device_libraries")
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
@@ -76,6 +76,11 @@ class Options:
         'the device that kernels are made for: by backend="cuda", and by plan(stage="ptx"), which needs no device; '
         f'"": the one that is there, for plan else {targets.DEFAULT}',
     )
+    libraries: bool = _flag(
+        True,
+        "False: kernels do without NVIDIA's libraries, cuBLAS for large matrix products and libdevice for some functions, "
+        "which are used where they are installed",
+    )
     threads: int = _count(1, 1, "threads of native code (matrix products)", most=64)  # OpenBLAS in scipy-openblas32 is built for 64
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
@@ -109,6 +114,11 @@ class Options:
     def device_target(self) -> str:
         """The target that code for a device is made for."""
         return "" if self.backend == "cpu" else self.target
+
+    @property
+    def device_libraries(self) -> bool:
+        """Whether code for a device may use NVIDIA's libraries."""
+        return self.backend != "cpu" and self.libraries
 
     @cached_property
     def depth(self) -> int:

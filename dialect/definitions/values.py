@@ -129,3 +129,41 @@ def held_product(op: ir.Operation) -> None:
     word(op, "kind", ("linalg.matmul", "linalg.batch_matmul"))
     if str(op.results[0].type) != str(op.operands[2].type):
         raise Broken(f"has a result of type {op.results[0].type}, but starts from {op.operands[2].type}")
+
+
+_EQUATION = {"equation": 'which loop indexes which axis of x, y and the result, a letter for each: "ab,bc->ac"'}
+
+
+def _check_equation(op: ir.Operation) -> None:
+    inputs, _, output = word(op, "equation").partition("->")
+    terms = [*inputs.split(","), output]
+    if len(terms) != 3 or not all(term.isalpha() for term in terms):
+        raise Broken(f"attribute 'equation' has two operands and a result, got '{word(op, 'equation')}'")
+    for term, value in zip(terms, op.operands, strict=False):
+        if isinstance(value.type, ir.MemRefType) and ir.MemRefType(value.type).rank != len(term):
+            raise Broken(f"attribute 'equation' has {len(term)} letters for an operand of type {value.type}")
+
+
+@define(
+    "library_fits",
+    operands=["left", "right", "result*"],
+    results=["fits"],
+    attributes=_EQUATION | {"least_work": "multiplications, from which on it pays, an integer", "least_depth": "of them for each element"},
+)
+def library_fits(op: ir.Operation) -> None:
+    """Whether NVIDIA's library is to compute a product of buffers: it is there, pays, and takes them as they lie; a result that is not
+    given lies in C order. See tierup-products-to-library."""
+    _check_equation(op)
+    for name in ("least_work", "least_depth"):
+        integer(op, name, 0)
+
+
+@define(
+    "library_product",
+    operands=["left", "right", "result"],
+    attributes=_EQUATION,
+    optional={"adds": "to what the result holds; absent: overwrites it", "tf32": "whether products may be rounded to TF32"},
+)
+def library_product(op: ir.Operation) -> None:
+    """A product of buffers by NVIDIA's library, where `library_fits`."""
+    _check_equation(op)

@@ -22,6 +22,7 @@ class Reason(Enum):
     BACKING_OFF = "the last compiles came to nothing, so the next waits for some more calls"
     ARGUMENT_UNSUPPORTED = "an argument is of a kind that native code does not take"
     NO_DEVICE = "there is no device to run kernels on, so the CPU answers"
+    BROKEN_LIBRARY = "NVIDIA's library for matrix products is installed but cannot be used, so our own kernels multiply"
     NO_GRADIENT = "the program has no gradient of what requires one; PyTorch ran it, under its autograd"
     WATCHED = "PyTorch watches the thread's operations one by one; it ran the program, so that it sees them"
     ERROR_SITE = "a check in native code failed; tier 0 took the call over to raise the exception"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, Constant, HostProgram, Step
+from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
 from tierup.lowering.errors import Unsupported
 from tierup.lowering.origins import origin
@@ -41,7 +41,7 @@ def extract(module: ir.Module, function: ir.Operation) -> HostProgram:
 class _Extraction:
     def __init__(self, module: ir.Module) -> None:
         self._numbers: dict[ir.Value, int] = {}
-        self._count = 0
+        self._count = self._products = 0
         self._kernels: list[str] = []
         self._parameters: dict[str, list[int]] = {}
         self._types: dict[str, tuple[str, ...]] = {}
@@ -201,6 +201,18 @@ class _Extraction:
             return [(number, NUMBER)]
         return [(number, field) for field in range(3 + 2 * ir.ShapedType(value.type).rank)]
 
+    def _tierup_library_fits(self, op: ir.Operation) -> list[Step]:
+        least = [ir.IntegerAttr(op.attributes[name]).value for name in ("least_work", "least_depth")]
+        return [("fits", self._new(op.results[0]), _text(op, "equation"), self._all(op.operands), *least)]
+
+    def _tierup_library_product(self, op: ir.Operation) -> list[Step]:
+        name = f"product_{self._products}"
+        self._products += 1
+        found = origin(op.location)
+        self._origins[name] = f"{found.op} at {found.place}" if found is not None and found.place else found.op if found is not None else ""
+        flags = tuple(flag for flag in (ADDS, TF32) if flag in op.attributes)
+        return [("multiply", name, _text(op, "equation"), self._all(op.operands), flags)]
+
     def _scf_for(self, op: ir.Operation) -> list[Step]:
         start, stop, step, *init = self._all(op.operands)
         block = op.regions[0].blocks[0]
@@ -244,6 +256,10 @@ class _Extraction:
 
 def _moved(to: Sequence[int], values: Sequence[int]) -> list[Step]:
     return [("move", target, value) for target, value in zip(to, values, strict=True) if target != value]
+
+
+def _text(op: ir.Operation, name: str) -> str:
+    return ir.StringAttr(op.attributes[name]).value
 
 
 def _symbol(op: ir.Operation) -> str:

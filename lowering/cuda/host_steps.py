@@ -14,6 +14,11 @@ on the device only kernels touch, but for "read" and "write" of single elements,
     ("while", 8, (...), (...))                           the first steps; then, as long as value 8 is true, the second and again the first
     ("move", 9, 2)                                       value 9 is value 2 from now on: what loops carry and branches give
 
+    ("fits", 8, "ab,bc->ac", (0, 1), 134217728, 128)     value 8 is whether NVIDIA's library is to compute this product of buffers: it is
+                                                         there and takes them as they lie, and there are so many multiplications or
+                                                         more, and so many for each element; a third buffer is the result
+    ("multiply", "product_0", "ab,bc->ac", (0, 1, 2), ("adds",))    by the library, where it fits; flags: `ADDS`, `TF32`
+
 A launch's parameter is a pair: (value, -1) is the number itself; (buffer, field) a field of the buffer's descriptor: 1 its memory's
 address, 2 its offset in elements, 3 ... its sizes, then its strides.
 """
@@ -29,6 +34,7 @@ from tierup.dialect.records import dataclass
 Step = tuple[Union[int, str, tuple], ...]  # type: ignore[type-arg]  # nested, as JSON is
 NOTHING = -1
 NUMBER = -1  # the field of a parameter that is a number
+ADDS, TF32 = "adds", "tf32"  # a product adds to what its result holds; may round what it multiplies to TF32
 _BODIES = {"for": 5, "if": 2, "while": 2}  # where the steps begin that a step has inside
 
 
@@ -45,7 +51,8 @@ class Constant:
 class HostProgram:
     """`arguments`: how many values are given. `returns`: the values that come back: numbers, and buffers
     of its own, which are the caller's from then on. `kernels`: their names, in order of launch. By kernel:
-    `types` of its parameters as MLIR spells them, "ptr" for an address; `origins`, the op it is made of and the user's line."""
+    `types` of its parameters as MLIR spells them, "ptr" for an address; `origins`, the op it is made of and the user's line. Products that
+    NVIDIA's library may compute have origins too."""
 
     arguments: int
     steps: tuple[Step, ...]
@@ -54,6 +61,11 @@ class HostProgram:
     constants: dict[str, Constant]
     types: dict[str, tuple[str, ...]] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def products(self) -> tuple[str, ...]:
+        """The names of the products that NVIDIA's library may compute."""
+        return tuple(str(step[1]) for step in walk(self.steps) if step[0] == "multiply")
 
     @property
     def synchronises(self) -> bool:

@@ -16,11 +16,9 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 
-# first what lowering makes no use of, math on bf16: it is for programs that come from elsewhere
-_EMULATE = (
-    "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32},"
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32})"
-)
+# what lowering makes no use of, math on bf16: it is for programs that come from elsewhere, and crashes on ops of unregistered dialects
+_EXTEND = "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})"
+_EMULATE = "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32})"
 
 
 @register
@@ -34,6 +32,8 @@ class LegalizeBf16(Pass):
         with function.context, ir.Location.unknown():
             if b.first(function, _touches) is None:
                 return
+            if b.first(function, lambda op: op.name.startswith("math.") and _touches(op)) is not None:
+                passmanager.PassManager.parse(_EXTEND).run(function)
             passmanager.PassManager.parse(_EMULATE).run(function)
             for op in list(b.walk(function)):
                 with ir.InsertionPoint(op):

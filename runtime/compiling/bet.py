@@ -57,7 +57,7 @@ def _compiled(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], optio
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
         try:
-            code = plans.loaded(produced.artifact, plans.kernel_name(program.entry, specs))
+            code = plans.loaded(produced.artifact, plans.kernel_name(program.entry, specs), options)
         except Exception as e:
             request = json.dumps(request_json.to_dict(produced.request))
             dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.runtime.cuda.allocator import Allocator
+from tierup.runtime.cuda.cublas import Cublas, NoLibrary, open_cublas
 from tierup.runtime.cuda.driver import Driver
 from tierup.runtime.cuda.errors import NoDevice
 
@@ -27,6 +28,28 @@ class Device:
         self.lock = threading.RLock()
         self.poison: bytes | None = None  # a byte that fresh memory is filled with, for who looks for elements that nobody wrote
         self._garbage: deque[Callable[[], object]] = deque()
+        self._library: Cublas | NoLibrary | None = None
+        self.unsaid: list[str] = []  # what is wrong with a library that is installed, until an event has said it
+
+    def library(self) -> Cublas | NoLibrary:
+        """cuBLAS, loaded when it is first asked for, or why there is none. To be called under the lock."""
+        if self._library is None:
+            try:
+                self._library = open_cublas(self.driver, self.allocator.allocate)
+            except NoLibrary as e:
+                self._library = e
+                if e.installed:
+                    self.unsaid.append(str(e))
+        return self._library
+
+    def about_library(self) -> str:
+        """Who computes large products, as far as anybody has asked."""
+        found = self._library
+        if found is None:
+            return "by cuBLAS where it is installed and takes them"
+        if isinstance(found, NoLibrary):
+            return f"by our kernels, since cuBLAS cannot be used ({found})" if found.installed else f"by our kernels, since {found}"
+        return f"by {found} where it takes them"
 
     def fresh(self, count: int) -> int:
         """The address of so many bytes, to be given back to the allocator. Raises MemoryError."""

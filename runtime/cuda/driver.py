@@ -54,6 +54,11 @@ class Driver:
         """The handle of the stream that everything here is put on."""
         return int(self._stream)
 
+    @property
+    def target(self) -> int:
+        """The handle of the stream that what comes next is put on: `stream`, or the one that records."""
+        return int(self._to)
+
     def make_current(self) -> None:
         """To be called in each thread, before anything else: other libraries may have set another context."""
         self._call("cuCtxSetCurrent", self._context)

@@ -11,10 +11,13 @@ from typing import Any
 
 from tierup.lowering.cuda.host_steps import HostProgram, walk
 from tierup.runtime.cuda import elements
+from tierup.runtime.cuda.buffers import Buffer
+from tierup.runtime.cuda.cublas import Cublas
 from tierup.runtime.cuda.devices import Device
 from tierup.runtime.cuda.errors import DriverError
-from tierup.runtime.cuda.flat import Data, Flat, Given, Launch, Temporary
-from tierup.runtime.cuda.host import Buffer, Number
+from tierup.runtime.cuda.flat import Data, Flat, Given, Launch, Multiply, Temporary
+from tierup.runtime.cuda.gemm import Gemm
+from tierup.runtime.cuda.host import Number
 
 _SLOT = 8  # bytes; no parameter is larger
 _GRAPHS_KEPT = 4  # per flat program: for so many choices of addresses
@@ -22,10 +25,11 @@ CHECK = "TIERUP_CUDA_CHECK"  # the environment variable: wait after each kernel,
 
 
 class Kernels:
-    """A module on the device: functions by name, constants, and what to say when one of them fails."""
+    """A module on the device: functions by name, constants, and what to say when one of them fails. `libraries`: whether NVIDIA's may
+    compute products."""
 
-    def __init__(self, on: Device, program: HostProgram, image: bytes) -> None:
-        self.on, self.program = on, program
+    def __init__(self, on: Device, program: HostProgram, image: bytes, *, libraries: bool = True) -> None:
+        self.on, self.program, self.libraries = on, program, libraries
         self._module = on.driver.load(image)
         self._functions: dict[tuple[str, int], Any] = {}
         self._constants: dict[str, int] = {}
@@ -44,6 +48,10 @@ class Kernels:
         if key not in self._functions:
             self._functions[key] = self.on.driver.function(self._module, name, shared)
         return self._functions[key]
+
+    def has_library(self) -> bool:
+        """Whether products may go to NVIDIA's library, and it is there: it is loaded when this is first asked."""
+        return self.libraries and isinstance(self.on.library(), Cublas)
 
     def constant(self, name: str) -> int:
         return self._constants[name]
@@ -103,6 +111,12 @@ class DirectEngine:
         self._launched.append(kernel)
         launch(self._kernels, kernel, grid, block, shared, made)
 
+    def has_library(self) -> bool:
+        return self._kernels.has_library()
+
+    def multiply(self, name: str, gemm: Gemm, memories: tuple[Any, ...], flags: tuple[str, ...]) -> None:
+        multiply(self._kernels, name, gemm, memories, flags)
+
     def read(self, memory: int, element: int, dtype: str) -> Number:
         size = elements.size(dtype)
         held = ctypes.create_string_buffer(size)
@@ -127,6 +141,18 @@ def launch(kernels: Kernels, name: str, grid: tuple[int, ...], block: tuple[int,
             driver.synchronize()
     except DriverError as e:
         raise kernels.blamed(e, [name]) from e
+
+
+def multiply(kernels: Kernels, name: str, gemm: Gemm, addresses: Sequence[int], flags: Sequence[str]) -> None:
+    """A product by NVIDIA's library; an error names the program's op."""
+    library = kernels.on.library()
+    assert isinstance(library, Cublas)
+    try:
+        library.multiply(gemm, addresses, flags)
+        if kernels.checks:
+            kernels.on.driver.synchronize()
+    except DriverError as e:
+        raise type(e)(e.name, f"{e} in the product {name} ({kernels.program.origins[name]}), computed by {library}") from e
 
 
 class Ready:
@@ -206,9 +232,16 @@ class Ready:
                 _, parameters = next(launches)
                 launch(self._kernels, op.kernel, op.grid, op.block, op.shared, parameters)
                 continue
+            if isinstance(op, Multiply):
+                multiply(self._kernels, op.name, op.gemm, [self._address(m, arena, given) for m in op.memories], op.flags)
+                continue
             packed = elements.pack(op.value, op.dtype)
-            start = given[op.memory.index] if isinstance(op.memory, Given) else arena + op.memory.offset
-            driver.fill(start + len(packed) * op.element, packed)
+            driver.fill(self._address(op.memory, arena, given) + len(packed) * op.element, packed)
+
+    def _address(self, memory: Any, arena: int, given: Sequence[Any]) -> int:
+        if isinstance(memory, Data):
+            return self._kernels.constant(memory.name)
+        return given[memory.index] if isinstance(memory, Given) else arena + memory.offset
 
     def _captured(self, arena: int, given: Sequence[Any]) -> Any:
         driver = self._kernels.on.driver

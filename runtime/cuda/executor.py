@@ -18,6 +18,7 @@ from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
 from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, taken_or_same
 from tierup.runtime.dispatching.guards import extent
+from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
 
@@ -35,6 +36,8 @@ class CudaExecutor(ProfilingExecutor):
             results = self._on_host(lambda *host: self.history.interpret(host, Reason.OPTIMIZE_OFF), given)
         else:
             results = self.table.run(given, options.entry)
+        if on.unsaid:
+            self.history.emit(EventKind.FALLBACK, Reason.BROKEN_LIBRARY, action=f"our kernels multiply: {on.unsaid.pop()}")
         return handed_over(results, flat, given)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:

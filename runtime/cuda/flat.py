@@ -7,14 +7,16 @@ that are not in use at the same time may have the same place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.records import dataclass
 from tierup.lowering.cuda.host_steps import NUMBER, HostProgram, walk
 from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.host import Buffer, Number, run
+from tierup.runtime.cuda.buffers import Buffer
+from tierup.runtime.cuda.gemm import Gemm
+from tierup.runtime.cuda.host import Number, run
 
 ALIGNMENT = 256  # bytes; what the driver's own allocations have
 
@@ -55,6 +57,16 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False)
+class Multiply:
+    """A product by NVIDIA's library. `memories`: Given, Data or Temporary, of x, y and the result."""
+
+    name: str
+    gemm: Gemm
+    memories: tuple[Any, ...]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Write:
     """One element set to a number."""
 
@@ -69,7 +81,7 @@ class Flat:
     """`bytes`: what the temporaries take together. `returns`: the program's numbers, or Given, or Buffers whose memory is a Given;
     `handed`: the bytes of each piece of memory that comes back so, fresh in every run."""
 
-    ops: tuple[Launch | Write, ...]
+    ops: tuple[Launch | Multiply | Write, ...]
     bytes: int
     returns: tuple[Any, ...]
     handed: tuple[int, ...] = ()
@@ -90,6 +102,8 @@ def free_numbers(program: HostProgram) -> frozenset[int]:
         if step[0] == "launch":
             _, _, grid, block, shared, parameters = step
             used.update((*grid, *block, shared), (number for number, field in parameters if field != NUMBER))
+        elif step[0] in ("fits", "multiply"):
+            continue  # of buffers alone
         elif step[0] != "constant":
             used.update(_numbers(step[1:]))
     return frozenset(range(program.arguments)) - used
@@ -104,16 +118,22 @@ def _numbers(parts: Sequence[Any]) -> Iterator[int]:
             yield part
 
 
-def flatten(program: HostProgram, given: Sequence[Buffer | Number], free: frozenset[int] = frozenset()) -> Flat | None:
+def flatten(
+    program: HostProgram,
+    given: Sequence[Buffer | Number],
+    free: frozenset[int] = frozenset(),
+    has_library: Callable[[], bool] = lambda: False,
+) -> Flat | None:
     """A program for arguments of these sizes, strides and numbers; their memory does not matter, and of `free` arguments nothing. None
-    where what the program does hangs on a number that it reads from the device."""
+    where what the program does hangs on a number that it reads from the device. `has_library`: whether NVIDIA's is there, asked only
+    where a product may be its."""
     named: list[Any] = []
     for i, value in enumerate(given):
         if isinstance(value, Buffer):
             named.append(Buffer(Given(i), value.dtype, value.offset, value.sizes, value.strides))
         else:
             named.append(Given(i) if i in free else value)
-    recorder = _Recorder()
+    recorder = _Recorder(has_library)
     try:
         returns = run(program, named, recorder)
     except _Reads:
@@ -128,17 +148,20 @@ def flatten(program: HostProgram, given: Sequence[Buffer | Number], free: frozen
     )
 
 
-def _renamed(op: Launch | Write, names: Mapping[Any, Given]) -> Launch | Write:
+def _renamed(op: Launch | Multiply | Write, names: Mapping[Any, Given]) -> Launch | Multiply | Write:
     if isinstance(op, Write):
         return replace(op, memory=names.get(op.memory, op.memory))
+    if isinstance(op, Multiply):
+        return replace(op, memories=tuple([names.get(m, m) for m in op.memories]))
     return replace(op, parameters=tuple([names.get(p, p) for p in op.parameters]))
 
 
 class _Recorder:
     """An engine that writes down."""
 
-    def __init__(self) -> None:
-        self.ops: list[Launch | Write] = []
+    def __init__(self, has_library: Callable[[], bool]) -> None:
+        self.has_library = has_library
+        self.ops: list[Launch | Multiply | Write] = []
         self.temporaries: list[Temporary] = []
         self._constants: dict[str, Data] = {}
 
@@ -156,6 +179,11 @@ class _Recorder:
         for parameter in parameters:
             self._use(parameter)
         self.ops.append(Launch(kernel, grid, block, shared, parameters))
+
+    def multiply(self, name: str, gemm: Gemm, memories: tuple[Any, ...], flags: tuple[str, ...]) -> None:
+        for memory in memories:
+            self._use(memory)
+        self.ops.append(Multiply(name, gemm, memories, flags))
 
     def read(self, memory: Any, element: int, dtype: str) -> Number:
         raise _Reads

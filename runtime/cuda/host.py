@@ -10,32 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from tierup.dialect.records import dataclass
 from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step
+from tierup.runtime.cuda.buffers import Buffer, dense
+from tierup.runtime.cuda.gemm import Gemm, gemm
 
 Number = int | float | bool
-_FIRST_SIZE = 3  # the field of a descriptor behind the two addresses and the offset
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A memref: memory, MLIR's name of its elements' type, and offset, sizes and strides in elements."""
-
-    memory: Any
-    dtype: str
-    offset: int
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def field(self, number: int) -> Any:
-        """A field of the descriptor as kernels take it: 0 and 1 the memory, 2 the offset, then sizes, then strides."""
-        if number < 2:
-            return self.memory
-        return (self.offset, *self.sizes, *self.strides)[number - 2]
-
-    def element(self, at: Sequence[int]) -> int:
-        """Where in memory the element at these indices is, counted in elements."""
-        return self.offset + sum(i * stride for i, stride in zip(at, self.strides, strict=True))
 
 
 class Engine(Protocol):
@@ -53,20 +32,17 @@ class Engine(Protocol):
     def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
         """Run a kernel. `parameters`: memory and numbers, in the kernel's order. `shared`: bytes asked for at run time."""
 
+    def has_library(self) -> bool:
+        """Whether `multiply` can be called."""
+
+    def multiply(self, name: str, gemm: Gemm, memories: tuple[Any, ...], flags: tuple[str, ...]) -> None:
+        """Compute a product by NVIDIA's library. `memories`: of x, y and the result."""
+
     def read(self, memory: Any, element: int, dtype: str) -> Number:
         """One element, when all before it is done."""
 
     def write(self, value: Number, memory: Any, element: int, dtype: str) -> None:
         """Set one element."""
-
-
-def dense(memory: Any, dtype: str, sizes: Sequence[int]) -> Buffer:
-    """A buffer in C order."""
-    strides, step = [], 1
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= size
-    return Buffer(memory, dtype, 0, tuple(sizes), tuple(reversed(strides)))
 
 
 def run(program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> tuple[Number | Buffer, ...]:
@@ -157,6 +133,18 @@ class _Machine:
         given = tuple([values[number] if field == NUMBER else values[number].field(field) for number, field in parameters])
         self._engine.launch(kernel, blocks, self._all(block), 0 if shared == NOTHING else values[shared], given)
 
+    def _fits(self, to: int, equation: str, operands: Sequence[int], least_work: int, least_depth: int) -> None:
+        found = gemm(equation, self._all(operands))
+        fits = found is not None and found.work >= least_work and found.k >= least_depth and self._engine.has_library()
+        self.values[to] = int(fits)
+
+    def _multiply(self, name: str, equation: str, operands: Sequence[int], flags: Sequence[str]) -> None:
+        buffers = self._all(operands)
+        found = gemm(equation, buffers)
+        if found is None:
+            raise ValueError(f"{name} does not fit NVIDIA's library, but is left to it")
+        self._engine.multiply(name, found, tuple([buffer.memory for buffer in buffers]), tuple(flags))
+
     def _read(self, to: int, buffer: int, at: Sequence[int], dtype: str) -> None:
         source = self.values[buffer]
         self.values[to] = self._engine.read(source.memory, source.element(self._all(at)), dtype)
@@ -233,6 +221,8 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     "free": _Machine._free,
     "data": _Machine._data,
     "launch": _Machine._launch,
+    "fits": _Machine._fits,
+    "multiply": _Machine._multiply,
     "read": _Machine._read,
     "write": _Machine._write,
     "for": _Machine._for,

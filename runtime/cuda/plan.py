@@ -21,11 +21,12 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, 
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.exits.live import view
 from tierup.runtime.cuda.arrays import DeviceArray, Memory, empty, put
+from tierup.runtime.cuda.buffers import Buffer
 from tierup.runtime.cuda.devices import Device
 from tierup.runtime.cuda.engine import DirectEngine, Kernels, Ready
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.flat import flatten, free_numbers
-from tierup.runtime.cuda.host import Buffer, Number, run
+from tierup.runtime.cuda.host import Number, run
 from tierup.runtime.dispatching.guards import extent
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
@@ -42,12 +43,14 @@ class Outcome:
 
 
 class CudaPlan:
-    """Raises DriverError when the driver does not take the code. `cubins`: code by target, for devices that need no assembling.
-    Thread-safe."""
+    """Raises DriverError when the driver does not take the code. `cubins`: code by target, for devices that need no assembling;
+    `libraries`: whether NVIDIA's may compute products. Thread-safe."""
 
-    def __init__(self, artifact: CudaArtifact, on: Device, cubins: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, artifact: CudaArtifact, on: Device, cubins: Mapping[str, bytes] | None = None, *, libraries: bool = True
+    ) -> None:
         self.artifact, self.on = artifact, on
-        self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}))
+        self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}), libraries=libraries)
         self._free_numbers = free_numbers(artifact.host)
         self._flats: OrderedDict[tuple[Any, ...], Ready | None] = OrderedDict()
         weakref.finalize(self, on.later, partial(_close, self.kernels, self._flats)).atexit = False
@@ -123,7 +126,7 @@ class CudaPlan:
             self._flats.move_to_end(key)
             ready = self._flats[key]
         else:
-            flat = flatten(self.artifact.host, values, free)
+            flat = flatten(self.artifact.host, values, free, self.kernels.has_library)
             ready = self._flats[key] = None if flat is None else Ready(self.kernels, flat)
             while len(self._flats) > _FLATS_KEPT:
                 _, dropped = self._flats.popitem(last=False)

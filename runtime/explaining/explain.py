@@ -53,6 +53,7 @@ def explain(
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
             lines += _waits(version)
+            lines += _products(version)
             lines += _bets(executor, version, executor.hits(version))
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
@@ -91,6 +92,16 @@ def _waits(version: Version) -> list[str]:
         named = ", ".join(dict.fromkeys(f"{site.op}{_at(site.location)}" for site in artifact.error_sites))
         lines.append(f"    waits for the device once at the end of a call: whether a check has failed is read there ({named})")
     return lines
+
+
+def _products(version: Version) -> list[str]:
+    """Which products of a version on the device NVIDIA's library may compute."""
+    plan: Any = version.compiled.code  # a CudaPlan
+    if not version.record.on_device or not plan.kernels.libraries or not plan.artifact.host.products:
+        return []
+    host = plan.artifact.host
+    named = ", ".join(dict.fromkeys(host.origins[name] for name in host.products))
+    return [f"    large products {plan.on.about_library()}: {named}"]
 
 
 def _gradients(executor: Executor) -> list[str]:

@@ -110,7 +110,7 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     artifact = _kept(request, options)
     if artifact is None:
         return None
-    return Compiled(loaded(artifact, kernel_name(entry, arguments)), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+    return Compiled(loaded(artifact, kernel_name(entry, arguments), options), request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
 def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:
@@ -121,14 +121,14 @@ def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:
     return cached.get(request, options.target)
 
 
-def loaded(artifact: Artifact | CudaArtifact, name: str) -> NativeCode | CudaPlan:
+def loaded(artifact: Artifact | CudaArtifact, name: str, options: Options) -> NativeCode | CudaPlan:
     """Code that can be called. `name`: what profilers call it. Raises DriverError."""
     if isinstance(artifact, Artifact):
         return load(artifact, name)
     from tierup.runtime.cuda.devices import device  # here: most programs run on the CPU
     from tierup.runtime.cuda.plan import CudaPlan
 
-    return CudaPlan(artifact, device())
+    return CudaPlan(artifact, device(), libraries=options.libraries)
 
 
 def note(kept: dump.Dump, request: Request) -> None:

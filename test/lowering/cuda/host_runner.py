@@ -120,6 +120,9 @@ class _Engine:
     def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
         self.emulator.launch(kernel, grid, block, shared, parameters)  # type: ignore[arg-type]
 
+    def has_library(self) -> bool:
+        return False
+
     def read(self, memory: int, element: int, dtype: str) -> Any:
         del dtype
         piece, start = self.emulator.memory(memory)
