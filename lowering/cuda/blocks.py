@@ -35,11 +35,32 @@ class Block:
         parallel = [i for i, kind in enumerate(op.iterators) if kind == "parallel"]
         reduced = [i for i, kind in enumerate(op.iterators) if kind != "parallel"]
         count = gpu.product([sizes[i] for i in parallel])
-        with gpu.strided(self.thread if first is None else first, count, self.threads) as point:
+        start = self.thread if first is None else first
+        if not reduced:
+            self._side_by_side(op, (start, count, self.threads), sizes)
+            return
+        with gpu.strided(start, count, self.threads) as point:
             at: list[ir.Value | None] = [None] * len(sizes)
             for i, position in zip(parallel, positions(point, [sizes[i] for i in parallel]), strict=True):
                 at[i] = position
             self._inner(op, at, reduced, sizes)
+
+    def _side_by_side(self, op: Structured, span: Span, sizes: Sequence[ir.Value]) -> None:
+        """Points that nothing is carried between. Some are read before the first of them is computed; the last ones come one by one."""
+        step, count = gpu.constant(gpu.folded(span[2])), gpu.constant(gpu.folded(span[1]))
+        points = _SPREAD if step is None or count is None else max(1, min(_SPREAD, count // step))
+
+        def some(first: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
+            at = [positions(_further(first, k, span[2]), sizes) for k in range(points)]
+            elements = [op.read(place) for place in at]
+            values = [op.compute(place, e) for place, e in zip(at, elements, strict=True)]
+            for place, v in zip(at, values, strict=True):
+                op.write(place, v)
+            return []
+
+        end, _ = gpu.carried_while(span, points, [], some) if points > 1 else (span[0], [])
+        with gpu.strided(end, span[1], span[2]) as point:
+            op.run(positions(point, sizes))
 
     def everyone(self, op: Structured, sizes: Sequence[ir.Value]) -> None:
         """All points of an op, by each thread for itself, one after the other."""
@@ -88,6 +109,8 @@ class Block:
 
 
 Span = tuple[ir.Value, ir.Value, ir.Value]  # from, up to, step
+_SHORT = 8  # ops of a body
+_SPREAD = 4  # points of an op without reductions that a thread takes at once
 
 
 def summed(
@@ -102,7 +125,16 @@ def summed(
         place = [next(inside) if position is None else position for position in at]
         return op.compute(place, [*op.read(place, op.reads), *sums])
 
-    return gpu.carried(span, list(start), add)
+    return gpu.carried_together(span, list(start), add, _together(op, span))
+
+
+def _together(op: Structured, span: Span) -> int:
+    """How many points of a reduction a thread takes at once: enough loads on their way to keep the memory busy, less code where the body is
+    long. As many as it has where that is known to be few."""
+    length = sum(1 for _ in b.walk(op.op))
+    together = 8 if length <= _SHORT else 4 if length <= 3 * _SHORT else 2
+    count, step = gpu.constant(gpu.folded(span[1])), gpu.constant(gpu.folded(span[2]))
+    return together if count is None or step is None else max(1, min(together, count // step))
 
 
 def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:
@@ -122,6 +154,10 @@ def _warp_select(values: Sequence[ir.Value], selector: Selector) -> list[ir.Valu
         found = selector.combine(found, [shuffle_xor(v, distance) for v in found])
         distance //= 2
     return found
+
+
+def _further(first: ir.Value, k: int, step: ir.Value) -> ir.Value:
+    return b.value("arith.addi", [first, b.value("arith.muli", [step, b.index(k)], b.index_type())], b.index_type()) if k else first
 
 
 def _beyond(place: ir.Value, which: int) -> ir.Value:

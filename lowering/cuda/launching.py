@@ -103,6 +103,46 @@ def carried(
     return list(loop.results)
 
 
+def carried_while(
+    span: tuple[ir.Value, ir.Value, ir.Value],
+    points: int,
+    start: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]],
+) -> tuple[ir.Value, list[ir.Value]]:
+    """As `carried`, `points` positions in each turn, `body` being given the first; as long as there are so many. The position that is next,
+    and what is carried."""
+    first, stop, step = span
+    ahead = b.value("arith.muli", [step, b.index(points - 1)], b.index_type())
+    last = b.value("arith.subi", [larger(stop, ahead), ahead], b.index_type())
+    stride = b.value("arith.muli", [step, b.index(points)], b.index_type())
+
+    def turn(position: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
+        return [b.value("arith.addi", [position, stride], b.index_type()), *body(position, values[1:])]
+
+    end, *values = carried((first, last, stride), [first, *start], turn)
+    return end, values
+
+
+def carried_together(
+    span: tuple[ir.Value, ir.Value, ir.Value],
+    start: Sequence[ir.Value],
+    body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]],
+    points: int,
+) -> list[ir.Value]:
+    """As `carried`, the body so many times in each turn that `points` positions are one's work; what is left over comes one by one."""
+    if points == 1:
+        return carried(span, start, body)
+
+    def some(first: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
+        def one(k: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
+            return body(b.value("arith.addi", [first, b.value("arith.muli", [k, span[2]], b.index_type())], b.index_type()), sums)
+
+        return unrolled(points, values, one)
+
+    end, values = carried_while(span, points, start, some)
+    return carried((end, *span[1:]), values, body)
+
+
 def unrolled(count: int, start: Sequence[ir.Value], body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]]) -> list[ir.Value]:
     """As `carried`, over 0 .. count - 1: an affine.for, which a later stage unrolls (LLVM does not where the body is long)."""
     bounds = [ir.AffineMapAttr.get(ir.AffineMap.get_constant(i)) for i in (0, count)]

@@ -17,9 +17,10 @@ So softmax and layer_norm are one kernel each and read their rows once from memo
 (slot_rows.py); of a length that only launches know, up to 8192, and the host chooses between that kernel and the one for any length. Rows
 of up to 256 elements have a warp each.
 
-Where rows are longer, or ops look at elements of other threads, single numbers are in registers (every thread has the same) and short rows in
-shared memory, others where they were. Threads wait for each other where one reads what another wrote; elements that a thread wrote itself
-need no waiting. A loop in a loop over rows that is all of it becomes one loop; other rows in rows are loops of the whole block.
+Where rows are longer, or ops look at elements of other threads, single numbers are in registers (every thread has the same) and short
+rows in shared memory, others where they were. Threads wait for each other where one reads what another wrote; elements that a thread
+wrote itself need no waiting. A loop in a loop over rows that is all of it becomes one with it; other rows in rows are loops of the whole
+block.
 """
 
 from __future__ import annotations

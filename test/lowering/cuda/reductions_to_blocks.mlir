@@ -3,11 +3,16 @@
 #rows = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// A block for each row: the threads sum every 256th element, five exchanges make a warp's sum, the warps' sums go through shared memory,
+// A block for each row: the threads sum every 256th element, three in a turn as long as there are so many, five exchanges make a warp's sum, the warps' sums go through shared memory,
 // and the first thread adds what the output held.
 // CHECK-LABEL: func.func @rows
 // CHECK: gpu.launch blocks([[ROW:%[a-z0-9]+]], {{.*}}) in ({{.*}} = %c64, {{.*}} = %c1, {{.*}}) threads([[T:%[a-z0-9]+]], {{.*}} = %c256, {{.*}} workgroup([[SHARED:%.+]] : memref<32xf32,
-// CHECK-NEXT: [[MINE:%.+]] = scf.for [[J:%[a-z0-9]+]] = [[T]] to %c1000 step %c256 iter_args({{.*}} = %cst) -> (f32) {
+// CHECK-NEXT: [[SOME:%.+]]:2 = scf.for [[I:%[a-z0-9]+]] = [[T]] to %c488 step %c768 iter_args({{.*}} = [[T]], {{.*}} = %cst) -> (index, f32) {
+// CHECK: affine.for [[K:%[a-z0-9]+]] = 0 to 3
+// CHECK-NEXT: [[STEP:%.+]] = arith.muli [[K]], %c256
+// CHECK-NEXT: [[AT:%.+]] = arith.addi [[I]], [[STEP]]
+// CHECK-NEXT: memref.load %arg0{{\[}}[[ROW]], [[AT]]]
+// CHECK: [[MINE:%.+]] = scf.for [[J:%[a-z0-9]+]] = [[SOME]]#0 to %c1000 step %c256 iter_args({{.*}} = [[SOME]]#1) -> (f32) {
 // CHECK-NEXT: memref.load %arg0{{\[}}[[ROW]], [[J]]]
 // CHECK: gpu.shuffle xor [[MINE]], %c16_i32, %c32_i32
 // CHECK: gpu.shuffle xor %{{.+}}, %c8_i32
@@ -46,7 +51,8 @@ func.func @rows(%x: memref<64x1000xf32>, %s: memref<64xf32>) attributes {tierup.
 // CHECK: [[COLUMN:%.+]] = arith.addi
 // CHECK-NEXT: [[INSIDE:%.+]] = arith.cmpi ult, [[COLUMN]], %c100
 // CHECK: [[END:%.+]] = arith.select [[INSIDE]], %c64, %c0
-// CHECK: scf.for [[I:%[a-z0-9]+]] = [[DEEP]] to [[END]] step %c8
+// CHECK: scf.for {{.*}} = [[DEEP]] to {{.*}} step %c64
+// CHECK: scf.for [[I:%[a-z0-9]+]] = {{.*}} to [[END]] step %c8
 // CHECK: memref.load %arg0{{\[}}[[I]], [[COLUMN]]]
 // CHECK: memref.store %{{.+}}, [[TILE]]{{\[}}[[DEEP]], [[X]]]
 // CHECK: gpu.barrier

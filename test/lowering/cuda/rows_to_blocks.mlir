@@ -114,7 +114,9 @@ func.func @reversed(%x: memref<64x100xf32>, %y: memref<64x100xf32>, %s: memref<6
 // CHECK: arith.muli [[T]], %c4
 // CHECK: } else {
 // CHECK: gpu.launch blocks({{.*}} = [[ROWS]], {{.*}}) threads({{.*}} = %c256, {{.*}} workgroup
-// CHECK-NOT: affine.for
+// CHECK: scf.for {{.*}} step %c2048
+// CHECK: scf.for {{.*}} step %c1024
+// CHECK-COUNT-4: memref.load %subview
 // CHECK: gpu.terminator
 func.func @batches(%x: memref<?x?x?xf32>, %y: memref<?x?x?xf32>) attributes {tierup.result_kinds = ["buffer"]} {
   %c0 = arith.constant 0 : index
