@@ -131,7 +131,7 @@ def summed(
 def _together(op: Structured, span: Span) -> int:
     """How many points of a reduction a thread takes at once: enough loads on their way to keep the memory busy, less code where the body is
     long. As many as it has where that is known to be few."""
-    length = sum(1 for _ in b.walk(op.op))
+    length = sum(_SHORT if inner.name.startswith("math.") else 1 for inner in b.walk(op.op))
     together = 8 if length <= _SHORT else 4 if length <= 3 * _SHORT else 2
     count, step = gpu.constant(gpu.folded(span[1])), gpu.constant(gpu.folded(span[2]))
     return together if count is None or step is None else max(1, min(together, count // step))

@@ -73,7 +73,7 @@ def plan(body: ir.Block) -> Slots | None:
         return None
     if not all(_is_set_first(v, ops) for v in written):
         return None
-    own = {v for v in written if _is_own(v, body)}
+    own = {v for v in written if is_own(v, body)}
     held = [v for v in rows if v in own or sum(_reads(op, v) for op in along) > (v not in written)]
     words = max(sum(max(1, _BITS[_element(v)] // 32) for v in held), 1)
     return Slots(body, length, rows, words, held, own) if words * 2 <= _WORDS else None
@@ -147,7 +147,7 @@ def _is_set_first(buffer: ir.Value, ops: Sequence[Structured]) -> bool:
     return not _reads(next(op for op in ops if buffer in op.buffers), buffer)
 
 
-def _is_own(row: ir.Value, body: ir.Block) -> bool:
+def is_own(row: ir.Value, body: ir.Block) -> bool:
     """Whether a row is of memory that nothing but the body's ops looks at, but to free it or to ask for its size."""
     allocation = base(row)
     made = b.defining_op(allocation)

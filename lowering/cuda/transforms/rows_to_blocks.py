@@ -18,9 +18,9 @@ So softmax and layer_norm are one kernel each and read their rows once from memo
 of up to 256 elements have a warp each.
 
 Where rows are longer, or ops look at elements of other threads, single numbers are in registers (every thread has the same) and short
-rows in shared memory, others where they were. Threads wait for each other where one reads what another wrote; elements that a thread
-wrote itself need no waiting. A loop in a loop over rows that is all of it becomes one with it; other rows in rows are loops of the whole
-block.
+rows in shared memory; what would be in longer ones is computed again by each who reads it, if that can be (recomputing.py). Threads wait
+for each other where one reads what another wrote; elements that a thread wrote itself need no waiting. A loop in a loop over rows that is
+all of it becomes one with it; other rows in rows are loops of the whole block.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.aliasing import VIEWS
+from tierup.lowering.aliasing import VIEWS, base
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda import slot_rows
 from tierup.lowering.cuda.blocks import Block, positions
+from tierup.lowering.cuda.recomputing import recompute
 from tierup.lowering.cuda.row_slots import plan, size
 from tierup.lowering.cuda.rows import Row
 from tierup.lowering.cuda.selecting import selector
@@ -79,6 +80,9 @@ def _rows(loop: ir.Operation) -> None:
             other = loop.clone()
             b.op("scf.yield")
         with ir.InsertionPoint(other):
+            for memory in dict.fromkeys(base(v) for v in slots.own):
+                if memory not in own:
+                    _apart(memory, other)
             _launch(other, [_apart(v, other) for v in own])
         other.erase()
         with ir.InsertionPoint(branch.regions[0].blocks.append()):
@@ -147,6 +151,7 @@ def _apart(buffer: ir.Value, loop: ir.Operation) -> ir.Value:
 
 def _launch(loop: ir.Operation, own: list[ir.Value]) -> None:
     block = loop.regions[0].blocks[0]
+    recompute(block)
     _, count, _ = loop.operands
     inside = [s for op in b.walk(loop) if (s := Structured.of(op)) is not None]
     rows = [v for v in own if ir.ShapedType(v.type).rank]

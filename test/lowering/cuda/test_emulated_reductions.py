@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_programs import agrees
+from emulated_programs import agrees, compiled
 
 from tierup.lowering.cuda import row_slots
+from tierup.lowering.cuda.host_steps import walk
 
 RNG = np.random.default_rng(11)
 
@@ -119,6 +120,12 @@ def test_rows_of_run_time_length_are_one_kernel(monkeypatch: pytest.MonkeyPatch)
     assert len(short.launches) == 1 and short.launches == longest.launches != longer.launches and len(longer.launches) == 1
     agrees(layer_norm, (f32(2, 3, 9), f32(9), f32(9)), (f32(1, 2, 300), f32(300), f32(300)), dynamic=True)
     agrees(lambda x: x - x.sum(1, keepdims=True), (f32(5, 9),), (f32(0, 3),), (f32(3, 0),), (f32(3, 1),), dynamic=True)
+
+
+def test_rows_that_are_too_long_for_registers_are_read_again_not_kept_in_memory() -> None:
+    for values, dynamic in ((f32(2, 20000),), False), ((f32(2, 20),), True):
+        steps = [step[0] for step in walk(compiled(softmax, values, dynamic=dynamic).host.steps)]
+        assert steps.count("launch") == 1 + dynamic and "allocate" not in steps
 
 
 def test_a_run_with_several_results() -> None:
