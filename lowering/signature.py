@@ -17,7 +17,7 @@ from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.objects.own_memory import ensure_own
+from tierup.lowering.objects.own_memory import ensure_apart, ensure_own
 from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
@@ -117,9 +117,9 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     stated = b.strings(function.attributes[ALIASES]) if ALIASES in function.attributes else [""] * users
     roots = _roots(block, arguments, returned[users:], writebacks)
     known = symbols_of(arguments)
+    specs = [_result(value, to_arguments(stated[i]), roots, inference, known) for i, value in enumerate(returned[:users])]
     for i, value in enumerate(returned[:users]):
-        stated[i] = _apart(value, stated[i], returned)
-    specs = [_result(value, stated[i], roots, inference, known) for i, value in enumerate(returned[:users])]
+        _keep_apart(value, stated[i], returned, specs, inference)
     specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
     return tuple(specs)
 
@@ -193,6 +193,9 @@ _COMPUTED = {
 }
 
 
+_OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)
+
+
 def symbols_of(arguments: tuple[ArgumentSpec, ...]) -> set[str]:
     """The sizes that the arguments give names to."""
     return {size for spec in arguments for size in spec.sizes if isinstance(size, str)}
@@ -224,16 +227,28 @@ def _roots(block: ir.Block, arguments: tuple[ArgumentSpec, ...], written: list[i
     return roots
 
 
-def _apart(value: ir.Value, stated: str, returned: list[ir.Value]) -> str:
-    """What is stated of a result, now that types are known: what has another dtype than all that it may share memory with is fresh."""
-    kind, _, others = stated.partition(":")
-    if kind != "may_result":
-        return stated
-    mine = torch_types.parse_tensor(str(value.type))[1]
-    theirs = [torch_types.parse_tensor(str(returned[int(j)].type))[1] for j in others.split(",")]
-    if mine is None or mine in theirs or None in theirs:
-        raise _at(value, "two results may share memory")
-    return "fresh"
+def to_arguments(stated: str) -> str:
+    """What is stated of a result without what it is to other results."""
+    last = stated.rpartition(";")[2]
+    return "fresh" if "result:" in last else last
+
+
+def _keep_apart(value: ir.Value, stated: str, returned: list[ir.Value], specs: list[ResultSpec], inference: Inference) -> None:
+    """See to it that a result shares no memory with those before it which the kernel computes, too: each gets memory of its own. Raises
+    Unsupported where they share memory, or where no check could tell."""
+    first = stated.partition(";")[0]
+    kind, _, others = first.partition("result:")
+    if not others or specs[returned.index(value)].kind not in _OWN:
+        return
+    for other, spec in ((returned[int(j)], specs[int(j)]) for j in others.split(",")):
+        if spec.kind in _OWN and not (kind and (_differ(value, other) or (kind == "may_" and ensure_apart(value, other, inference)))):
+            raise _at(value, "two results may share memory" if kind else "two results share memory")
+
+
+def _differ(value: ir.Value, other: ir.Value) -> bool:
+    """Whether two tensors have different dtypes, and so no memory in common."""
+    mine, theirs = (torch_types.parse_tensor(str(v.type))[1] for v in (value, other))
+    return mine is not None and theirs is not None and mine is not theirs
 
 
 def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference: Inference, known: set[str]) -> ResultSpec:
@@ -246,8 +261,6 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         raise _at(value, f"a result of type {type_} has no native form")
     if stated.startswith("argument:"):
         return ResultSpec(ResultKind.ALIAS, argument=int(stated.partition(":")[2]))
-    if stated.startswith("result:"):
-        raise _at(value, "two results share memory")
     if stated == "fresh":
         return _fresh(value, inference, known)
     if value in roots and not stated.startswith("view:"):

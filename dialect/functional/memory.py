@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TypeAlias
 
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -20,10 +21,12 @@ _MUTABLE = re.compile(r"\btensor\b")
 
 @dataclass(eq=False)
 class Storage:
-    """Memory. `type`: of its values in the new graph; `argument`: which argument it is, None for memory made inside."""
+    """Memory. `type`: of its values in the new graph; `argument`: which argument it is, None for memory made inside; `taken`: whether it is
+    a list or tuple, or may have been taken out of one: which of its items it is, nobody follows."""
 
     type: ir.Type
     argument: int | None = None
+    taken: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ def refs(entry: Entry) -> Iterator[Ref]:
             yield from refs(item)
 
 
+def taken_from_lists(entry: Entry) -> bool:
+    """Whether a tensor of an entry may be one out of a list that nobody follows."""
+    return any(ref.storage.taken for ref in refs(entry))
+
+
 @dataclass
 class Memory:
     """The state at one point of the walk. `shown`: the old graph's values that show (part of) a storage; `views`: what was
@@ -112,9 +120,9 @@ class Memory:
         """Go on after a region whose state before was `outer`: values computed inside cannot be used. What may share memory stays known."""
         self.current, self.views = dict(outer.current), {s: dict(v) for s, v in outer.views.items()}
 
-    def make(self, value: ir.Value, sources: Iterable[Storage] = (), argument: int | None = None) -> Storage:
+    def make(self, value: ir.Value, sources: Iterable[Storage] = (), argument: int | None = None, taken: bool = False) -> Storage:
         """New memory with this value, which may be (part of) that of `sources`."""
-        storage = Storage(value.type, argument)
+        storage = Storage(value.type, argument, taken or not is_tensor(value.type))
         self.current[storage] = value
         self.entangle(storage, sources)
         return storage
@@ -131,6 +139,11 @@ class Memory:
         for ref in refs(entry):
             found |= {ref.storage} | self.entangled.get(ref.storage, frozenset())
         return found
+
+    def share(self, left: Entry, right: Entry) -> bool:
+        """Whether tensors of two entries may show the same memory."""
+        near = self.may_be(left)
+        return any(ref.storage in near for ref in refs(right))
 
     def show(self, value: ir.Value, entry: Entry) -> None:
         """Note that an old value shows the storages of an entry."""

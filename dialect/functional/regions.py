@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tierup.dialect.functional.memory import Entry, Items, Memory, Ref, Storage, value_type
+from tierup.dialect.functional.memory import Entry, Items, Memory, Ref, Storage, taken_from_lists, value_type
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -61,8 +61,8 @@ def branch(w: Walker, op: ir.Operation) -> None:
     for i, entry in enumerate(merged):
         if entry is not None:
             w.bind(op.results[i], entry)
-    sources = [frozenset().union(*(w.memory.may_be(a.entries[i]) for a in arms)) for i in slots]
-    w.bind_results([op.results[i] for i in slots], list(final.results)[: len(slots)], sources, outer)
+    paths = [(arm.memory, [arm.entries[i] for i in slots]) for arm in arms]
+    w.bind_results([op.results[i] for i in slots], list(final.results)[: len(slots)], paths)
 
 
 def _never(value: ir.Value) -> bool:
@@ -106,12 +106,13 @@ def _within(value: ir.Value, block: ir.Block) -> bool:
 class _Guess:
     """What a walk over a loop's body takes for granted; corrected until it holds. `same`: carried tensors that every iteration
     passes on as they are; `written`: storages from outside that the body writes; `sources`: storages from outside that each
-    carried value may be besides the first; `shared`: pairs of carried values that may share memory; `entangled`: storages from outside
-    that may show others' memory after an iteration, as a list does to which the body appends."""
+    carried value may be besides the first; `taken`: those that may come out of a list; `shared`: pairs of carried values that may share
+    memory; `entangled`: storages from outside that may show others' memory after an iteration, as a list does to which the body appends."""
 
     same: tuple[bool, ...]
     written: tuple[Storage, ...] = ()
     sources: tuple[frozenset[Storage], ...] = ()
+    taken: tuple[bool, ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
     entangled: tuple[tuple[Storage, frozenset[Storage]], ...] = ()
 
@@ -132,7 +133,7 @@ def loop(w: Walker, op: ir.Operation) -> None:
     inits = [w.entry(v) for v in operands[2:]]
     outer = w.memory.copy()
     head = [w.value(trip), w.value(condition)]
-    guess = _Guess(tuple(isinstance(e, Ref | Items) for e in inits), sources=tuple(frozenset() for _ in inits))
+    guess = _Guess(tuple(isinstance(e, Ref | Items) for e in inits), (), (frozenset(),) * len(inits), (False,) * len(inits))
     while True:
         body = _walk(w, op, head, inits, outer, guess)
         better = _corrected(w, body, inits, outer)
@@ -152,13 +153,13 @@ def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry],
     with w.inside(block):
         w.bind(counter, block.arguments[0])
         new: list[Storage | None] = []
-        for argument, init, same, more in zip(arguments, inits, guess.same, guess.sources, strict=True):
+        for argument, init, same, more, taken in zip(arguments, inits, guess.same, guess.sources, guess.taken, strict=True):
             storage = None
             if same:
                 w.bind(argument, init)
             else:
                 value = block.add_argument(value_type(argument.type), op.location)
-                storage = w.bind_new(argument, value, w.memory.may_be(init) | more)
+                storage = w.bind_new(argument, value, outer.may_be(init) | more, taken=taken or taken_from_lists(init))
                 if storage is not None:
                     w.carried[storage] = op
             new.append(storage)
@@ -179,16 +180,18 @@ def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry],
 def _corrected(w: Walker, body: _Body, inits: list[Entry], outer: Memory) -> _Guess:
     """The guess that the walk bears out."""
     same = tuple(s and a == b for s, a, b in zip(body.guess.same, inits, body.entries, strict=True))
-    may_be = [w.memory.may_be(e) for e in body.entries]
+    may_be = [body.memory.may_be(e) for e in body.entries]
     sources = tuple(
         frozenset() if s else old | {x for x in found if x in outer.current}
         for s, old, found in zip(same, body.guess.sources, may_be, strict=True)
     )
     slots = [i for i, s in enumerate(same) if not s]
-    shared = {(i, j) for i in slots for j in slots if i < j and may_be[i] & may_be[j]}
+    pairs = [(i, j) for i in slots for j in slots if i < j]
+    shared = {(i, j) for i, j in pairs if outer.share(inits[i], inits[j]) or body.memory.share(body.entries[i], body.entries[j])}
     entangled = tuple((s, body.memory.entangled.get(s, frozenset()) & outer.current.keys()) for s in outer.current)
     new = tuple((s, others) for s, others in entangled if others - outer.entangled.get(s, frozenset()))
-    return _Guess(same, body.guess.written, sources, body.guess.shared | shared, new)
+    taken = tuple(was or taken_from_lists(e) for was, e in zip(body.guess.taken, body.entries, strict=True))
+    return _Guess(same, body.guess.written, sources, taken, body.guess.shared | shared, new)
 
 
 def _finish(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry], outer: Memory, body: _Body) -> None:
@@ -210,7 +213,7 @@ def _finish(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry
     for i, same in enumerate(guess.same):
         if same:
             w.bind(op.results[i], inits[i])
-    sources = [w.memory.may_be(inits[i]) | w.memory.may_be(body.entries[i]) for i in slots]
-    w.bind_results([op.results[i] for i in slots], list(final.results)[: len(slots)], sources, outer)
+    paths = [(outer, [inits[i] for i in slots]), (body.memory, [body.entries[i] for i in slots])]
+    w.bind_results([op.results[i] for i in slots], list(final.results)[: len(slots)], paths)
 
 

@@ -9,8 +9,9 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional import regions as functional_regions
 from tierup.dialect.functional import views as functional_views
 from tierup.dialect.functional import writes as functional_writes
-from tierup.dialect.functional.memory import Entry, Items, Liveness, Memory, Ref, Step, Storage, holds_tensors, value_type
+from tierup.dialect.functional.memory import Entry, Items, Liveness, Memory, Ref, Step, Storage, holds_tensors, taken_from_lists, value_type
 from tierup.dialect.functional.views import attributes_of
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.pipelines.passes import PassFailure
@@ -60,27 +61,30 @@ class Walker:
         self.memory.show(old, entry)
 
     def bind_new(
-        self, old: ir.Value, value: ir.Value, sources: frozenset[Storage] = frozenset(), argument: int | None = None
+        self, old: ir.Value, value: ir.Value, sources: frozenset[Storage] = frozenset(), argument: int | None = None, taken: bool = False
     ) -> Storage | None:
         """Bind an old value to a new one. One that holds tensors is new memory, which may be that of `sources`."""
         if not holds_tensors(old.type):
             self.bind(old, value)
             return None
-        storage = self.memory.make(value, sources, argument)
+        storage = self.memory.make(value, sources, argument, taken)
         self.bind(old, Ref(storage))
         return storage
 
     def bind_results(
-        self, olds: Sequence[ir.Value], news: Sequence[ir.Value], sources: Sequence[frozenset[Storage]], outer: Memory | None = None
+        self, olds: Sequence[ir.Value], news: Sequence[ir.Value], paths: Sequence[tuple[Memory, Sequence[Entry]]]
     ) -> None:
-        """Bind several; those with a source in common may share memory. Sources that `outer` does not know are gone."""
-        made: list[tuple[Storage, frozenset[Storage]]] = []
-        for old, new, of in zip(olds, news, sources, strict=True):
-            kept = of if outer is None else frozenset(s for s in of if s in outer.current)
-            storage = self.bind_new(old, new, kept)
+        """Bind what a branch or a loop gives. `paths`: of each way through it what it gives, and what is known there. Results that share
+        memory on no path lie apart, although each may be the memory of one source. Sources that are unknown out here are gone."""
+        known = self.memory.current.keys()
+        made: list[tuple[int, Storage]] = []
+        for i, (old, new) in enumerate(zip(olds, news, strict=True)):
+            sources = frozenset(s for memory, given in paths for s in memory.may_be(given[i]) if s in known)
+            storage = self.bind_new(old, new, sources, taken=any(taken_from_lists(given[i]) for _, given in paths))
             if storage is not None:
-                self.memory.entangle(storage, [other for other, its in made if its & of])
-                made.append((storage, of))
+                shared = [other for j, other in made if any(memory.share(given[i], given[j]) for memory, given in paths)]
+                self.memory.entangle(storage, shared)
+                made.append((i, storage))
 
     def value(self, old: ir.Value) -> ir.Value:
         return self.read(self._env[old])
@@ -160,7 +164,13 @@ class Walker:
         operands = [self.value(v) for v in op.operands]
         types = [value_type(r.type) for r in op.results]
         made = ir.Operation.create(name or op.name, types, operands, attributes_of(op), loc=op.location, ip=self.ip)
-        self.bind_results(list(op.results), list(made.results), [sources] * len(types))
+        taken = bool(sources) and any(taken_from_lists(self._env[v]) for v in op.operands)
+        parts: list[Storage] = []
+        for old, new in zip(op.results, made.results, strict=True):
+            part = self.bind_new(old, new, sources, taken=taken)
+            if part is not None and sources:
+                self.memory.entangle(part, parts)
+                parts.append(part)
 
     def _act(self, op: ir.Operation) -> None:
         """What only tier 0 may do, once a call. In a branch the program of values raises instead, having written nothing: the pristine
@@ -203,7 +213,9 @@ class Walker:
         else:
             sources = frozenset[Storage]().union(*(self.memory.may_be(self._env[v]) for v in op.operands))
             if name in LIST_WRITERS and isinstance(whole, Ref):
-                self.memory.entangle(whole.storage, sources)
+                for storage in self.memory.may_be(whole):  # the list, and all that may be this list
+                    if not is_tensor(storage.type):
+                        self.memory.entangle(storage, sources)
             self._make(op, sources)
 
     def _identity(self, op: ir.Operation) -> None:

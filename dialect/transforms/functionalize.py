@@ -9,7 +9,8 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
   decide), "result:J" (it shares memory with the earlier result J),
-  "may_result:J,K" (it may share memory with these earlier results).
+  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "item_result:J,K" (so may it, and
+  one of them comes out of a list). What such a one is to an argument, if it is not fresh, follows: "may_result:J;may_view:I".
 
     func.func @f(%x: !torch.tensor, %i: !torch.int) {
       %row = torch.aten.select.int %x, %zero, %i : ...
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.contracts import defined_functions, function_names, walk
-from tierup.dialect.functional.memory import Entry, Ref, Storage, holds_tensors, value_type
+from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
@@ -46,7 +47,6 @@ from tierup.dialect.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
-_PERHAPS = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints", "torch.prim.If")  # a view or a copy
 
 
 @register
@@ -111,24 +111,21 @@ class _Function:
         func.erase()
 
     def _aliases(self, entries: list[Entry]) -> list[str]:
-        shown: dict[int, Storage] = {}  # by each result before: its storage, where that is no argument's
+        shown: dict[int, Ref] = {}  # the results before that are in no argument's memory
         aliases = []
         for i, entry in enumerate(entries):
             alias = self._alias(entry)
             if isinstance(entry, Ref) and entry.storage.argument is None:
-                same = [j for j, storage in shown.items() if storage is entry.storage]
-                near = self.walker.memory.may_be(entry)
-                others = [str(j) for j, s in shown.items() if s in near and (self._perhaps(s) or self._perhaps(entry.storage))]
-                alias = f"result:{same[0]}" if same else f"may_result:{','.join(others)}" if others else alias
-                shown[i] = entry.storage
+                same = [j for j, ref in shown.items() if ref.storage is entry.storage]
+                near = [j for j, ref in shown.items() if self.walker.memory.share(ref, entry)]
+                if same or near:
+                    taken = entry.storage.taken or any(shown[j].storage.taken for j in near)
+                    others = f"{'item' if taken else 'may'}_result:{','.join(map(str, near))}"
+                    others = f"result:{same[0]}" if same else others
+                    alias = others if alias == "fresh" else f"{others};{alias}"
+                shown[i] = entry
             aliases.append(alias)
         return aliases
-
-    def _perhaps(self, storage: Storage) -> bool:
-        """Whether it is decided at run time which memory this is. (Of loops, lists and tuples too little is known: results of these that
-        may share memory are taken to lie apart.)"""
-        made = self.walker.memory.current[storage].owner
-        return not isinstance(made, ir.Block) and made.operation.name in _PERHAPS
 
     def _alias(self, entry: Entry) -> str:
         """What a result is to the arguments."""

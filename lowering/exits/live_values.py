@@ -59,7 +59,7 @@ class _Arguments:
         self.known = signature.symbols_of(arguments)
         self.inference = inference
         stated = b.strings(function.attributes[signature.ALIASES]) if signature.ALIASES in function.attributes else [""]
-        self.shares = any(alias != _FRESH for alias in stated)  # a result may be memory of an argument
+        self.shares = any(signature.to_arguments(alias) != _FRESH for alias in stated)  # a result may be memory of an argument
 
     def live(self, exit_: ir.Operation, operand: ir.Value, handed: list[ir.Value]) -> Live:
         """How a live value reaches the caller. `handed` gets what the kernel hands over."""

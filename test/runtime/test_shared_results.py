@@ -1,6 +1,10 @@
-"""Results that share memory share it in every tier: writing one of them is seen in the other, in the first call and in later ones."""
+"""Results share memory with one another and with arguments in every tier as NumPy's do: in the first call and in later ones, in whichever
+way a loop or a branch goes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,26 +12,133 @@ import pytest
 import tierup
 
 
-def reshaped(x):
+def reshaped(x, n):
     v = x + 1
     return v, v.reshape(-1)
 
 
-def of_a_branch(x):
+def of_a_branch(x, n):
     v = x + 1
     w = v if x.sum() > 0 else v * 2
     return v, w
 
 
+def the_last_row_of_a_loop(x, n):
+    v = x + 1
+    w = v[0]
+    for i in range(n):
+        w = v[i]
+    return v, w
 
 
-@pytest.mark.parametrize("function", [reshaped, of_a_branch], ids=lambda f: f.__name__)
-def test_a_write_to_a_result_is_seen_in_the_one_that_shares_its_memory(function) -> None:
-    ours = tierup.jit(function)
-    for n in (3, 3, 3, 4, 5, 5):
-        first, second = ours(np.ones((n, 2)))
-        second[...] = 7
-        assert (first == 7).all()
+def one_that_a_loop_hands_on(x, n):
+    v = x + 1
+    w = v
+    for _ in range(n):
+        w = w[:]
+    return v, w
+
+
+def two_that_are_one_after_a_round(x, n):
+    a = x + 1
+    b = x + 2
+    for _ in range(n):
+        a = a * 2
+        b = a[1:]
+    return a, b
+
+
+def one_of_two_arguments_or_of_two_results(x, n):
+    v = x * 2
+    w = x[1:] if n > 1 else v[1:]
+    return v, w
+
+
+def turned_while_written(x, n):
+    a = x + 1
+    b = x * 2
+    for _ in range(n):
+        a += 3
+        a, b = b, a
+    return a, b
+
+
+def written_after_one_is_the_other(x, n):
+    a = x + 1
+    b = x * 2
+    for _ in range(n):
+        b = a
+        a += 3
+    return a, b
+
+
+def fibonacci(x, n):
+    a = x * 2
+    b = x + 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a, b
+
+
+def until_it_is_small(x, n):
+    v = x + n
+    w = v
+    while w.sum() > 20:
+        w = w * 0.5
+    return v, w
+
+
+SHARING = [reshaped, of_a_branch, the_last_row_of_a_loop, one_that_a_loop_hands_on, two_that_are_one_after_a_round,
+           one_of_two_arguments_or_of_two_results, written_after_one_is_the_other]  # fmt: skip
+NATIVE = [turned_while_written, fibonacci, until_it_is_small]  # apart in all calls that run a round
+
+
+def arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from arrays(item)
+
+
+def sharing(results: Any, arguments: Any) -> list[list[bool]]:
+    """Of each result whether it shares memory with each argument and result."""
+    everything = [*arrays(arguments), *arrays(results)]
+    return [[np.shares_memory(result, other) for other in everything] for result in arrays(results)]
+
+
+@pytest.mark.parametrize("options", [{}, {"speculate": "bailout"}, {"executor": "specializing"}], ids=lambda o: next(iter(o.values()), "default"))
+@pytest.mark.parametrize("function", [*SHARING, *NATIVE], ids=lambda f: f.__name__)
+def test_results_share_memory_where_numpy_s_do(function, options) -> None:
+    ours = tierup.jit(function, **options)
+    for n in (2, 2, 2, 0, 1, 3):
+        x, y = np.ones((3, 2)), np.ones((3, 2))
+        got, want = ours(x, n), function(y, n)
+        assert sharing(got, x) == sharing(want, y)
+        got[1][...] = 7  # what is written to the one is seen in the others
+        want[1][...] = 7
+        for a, b in zip((x, *got), (y, *want), strict=True):
+            np.testing.assert_array_equal(a, b)
+    if function in NATIVE and not options:
+        assert [v.bet.kind for v in ours.versions], ours.explain()
+
+
+def test_a_program_whose_results_share_memory_says_why_it_is_not_native() -> None:
+    ours = tierup.jit(the_last_row_of_a_loop)
+    for _ in range(3):
+        ours(np.ones((3, 2)), 2)
+    assert not ours.stats().hits
+    assert "prim.Loop: two results may share memory" in ours.explain()
+
+
+def test_a_loop_that_runs_no_round_is_left_to_tier_0_by_a_check() -> None:
+    ours = tierup.jit(until_it_is_small)
+    for n in (40, 40, 40):
+        v, w = ours(np.ones((3, 2)), n)
+        assert not np.shares_memory(v, w)
+    hits = ours.stats().hits
+    v, w = ours(np.ones((3, 2)), 0)
+    assert np.shares_memory(v, w) and tierup.last_executed_plan().tier == "tier 0" and hits
 
 
 def test_results_that_cannot_share_memory_stay_native() -> None:

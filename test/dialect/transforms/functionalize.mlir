@@ -190,8 +190,27 @@ func.func @calls(%x: !torch.tensor) {
 }
 
 // -----
-// Carried tensors that take turns may be one another.
+// Carried tensors that take turns are never one another.
+// CHECK-LABEL: func.func @turns(
+// CHECK: torch.prim.Loop
+// CHECK: ^bb0({{.*}}: !torch.int, %[[P:[a-z0-9]+]]: !torch.vtensor, %[[Q:[a-z0-9]+]]: !torch.vtensor
+// CHECK: %[[NEW:.*]] = torch.aten.tanh %[[P]]
+// CHECK: torch.prim.Loop.condition %{{.*}}, iter(%[[Q]], %{{.*}} :
 func.func @turns(%x: !torch.vtensor, %n: !torch.int) -> !torch.tensor {
+  %true = torch.constant.bool true
+  %a = torch.copy.to_tensor %x : !torch.tensor
+  %b = torch.copy.to_tensor %x : !torch.tensor
+  %0:2 = torch.prim.Loop %n, %true, init(%a, %b) {
+  ^bb0(%i: !torch.int, %p: !torch.tensor, %q: !torch.tensor):
+    %1 = torch.aten.tanh_ %p : !torch.tensor -> !torch.tensor
+    torch.prim.Loop.condition %true, iter(%q, %p : !torch.tensor, !torch.tensor)
+  } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor)
+  return %0#0 : !torch.tensor
+}
+
+// -----
+// After the first round both are one tensor.
+func.func @follows(%x: !torch.vtensor, %n: !torch.int) -> !torch.tensor {
   %true = torch.constant.bool true
   %none = torch.constant.none
   %a = torch.copy.to_tensor %x : !torch.tensor
@@ -201,7 +220,7 @@ func.func @turns(%x: !torch.vtensor, %n: !torch.int) -> !torch.tensor {
   ^bb0(%i: !torch.int, %p: !torch.tensor, %q: !torch.tensor):
     // expected-error@below {{writes a tensor that a loop carries, which is a tensor that is read later in some rounds and another in others}}
     %1 = torch.aten.tanh_ %p : !torch.tensor -> !torch.tensor
-    torch.prim.Loop.condition %true, iter(%q, %p : !torch.tensor, !torch.tensor)
+    torch.prim.Loop.condition %true, iter(%q, %q : !torch.tensor, !torch.tensor)
   } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor)
   return %0#0 : !torch.tensor
 }
