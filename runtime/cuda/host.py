@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step
+from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step, walk
 from tierup.runtime.cuda.buffers import Buffer, dense
 from tierup.runtime.cuda.gemm import Gemm, gemm
 
@@ -154,21 +154,40 @@ class _Machine:
         self._engine.write(self.values[value], into.memory, into.element(self._all(at)), dtype)
 
     def _for(self, index: int, start: int, stop: int, step: int, body: Sequence[Step]) -> None:
+        before, carried = set(map(id, self._allocated)), _moved(body)
         for i in range(*self._all((start, stop, step))):
             self.values[index] = i
             self.steps(body)
+            self._turned(before, carried)
 
     def _while(self, condition: int, first: Sequence[Step], second: Sequence[Step]) -> None:
+        before, carried = set(map(id, self._allocated)), _moved(first) | _moved(second)
         self.steps(first)
         while self.values[condition]:
             self.steps(second)
             self.steps(first)
+            self._turned(before, carried)
+
+    def _turned(self, before: set[int], carried: frozenset[int]) -> None:
+        """Free what a loop's turns have allocated and nothing carries on: else a loop would take more memory in each turn."""
+        new = [m for m in self._allocated if id(m) not in before]
+        if new:
+            held = {id(v.memory) for v in map(self.values.get, carried) if isinstance(v, Buffer)}
+            for memory in new:
+                if id(memory) not in held:
+                    self._engine.free(memory)
+            self._allocated = [m for m in self._allocated if id(m) in before or id(m) in held]
 
     def _move(self, to: int, value: int) -> None:
         self.values[to] = self.values[value]
 
     def _if(self, condition: int, then: Sequence[Step], otherwise: Sequence[Step] = ()) -> None:
         self.steps(then if self.values[condition] else otherwise)
+
+
+def _moved(body: Sequence[Step]) -> frozenset[int]:
+    """The values by which buffers leave a turn of a loop, and others that branches inside give."""
+    return frozenset(step[1] for step in walk(body) if step[0] == "move")  # type: ignore[misc]  # a value's number
 
 
 def _wrapped(value: Number) -> Number:

@@ -93,6 +93,21 @@ def test_loops_branches_reads_and_writes() -> None:
     assert array.tolist() == [3.0, 1.0, 2.0, 9.0]
 
 
+def test_a_loop_frees_in_each_turn_what_it_does_not_carry_on() -> None:
+    grow = (
+        ("allocate", 6, "f32", (2,)), ("launch", "k", (3, 3, 3), (3, 3, 3), -1, ((5, 1), (6, 1))), ("allocate", 7, "f32", (2,)), ("move", 5, 6),
+    )  # fmt: skip
+    start = (("constant", 1, 0), ("constant", 2, 5), ("constant", 3, 1), ("allocate", 4, "f32", (2,)), ("move", 5, 4))
+    turns = (("gt", 9, 2, 1), ("sub", 2, 2, 3))
+    for loop in (("for", 8, 1, 2, 3, grow), ("while", 9, turns, grow)):
+        seen: list[int] = []
+        engine = NumpyEngine(k=lambda *_, seen=seen: seen.append(len(engine.allocated) - len(engine.freed)))  # noqa: B023 - called in this turn
+        (last,) = run(program(*start, loop, returns=(5,)), [dense(X, "f32", (12,))], engine)
+        assert seen == [2, 3, 3, 3, 3]  # the argument's, what is carried, and what it becomes
+        assert last.memory is engine.allocated[-2] and len(engine.allocated) == 11
+        assert len({id(a) for a in engine.freed}) == len(engine.freed) == 10 and not any(a is last.memory for a in engine.freed)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
