@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
 from tierup.lowering.errors import Unsupported
@@ -46,6 +47,7 @@ class _Extraction:
         self._parameters: dict[str, list[int]] = {}
         self._types: dict[str, tuple[str, ...]] = {}
         self._origins: dict[str, str] = {}
+        self._alone: dict[str, str] = {}
         self._globals = {}
         self._constants: dict[str, Constant] = {}
         for op in b.walk(module.operation):
@@ -63,7 +65,8 @@ class _Extraction:
         last = list(block.operations)[-1].operation
         returns = tuple(self._numbers[v] for v in last.operands)
         types = {name: self._types[name] for name in self._kernels}
-        return HostProgram(len(block.arguments), tuple(steps), returns, tuple(self._kernels), self._constants, types, self._origins)
+        named = tuple(self._kernels)
+        return HostProgram(len(block.arguments), tuple(steps), returns, named, self._constants, types, self._origins, self._alone)
 
     def _new(self, value: ir.Value | None = None) -> int:
         number = self._count
@@ -193,6 +196,9 @@ class _Extraction:
         found = origin(op.location)
         if found is not None:
             self._origins.setdefault(name, f"{found.op} at {found.place}" if found.place else found.op)
+        why = gpu.why_alone(op.location)
+        if why:
+            self._alone.setdefault(name, why)
         return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
 
     def _fields(self, value: ir.Value) -> list[tuple[int, int]]:

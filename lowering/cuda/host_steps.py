@@ -49,10 +49,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """`arguments`: how many values are given. `returns`: the values that come back: numbers, and buffers
-    of its own, which are the caller's from then on. `kernels`: their names, in order of launch. By kernel:
-    `types` of its parameters as MLIR spells them, "ptr" for an address; `origins`, the op it is made of and the user's line. Products that
-    NVIDIA's library may compute have origins too."""
+    """`arguments`: how many values are given. `returns`: the values that come back: numbers, and buffers of its own, which are the caller's
+    from then on. `kernels`: their names, in order of launch. By kernel: `types` of its parameters as MLIR spells them, "ptr" for an
+    address; `origins`, the op it is made of and the user's line; `alone`, of those whose loops are all one thread's, why that is so.
+    Products that NVIDIA's library may compute have origins too."""
 
     arguments: int
     steps: tuple[Step, ...]
@@ -61,6 +61,7 @@ class HostProgram:
     constants: dict[str, Constant]
     types: dict[str, tuple[str, ...]] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    alone: dict[str, str] = field(default_factory=dict)
 
     @property
     def products(self) -> tuple[str, ...]:

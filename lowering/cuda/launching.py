@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -16,6 +17,8 @@ from tierup.lowering import builders as b
 
 WARP = 32  # threads that run in step; shuffles exchange registers among them
 LAUNCH = "gpu.launch"
+_ALONE = "one thread: "
+_SAID_ALONE = re.compile(rf'"{_ALONE}([^"]+)"')
 MOST_BLOCKS_Y = 65535  # CUDA C Programming Guide, technical specifications: blocks along y and z
 _AXES = 3
 
@@ -64,6 +67,17 @@ def launch(blocks: Sequence[ir.Value], threads: Sequence[ir.Value], shared: Sequ
     with ir.InsertionPoint(body):
         yield Here(*axes, tuple(values[4 * _AXES :]))
         b.op("gpu.terminator")
+
+
+def alone(why: str) -> ir.Location:
+    """A location for a launch of which one thread does all loops, that says why; the launch keeps it to the end, and explain() tells it."""
+    return ir.Location.name(f"{_ALONE}{why}", ir.Location.current)
+
+
+def why_alone(location: ir.Location) -> str:
+    """Why one thread does all loops of the launch at this location; "" where that is not so."""
+    found = _SAID_ALONE.search(str(location))
+    return found[1] if found else ""
 
 
 def barrier() -> None:

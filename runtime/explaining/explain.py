@@ -53,6 +53,7 @@ def explain(
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
             lines += _waits(version)
+            lines += _alone(version)
             lines += _products(version)
             lines += _bets(executor, version, executor.hits(version))
         lines += _splits(executor)
@@ -92,6 +93,15 @@ def _waits(version: Version) -> list[str]:
         named = ", ".join(dict.fromkeys(f"{site.op}{_at(site.location)}" for site in artifact.error_sites))
         lines.append(f"    waits for the device once at the end of a call: whether a check has failed is read there ({named})")
     return lines
+
+
+def _alone(version: Version) -> list[str]:
+    """Which kernels of a version on the device run in one thread, and why."""
+    if not version.record.on_device:
+        return []
+    artifact: Any = version.compiled.artifact  # a CudaArtifact
+    host = artifact.host
+    return [f"    slow on the device, in one thread: {host.origins.get(kernel, kernel)}: {why}" for kernel, why in host.alone.items()]
 
 
 def _products(version: Version) -> list[str]:

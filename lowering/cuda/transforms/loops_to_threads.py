@@ -12,7 +12,7 @@ becomes
 
 Scatters, running sums and sorts arrive as such loops. A loop of the nest is parallel when each buffer that the nest writes is touched, by
 every access, at one same axis by that loop's index itself: then a thread keeps to elements of its own, and runs the other loops of the nest
-in their order. Where no loop is, the kernel has one thread.
+in their order. Where no loop is, the kernel has one thread, and its location says why: explain() tells it.
 
 So that the host need not wait for the device, single elements go along: a branch on elements, a store of one computed from others (checks
 of indices). What a loop gives the host (a number carried through it) it leaves in memory. Loops that hold launches stay the host's.
@@ -128,7 +128,8 @@ def _launch(op: ir.Operation, taken: list[ir.Operation]) -> None:
     nest = _nest(op)
     parallel = [loop for loop in nest if _is_parallel(loop, nest)]
     if not parallel:
-        with ir.InsertionPoint(op), gpu.launch([b.index(1)], [b.index(1)]):
+        why = _why_alone(op, nest)
+        with gpu.alone(why) if why else op.location, ir.InsertionPoint(op), gpu.launch([b.index(1)], [b.index(1)]):
             end = b.op("scf.yield")
             for each in [*taken, op]:
                 each.move_before(end)
@@ -151,6 +152,18 @@ def _launch(op: ir.Operation, taken: list[ir.Operation]) -> None:
         for view in list(block.operations)[:-1]:
             view.operation.move_before(loop)
         loop.erase()
+
+
+def _why_alone(op: ir.Operation, nest: list[ir.Operation]) -> str:
+    """Why the loops of an op without a parallel one are one thread's; "" where there are none."""
+    loop = next((inner for inner in (op, *b.walk(op)) if inner.name in _LOOPS), None)
+    if loop is None:
+        return ""
+    if loop.name == "scf.while":
+        return "a loop ends when a condition on elements says so"
+    if not nest:
+        return "each iteration of a loop takes what the one before it found"
+    return "two iterations of a loop may touch one element"
 
 
 def _nest(op: ir.Operation) -> list[ir.Operation]:

@@ -73,7 +73,9 @@ def _one_thread_each(op: Structured) -> None:
     sizes = op.sizes()
     _, _, outer, _ = _split(op, sizes)
     outputs = gpu.product(outer)
-    with gpu.launch([gpu.ceil_div(outputs, b.index(_THREADS))], [b.index(_THREADS)]) as here:
+    blocks = gpu.ceil_div(outputs, b.index(_THREADS))
+    where = op.op.location if outer else gpu.alone("whether elements may be reduced in another order is not known")
+    with where, gpu.launch([blocks], [b.index(_THREADS)]) as here:
         Block(here, here.width()).spread(op, sizes, here.position())
 
 

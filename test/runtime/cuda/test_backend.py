@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -143,6 +144,25 @@ def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(o
     said = f.explain()
     assert "waits for the device once at the end of a call: whether a check has failed is read there (aten.index" in said
     assert "waits for the device in mid-program" not in said  # the check is a kernel
+
+
+def test_a_kernel_that_runs_in_one_thread_is_named_with_its_line_and_why(on: Device) -> None:
+    def walked(x, i):
+        for k in range(2):
+            x[i[k]] = x[i[k]] * 2.0
+        return x.sum() + 0.0 * x
+
+    def running(x):
+        return np.cumsum(x * 2.0)
+
+    for function, args, alone in ((running, (f32(5),), True), (walked, (f32(5), np.array([1, 1])), False)):
+        f = cuda(function)
+        for _ in range(3):
+            f(*args)
+        said = [line for line in f.explain().splitlines() if "in one thread" in line]
+        assert len(said) == alone
+        if alone:
+            assert re.search(r"aten.cumsum at .*test_backend.py:\d+:\d+: each iteration of a loop takes what the one before it found$", said[0])
 
 
 def test_a_branch_on_a_value_on_the_device_waits_for_it_in_mid_program_and_explain_says_so(on: Device) -> None:
