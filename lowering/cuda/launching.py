@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ _ALONE = "one thread: "
 _SAID_ALONE = re.compile(rf'"{_ALONE}([^"]+)"')
 MOST_BLOCKS_Y = 65535  # CUDA C Programming Guide, technical specifications: blocks along y and z
 _AXES = 3
+_STATIC_BYTES = 48 << 10  # the same: shared memory of a block that is not asked for at launch
+_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,26 @@ def shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
 
 @contextmanager
 def launch(blocks: Sequence[ir.Value], threads: Sequence[ir.Value], shared: Sequence[ir.Type] = ()) -> Iterator[Here]:
-    """A launch of `blocks` x `threads` (index, per axis; missing axes are 1). The body is what is built inside the `with`."""
+    """A launch of `blocks` x `threads` (index, per axis; missing axes are 1). The body is what is built inside the `with`. Shared buffers
+    of more than 48 KB in all are asked for at launch, as the device wants it."""
     ir.Context.current.get_dialect_descriptor("gpu")  # loads it: contexts are made without
     one = b.index(1)
     sizes = [*blocks, *[one] * (_AXES - len(blocks)), *threads, *[one] * (_AXES - len(threads))]
-    segments = [0, *[1] * len(sizes), *[0] * 5]  # no async dependencies before, no clusters, shared bytes or modules behind
+    bytes_ = [bytes_of(type_) for type_ in shared]
+    at_launch = sum(bytes_) > _STATIC_BYTES
+    asked = [b.integer(sum(bytes_), 32)] if at_launch else []
+    segments = [0, *[1] * len(sizes), *[0] * 3, len(asked), 0]  # no async dependencies before, no clusters, no modules behind
     made = b.op(
-        LAUNCH, sizes, regions=1,
+        LAUNCH, [*sizes, *asked], regions=1,
         operandSegmentSizes=ir.DenseI32ArrayAttr.get(segments),
-        workgroup_attributions=ir.IntegerAttr.get(b.integer_type(64), len(shared)),
+        workgroup_attributions=ir.IntegerAttr.get(b.integer_type(64), 0 if at_launch else len(shared)),
     )  # fmt: skip
-    types = [*[b.index_type()] * 4 * _AXES, *shared]
+    types = [*[b.index_type()] * 4 * _AXES, *([] if at_launch else shared)]
     body = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     values = list(body.arguments)
     axes = [tuple(values[i * _AXES : (i + 1) * _AXES]) for i in range(4)]
     with ir.InsertionPoint(body):
-        yield Here(*axes, tuple(values[4 * _AXES :]))
+        yield Here(*axes, _views(shared, bytes_) if at_launch else tuple(values[4 * _AXES :]))
         b.op("gpu.terminator")
 
 
@@ -80,6 +87,22 @@ def why_alone(location: ir.Location) -> str:
     return found[1] if found else ""
 
 
+def bytes_of(type_: ir.Type) -> int:
+    """Of a shared buffer, up to where the next may begin."""
+    element = ir.ShapedType(type_).element_type
+    bits = element.width if isinstance(element, (ir.IntegerType, ir.FloatType)) else 64
+    return -(-math.prod(b.shape_of(type_)) * -(-bits // 8) // _ALIGNMENT) * _ALIGNMENT
+
+
+def _views(types: Sequence[ir.Type], bytes_: Sequence[int]) -> tuple[ir.Value, ...]:
+    """Buffers one behind the other in the memory that the launch asked for."""
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    all_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], b.integer_type(8), memory_space=space)
+    memory = b.value("gpu.dynamic_shared_memory", [], all_)
+    starts = [sum(bytes_[:i]) for i in range(len(types))]
+    return tuple(b.value("memref.view", [memory, b.index(start)], type_) for start, type_ in zip(starts, types, strict=True))
+
+
 def barrier() -> None:
     """All threads of the block have come this far, and see what the others wrote."""
     b.op("gpu.barrier")
@@ -92,6 +115,17 @@ def when(condition: ir.Value) -> Iterator[None]:
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
         yield
         b.op("scf.yield")
+
+
+def either(
+    condition: ir.Value, types: Sequence[ir.Type], then: Callable[[], list[ir.Value]], other: Callable[[], list[ir.Value]]
+) -> list[ir.Value]:
+    """The values of `then` where the condition holds, else those of `other`: ops built by the one that is called."""
+    branch = b.op("scf.if", [condition], types, regions=2)
+    for region, how in zip(branch.regions, (then, other), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("scf.yield", how())
+    return list(branch.results)
 
 
 @contextmanager

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.blocks import positions
-from tierup.lowering.cuda.products import Product
+from tierup.lowering.cuda.products import Product, length
 from tierup.lowering.cuda.structured import Structured
 
 Place = dict[int, ir.Value]  # loop -> position
-Number = tuple[ir.Value, ir.Value, ir.Value]  # row and column of the result, and what stands there
+Run = Sequence[tuple[ir.Value, ir.Value]]  # neighbours in a row of the result, the first at a multiple of their count: column, number
+Line = tuple[ir.Value, Sequence[Run]]  # a row, and what a thread has of it
 
 
 def place_of(loops: tuple[int, ...], number: ir.Value, sizes: Sequence[ir.Value]) -> Place:
@@ -22,25 +24,56 @@ def place_of(loops: tuple[int, ...], number: ir.Value, sizes: Sequence[ir.Value]
 
 
 def finish(
-    product: Product, after: Structured | None, sizes: Sequence[ir.Value], ends: Sequence[ir.Value], batch: Place, numbers: Sequence[Number]
-) -> None:
-    """Write a thread's numbers, or what the epilogue makes of them, where they are inside the result of `ends` rows and columns."""
+    product: Product, after: Structured | None, sizes: Sequence[ir.Value], ends: Sequence[ir.Value], tile: tuple[int, int], batch: Place,
+    lines: Sequence[Line],
+) -> None:  # fmt: skip
+    """Write a thread's numbers, or what the epilogue makes of them, where they are inside the result of `ends` rows and columns, of which
+    the block has `tile`. What surely is inside is not asked for, and neighbours are stored together."""
+    store = after is None or not _is_private(product.op.buffers[2])
+    m, n = (length(product.op, loops) for loops in (product.m, product.n))
+    for row, runs in lines:
+        with _below(row, ends[0], is_sure=_divides(tile[0], m)):
+            for run in runs:
+                if _divides(len(run), n):
+                    with _below(run[0][0], ends[1], is_sure=_divides(tile[1], n)):
+                        for column, total in run:
+                            _write(product, after, sizes, batch, row, column, total, store=store)
+                    continue
+                for column, total in run:
+                    with _below(column, ends[1]):
+                        _write(product, after, sizes, batch, row, column, total, store=store)
+
+
+def _write(
+    product: Product, after: Structured | None, sizes: Sequence[ir.Value], batch: Place, row: ir.Value, column: ir.Value, total: ir.Value,
+    *, store: bool,
+) -> None:  # fmt: skip
     op = product.op
-    store = after is None or not _is_private(op.buffers[2])
-    for row, column, total in numbers:
-        inside = b.value("arith.andi", [gpu.below(row, ends[0]), gpu.below(column, ends[1])], b.integer_type(1))
-        with gpu.when(inside):
-            place = batch | place_of(product.m, row, sizes) | place_of(product.n, column, sizes)
-            loops = [place.get(x, b.index(0)) for x in range(len(op.iterators))]
-            value = total if op.overwrites else _plus(op.load(2, loops), total)
-            if store:
-                op.write(loops, [value])
-            if after is not None:
-                outer = [loops[x] for x in _axes(op)]
-                elements = [
-                    value if buffer == op.buffers[2] else read for buffer, read in zip(after.buffers, after.read(outer), strict=True)
-                ]
-                after.write(outer, after.compute(outer, elements))
+    place = batch | place_of(product.m, row, sizes) | place_of(product.n, column, sizes)
+    loops = [place.get(x, b.index(0)) for x in range(len(op.iterators))]
+    value = total if op.overwrites else _plus(op.load(2, loops), total)
+    if store:
+        op.write(loops, [value])
+    if after is None:
+        return
+    outer = [loops[x] for x in _axes(op)]
+    elements: list[ir.Value | None] = []
+    for i, buffer in enumerate(after.buffers):
+        elements.append(value if buffer == op.buffers[2] else after.load(i, outer) if after.read_of(i) else None)
+    after.write(outer, after.compute(outer, elements))
+
+
+@contextmanager
+def _below(position: ir.Value, end: ir.Value, *, is_sure: bool = False) -> Iterator[None]:
+    if is_sure:
+        yield
+        return
+    with gpu.when(gpu.below(position, end)):
+        yield
+
+
+def _divides(count: int, size: int | None) -> bool:
+    return size is not None and size % count == 0
 
 
 def zero(type_: ir.Type) -> ir.Value:

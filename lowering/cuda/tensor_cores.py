@@ -1,10 +1,14 @@
-"""Which products the tensor cores compute, in tiles of which sizes, and the instructions for it.
+"""The instructions of the tensor cores that products use.
 
     mma.sync.m16n8k16: a warp multiplies 16 x 16 by 16 x 8 halves and adds to 16 x 8 floats, which lie in its threads' registers
-    ldmatrix: a warp fetches four 8 x 8 matrices of halves from shared memory into the layout that mma wants, transposed or not
+    mma.sync.m16n8k8: the same of 16 x 8 by 8 x 8 floats, of whose mantissas it takes 10 bits (tf32)
+    ldmatrix: a warp fetches four 8 x 16-byte matrices from shared memory into the layout that mma wants; halves transposed or not
 
-Who holds which element: NVIDIA, PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "ldmatrix". Both exist from
-sm_80 on for f16 and bf16; sums are kept in f32.
+Who holds which element: NVIDIA, PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type", "... for mma.m16n8k8" (.tf32) and
+"ldmatrix". They exist from sm_80 on; sums are kept in f32.
+
+A float becomes a tf32 by cvt.rna.tf32.f32, rounded to nearest: mma leaves open what it makes of the other 13 bits (PTX ISA, "Alternate
+floating-point data formats"), and where they are cut off, sums of many products drift towards zero.
 """
 
 from __future__ import annotations
@@ -12,65 +16,30 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
-from tierup.lowering.cuda.launching import WARP
-from tierup.lowering.cuda.products import Product, length
-from tierup.lowering.cuda.targets import Target
 
-DEPTH = 32  # of a tile along k: two steps of an mma
-ROWS, COLUMNS, INNER = 16, 8, 16  # of one mma
-CHUNK = 8  # halves in the 16 bytes that one asynchronous copy moves, and in a row of ldmatrix
-_CAPABILITY = 80
+ROWS, COLUMNS = 16, 8  # of one mma's sums
+CHUNK_BYTES = 16  # that one asynchronous copy moves, and a row of ldmatrix has
 
 
 @dataclass(frozen=True)
-class Scheme:
-    """A block's tile of the result is rows x columns, its warps lie in down x across; `stages` tiles of the operands are on the way."""
+class Operands:
+    """How operands of a type are multiplied. An mma is two chunks of 16 bytes deep."""
 
-    rows: int
-    columns: int
-    down: int
-    across: int
-    stages: int
+    chunk: int  # elements in 16 bytes
+    pair: int  # elements in the 32 bits of a register
 
     @property
-    def threads(self) -> int:
-        return WARP * self.down * self.across
+    def inner(self) -> int:
+        """How deep along k one mma is."""
+        return 2 * self.chunk
 
     @property
-    def blocks_down(self) -> int:
-        """mma tiles of a warp along the rows."""
-        return self.rows // self.down // ROWS
-
-    @property
-    def blocks_across(self) -> int:
-        return self.columns // self.across // COLUMNS
+    def is_tf32(self) -> bool:
+        return self.pair == 1
 
 
-# Shared memory of a block is at most 48 KB without asking the driver for more: 2 operands x stages x side x (32 + 8) x 2 bytes.
-# SMALL: 30 KB, so that five blocks of four warps fit on a multiprocessor of sm_80 (164 KB); 32 sums per thread.
-# LARGE: 40 KB, 64 sums per thread; each byte fetched serves twice as many multiplications. It takes a result with tiles for all
-# multiprocessors (108 on an A100, 132 on an H100), else most of them stand idle.
-SMALL = Scheme(64, 64, 2, 2, 3)
-LARGE = Scheme(128, 128, 2, 4, 2)
-_TILES_FOR_ALL = 128
-
-
-def has_halves(target: Target) -> bool:
-    """Whether a target's tensor cores take f16 and bf16 by these instructions."""
-    return target.capability >= _CAPABILITY
-
-
-def scheme_of(product: Product, target: Target | None) -> Scheme | None:
-    """None where tensor cores do not compute a product: another type, or a target that has none."""
-    if target is None or not has_halves(target):
-        return None
-    x, y, out = (ir.ShapedType(buffer.type).element_type for buffer in product.op.buffers)
-    if x != y or not isinstance(x, (ir.F16Type, ir.BF16Type)) or not isinstance(out, ir.F32Type):
-        return None
-    m, n, batch = (length(product.op, loops) for loops in (product.m, product.n, product.batch))
-    if m is None or n is None:
-        return SMALL
-    return LARGE if (m // LARGE.rows) * (n // LARGE.columns) * (batch or 1) >= _TILES_FOR_ALL else SMALL
+def operands_of(element: ir.Type) -> Operands:
+    return Operands(4, 1) if isinstance(element, ir.F32Type) else Operands(8, 2)
 
 
 def sums_type() -> ir.Type:
@@ -79,33 +48,59 @@ def sums_type() -> ir.Type:
 
 
 def no_sums() -> ir.Value:
-    zeros = ir.DenseElementsAttr.get_splat(sums_type(), ir.FloatAttr.get(ir.F32Type.get(), 0.0))
-    return b.value("arith.constant", [], sums_type(), value=zeros)
+    return _zeros(sums_type())
 
 
 def four_matrices(buffer: ir.Value, at: list[ir.Value], *, transpose: bool) -> ir.Value:
     """ldmatrix x4: lanes 8 i .. 8 i + 7 say where the rows of matrix i begin."""
-    type_ = ir.VectorType.get([4, 2], ir.ShapedType(buffer.type).element_type)
+    element = ir.ShapedType(buffer.type).element_type
+    type_ = ir.VectorType.get([4, operands_of(element).pair], element)
     tiles = ir.IntegerAttr.get(b.integer_type(32), 4)
     return b.value("nvgpu.ldmatrix", [buffer, *at], type_, transpose=ir.BoolAttr.get(transpose), numTiles=tiles)
 
 
 def half_of(matrices: ir.Value, which: int) -> ir.Value:
     """Two of four matrices: an operand y of an mma."""
+    shape = list(ir.VectorType(matrices.type).shape)
     element = ir.VectorType(matrices.type).element_type
-    pair, row = ir.VectorType.get([2, 2], element), ir.VectorType.get([2], element)
-    zeros = ir.DenseElementsAttr.get_splat(pair, ir.FloatAttr.get(element, 0.0))
-    made = b.value("arith.constant", [], pair, value=zeros)
+    pair, row = ir.VectorType.get([2, shape[1]], element), ir.VectorType.get([shape[1]], element)
+    made = _zeros(pair)
     for i in range(2):
         one = b.value("vector.extract", [matrices], row, static_position=ir.DenseI64ArrayAttr.get([2 * which + i]))
         made = b.value("vector.insert", [one, made], pair, static_position=ir.DenseI64ArrayAttr.get([i]))
     return made
 
 
+def gathered(elements: list[ir.Value]) -> ir.Value:
+    """Floats that a thread fetched one by one, as an operand of an mma."""
+    return b.value("vector.from_elements", elements, ir.VectorType.get([len(elements), 1], elements[0].type))
+
+
+def rounded(operand: ir.Value) -> ir.Value:
+    """Floats as tf32; halves as they are."""
+    type_ = ir.VectorType(operand.type)
+    if not isinstance(type_.element_type, ir.F32Type):
+        return operand
+    rounding = ir.Attribute.parse("#nvvm.fp_rnd_mode<rna>")
+    found = []
+    for i in range(type_.shape[0]):
+        element = b.value("vector.extract", [operand], type_.element_type, static_position=ir.DenseI64ArrayAttr.get([i, 0]))
+        bits = b.value("nvvm.convert.float.to.tf32", [element], b.integer_type(32), rnd=rounding)
+        found.append(b.value("arith.bitcast", [bits], type_.element_type))
+    return gathered(found)
+
+
 def multiply_add(x: ir.Value, y: ir.Value, sums: ir.Value) -> ir.Value:
-    shape = ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), n) for n in (ROWS, COLUMNS, INNER)])
-    return b.value("nvgpu.mma.sync", [x, y, sums], sums_type(), mmaShape=shape)
+    kind = operands_of(ir.VectorType(x.type).element_type)
+    shape = ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), n) for n in (ROWS, COLUMNS, kind.inner)])
+    how = {"tf32Enabled": ir.UnitAttr.get()} if kind.is_tf32 else {}
+    return b.value("nvgpu.mma.sync", [x, y, sums], sums_type(), mmaShape=shape, **how)
 
 
 def number_of(sums: ir.Value, i: int, j: int) -> ir.Value:
     return b.value("vector.extract", [sums], ir.F32Type.get(), static_position=ir.DenseI64ArrayAttr.get([i, j]))
+
+
+def _zeros(type_: ir.Type) -> ir.Value:
+    element = ir.VectorType(type_).element_type
+    return b.value("arith.constant", [], type_, value=ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(element, 0.0)))

@@ -11,6 +11,9 @@ loads and stores of neighbouring elements can be one. `tierup.apart` lists the p
 dialect will have (allocated pointer, aligned pointer, offset, sizes, strides), through which no memory is reached that another parameter
 reaches and one of the two writes; tierup-trim-kernels makes it `llvm.noalias`, which lets loads go through the read-only cache and move
 across stores.
+
+Kernels on tensor cores, which keep most of what they work on in registers, are assembled so that 16 warps of them fit on a multiprocessor,
+if its shared memory holds as many (`nvvm.minctasm`): the assembler gives a thread 128 registers then, and up to 255 if not told.
 """
 
 from __future__ import annotations
@@ -20,10 +23,14 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.cuda.launching import WARP, bytes_of
+from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms.merge_kernels import LAUNCH
 
 APART = "tierup.apart"
 ALIGNMENT = 16
+BLOCK_SIZE = "known_block_size"
+_WARPS_TOGETHER = 16
 _LEADING = 3  # parameters of a memref before its sizes and strides
 _READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.load", "memref.extract_strided_metadata",
           "nvgpu.device_async_copy")
@@ -75,6 +82,19 @@ def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:
         place += _LEADING + 2 * ir.ShapedType(parameter.type).rank if i in buffers else 1
     apart = [places[i] for i in buffers if all(_lies_apart(i, buffers, read_only, _given(launch, count)) for launch in launches)]
     kernel.attributes[APART] = ir.DenseI64ArrayAttr.get(apart)
+    blocks = _blocks_together(kernel)
+    if blocks > 1:
+        kernel.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(b.integer_type(32), blocks)
+
+
+def _blocks_together(kernel: ir.Operation) -> int:
+    """How many blocks of a kernel on tensor cores share a multiprocessor; 1 for another kernel."""
+    if BLOCK_SIZE not in kernel.attributes or not any(op.name == "nvgpu.mma.sync" for op in b.walk(kernel)):
+        return 1
+    count = len(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
+    shared = sum(bytes_of(a.type) for a in list(kernel.regions[0].blocks[0].arguments)[count:])
+    threads = list(ir.DenseI32ArrayAttr(kernel.attributes[BLOCK_SIZE]))[0]
+    return min(_WARPS_TOGETHER * WARP // threads, MOST_SHARED // shared) if shared else 1
 
 
 def _given(launch: ir.Operation, count: int) -> list[ir.Value]:

@@ -11,7 +11,8 @@ becomes
 
 What reads the result right after, element by element, is the kernel's epilogue. Operands lie as they lie: plain, transposed, strided, in
 batches; threads read along the axis in which neighbours are neighbours in memory. Tiles at the edges read nothing beyond: they take zeros.
-Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them (lowering/cuda/tensor_tiles.py).
+Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them (lowering/cuda/tensor_tiles.py);
+for symbolic sizes there are two such kernels, for large results and for small ones, of which the host takes one.
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 
 The scheme is the classic one of Volkov and Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008): shared memory makes each
@@ -29,11 +30,11 @@ from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda import tensor_tiles
 from tierup.lowering.cuda.epilogues import epilogue_of
-from tierup.lowering.cuda.module_target import of_function
+from tierup.lowering.cuda.module_target import of_function, takes_tf32
 from tierup.lowering.cuda.product_results import finish, place_of, zero
+from tierup.lowering.cuda.product_schemes import LARGE, SMALL, has_symbolic_tiles, large_is_worth, multiplies_on_tensor_cores, scheme_of
 from tierup.lowering.cuda.products import Product, product_of
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.cuda.tensor_cores import scheme_of
 
 _SIDE = 16  # threads of a block along each of m and n
 _EACH = 4  # numbers of the result that a thread has, along each of m and n
@@ -64,11 +65,10 @@ class ProductsToTiles(Pass):
                 gone.add(next(j for j in range(i + 1, len(ops)) if j not in gone and ops[j] == after.op))
             place = op if after is None else after.op
             with op.location, ir.InsertionPoint(place):
-                scheme = scheme_of(product, target)
-                if scheme is None:
-                    _launch(product, after)
+                if multiplies_on_tensor_cores(product, target, tf32=takes_tf32(function)):
+                    _launch_on_tensor_cores(product, after)
                 else:
-                    tensor_tiles.launch(product, after, scheme)
+                    _launch(product, after)
             op.erase()
             if after is not None:
                 after.op.erase()
@@ -83,6 +83,23 @@ class _Tile:
     operand: int
     line: tuple[int, ...]
     along_k: bool
+
+
+def _launch_on_tensor_cores(product: Product, after: Structured | None) -> None:
+    """One launch; where sizes are symbolic and may be large, two, of which the host takes one."""
+    straight = [layout.is_straight() for layout in tensor_tiles.layouts(product, SMALL)]
+    scheme = scheme_of(product, straight=straight == [True, True])
+    if scheme is not SMALL or False in straight or not has_symbolic_tiles(product):
+        tensor_tiles.launch(product, after, scheme, straight)
+        return
+    condition = large_is_worth(product)
+    for lies in straight:
+        if lies is not True:
+            condition = b.value("arith.andi", [condition, lies], b.integer_type(1))
+    for region, how, lie in zip(b.op("scf.if", [condition], regions=2).regions, (LARGE, SMALL), ([True, True], straight), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            tensor_tiles.launch(product, after, how, lie)
+            b.op("scf.yield")
 
 
 def _launch(product: Product, after: Structured | None) -> None:
@@ -102,8 +119,8 @@ def _launch(product: Product, after: Structured | None) -> None:
             at = place_of(product.batch, number, sizes)
             sums = _sums(product, here, tiles, corner, (m, n), k, sizes, at)
             rows, columns = ([_result(here.thread[axis], corner[c], i) for i in range(_EACH)] for axis, c in ((1, 0), (0, 1)))
-            numbers = [(rows[i], columns[j], total) for i, row in enumerate(sums) for j, total in enumerate(row)]
-            finish(product, after, sizes, (m, n), at, numbers)
+            lines = [(rows[i], [[(columns[j], total) for j, total in enumerate(row)]]) for i, row in enumerate(sums)]
+            finish(product, after, sizes, (m, n), (_TILE, _TILE), at, lines)
 
 
 def _contract(op: ir.Operation) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import emulated_ops as ops
 import numpy as np
 from emulated_memory import DTYPES, Fault, Private, View, contiguous
-from emulated_tensor_cores import Copies, TensorCores, ldmatrix, mma
+from emulated_tensor_cores import Copies, TensorCores, ldmatrix, mma, mma_tf32, to_tf32
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
@@ -102,7 +102,7 @@ class _Translation(TensorCores):
         self.constants: dict[str, Any] = {
             "ops": ops, "np": np, "View": View, "Private": Private, "Fault": Fault, "wrap": ops.wrap, "shuffle": shuffle,
             "check_step": check_step, "alloca": alloca,
-            "ldmatrix": ldmatrix, "mma": mma, "Copies": Copies,
+            "ldmatrix": ldmatrix, "mma": mma, "mma_tf32": mma_tf32, "to_tf32": to_tf32, "Copies": Copies,
         }  # fmt: skip
         self._names: dict[ir.Value, str] = {}
         self._indent = ""
@@ -244,7 +244,7 @@ class _Translation(TensorCores):
         self.let(op, f"yield ({self.place('shuffle')!r}, shuffle, ({value}, {mode!r}, {offset}, {size}))")
 
     def gpu_dynamic_shared_memory(self, op: ir.Operation) -> None:
-        self.let(op, "View(dynamic, 0, (len(dynamic.data),), (1,))")
+        self.let(op, "dynamic")
 
     # scf
 
@@ -307,6 +307,10 @@ class _Translation(TensorCores):
 
     def memref_dim(self, op: ir.Operation, buffer: str, axis: str) -> None:
         self.let(op, f"{buffer}.size({axis})")
+
+    def memref_view(self, op: ir.Operation, source: str, start: str) -> None:
+        type_ = ir.MemRefType(op.results[0].type)
+        self.let(op, f"{source}.view({start}, {tuple(b.shape_of(type_))}, '{type_.element_type}')")
 
     def memref_subview(self, op: ir.Operation, source: str, *dynamic: str) -> None:
         given = iter(dynamic)

@@ -188,6 +188,24 @@ class View:
         return View(self.memory, self.offset, list(sizes), strides)
 
 
+class Dynamic:
+    """The shared memory that a launch asks for, cut into buffers that do not overlap."""
+
+    def __init__(self, count: int) -> None:
+        self._bytes = count
+        self.pieces: dict[tuple[int, int, str], Memory] = {}  # by where they begin and end, and their element type
+
+    def view(self, start: int, sizes: Sequence[int], dtype: str) -> View:
+        count = int(np.prod(sizes))
+        end = start + count * np.dtype(DTYPES[dtype]).itemsize
+        what = f"dynamic shared memory from byte {start} on"
+        if (start, end, dtype) not in self.pieces:
+            if end > self._bytes or any(start < other_end and other < end for other, other_end, _ in self.pieces):
+                raise Fault(f"{what}, up to {end}: {self._bytes} bytes were asked for, and {list(self.pieces)} are taken")
+            self.pieces[start, end, dtype] = Memory.fresh(what, count, dtype, is_shared=True)
+        return View(self.pieces[start, end, dtype], 0, list(sizes), contiguous(sizes))
+
+
 def contiguous(sizes: Sequence[int | None]) -> list[int | None]:
     """Strides of C order; None from the first axis on whose inner sizes are not known."""
     strides: list[int | None] = []

@@ -1,11 +1,17 @@
 """The nvgpu dialect's ops for tensor cores and asynchronous copies, as NVIDIA's PTX ISA defines the instructions that they become.
 
-ldmatrix: lanes 8 i .. 8 i + 7 give the addresses of the 8 rows of matrix i; lane t gets of each matrix row t / 4, columns 2 (t % 4) and the
-next, of the transposed matrix if asked ("Warp-level matrix load instruction: ldmatrix").
+ldmatrix: lanes 8 i .. 8 i + 7 give the addresses of the 8 rows of matrix i, of 16 bytes each; lane t gets of each matrix 32 bits: of halves
+row t / 4, columns 2 (t % 4) and the next, of the transposed matrix if asked ("Warp-level matrix load instruction: ldmatrix").
 
 mma.sync.m16n8k16 ("Matrix fragments for mma.m16n8k16 with floating point type"), in lane t, with g = t / 4 and c = 2 (t % 4):
     x[i][j]   row g + 8 (i % 2), column c + j + 8 (i / 2)            y[i][j]   row c + j + 8 i, column g
     sums[i][j]   row g + 8 i, column c + j
+
+mma.sync.m16n8k8 of .tf32 ("Matrix fragments for mma.m16n8k8"), with c = t % 4:
+    x[i]   row g + 8 (i % 2), column c + 4 (i / 2)                    y[i]   row c + 4 i, column g
+What it makes of operands that are no tf32 (10 bits of mantissa) is left open: it is a Fault.
+
+cvt.rna.tf32.f32: to nearest, halfway away from zero.
 
 cp.async: the copy may happen at any time until the thread waits for its group: what it writes holds nothing until then.
 """
@@ -21,6 +27,13 @@ from tierup.dialect.mlir import ir
 
 WARP = 32
 _ROW = 8
+_TF32 = np.uint32(0xFFFFE000)  # the bits that it keeps
+
+
+def to_tf32(value: Any) -> np.ndarray[Any, Any]:
+    """cvt.rna.tf32.f32 of numbers or arrays."""
+    bits = np.asarray(value, np.float32).view(np.uint32)
+    return np.where(np.isfinite(value), (bits + np.uint32(0x1000)) & _TF32, bits).astype(np.uint32).view(np.float32)
 
 
 def ldmatrix(given: list[Any]) -> list[Any]:
@@ -30,28 +43,47 @@ def ldmatrix(given: list[Any]) -> list[Any]:
     for first in range(0, _ROW * count, _ROW):
         rows = []
         for view, (*outer, inner), _, _, me in given[first : first + _ROW]:
-            start = view.at([*outer, inner])
-            if start * view.memory.data.itemsize % 16:
+            start, size = view.at([*outer, inner]), view.memory.data.itemsize
+            if start * size % 16:
                 raise Fault(f"ldmatrix: element {start} of {view.memory.what} is at no multiple of 16 bytes")
-            rows.append([view.load([*outer, inner + i], me) for i in range(_ROW)])
+            if transpose and size != 2:
+                raise Fault(f"ldmatrix: elements of {size} bytes are not transposed")
+            view.at([*outer, inner + 16 // size - 1])
+            rows.append([view.memory.load(start + i, me) for i in range(16 // size)])
         matrix = np.array(rows)
         matrices.append(matrix.T if transpose else matrix)
-    return [np.array([m[t // 4, t % 4 * 2 : t % 4 * 2 + 2] for m in matrices]) for t in range(WARP)]
+    pair = matrices[0].shape[1] // 4
+    return [np.array([m[t // 4, t % 4 * pair : t % 4 * pair + pair] for m in matrices]) for t in range(WARP)]
+
+
+_LANE = np.arange(WARP)[:, None, None]
+_G, _C2, _I, _J = _LANE // 4, _LANE % 4 * 2, np.arange(4)[None, :, None], np.arange(2)[None, None, :]
+_X = np.broadcast_arrays(_G + 8 * (_I % 2), _C2 + _J + 8 * (_I // 2))  # where each lane's elements stand
+_Y = np.broadcast_arrays(_C2 + _J + 8 * _I[:, :2], _G)
+_SUMS = np.broadcast_arrays(_G + 8 * _I[:, :2], _C2 + _J)
+_C, _J1 = _LANE % 4, _J[:, :, :1]
+_X_TF32 = np.broadcast_arrays(_G + 8 * (_I % 2), _C + 4 * (_I // 2) + _J1)
+_Y_TF32 = np.broadcast_arrays(_C + 4 * _I[:, :2] + _J1, _G)
 
 
 def mma(given: list[Any]) -> list[Any]:
     """Of (x, y, sums) of each lane, the new sums. Added in double precision, rounded once: the hardware's order is its own."""
-    x, y, sums = np.zeros((16, 16)), np.zeros((16, 8)), np.zeros((16, 8))
-    for t, (a, b, c) in enumerate(given):
-        row, column = t // 4, t % 4 * 2
-        for j in range(2):
-            for i in range(4):
-                x[row + 8 * (i % 2), column + j + 8 * (i // 2)] = a[i][j]
-            for i in range(2):
-                y[column + j + 8 * i, row] = b[i][j]
-                sums[row + 8 * i, column + j] = c[i][j]
-    found = (x @ y + sums).astype(np.float32)
-    return [np.array([[found[t // 4 + 8 * i, t % 4 * 2 + j] for j in range(2)] for i in range(2)]) for t in range(WARP)]
+    return _mma(given, _X, _Y, 16)
+
+
+def mma_tf32(given: list[Any]) -> list[Any]:
+    """The same of floats that are tf32."""
+    for t, (a, b, _) in enumerate(given):
+        operands = np.asarray([*a.flat, *b.flat], np.float32)
+        if (operands.view(np.uint32)[np.isfinite(operands)] & ~_TF32).any():
+            raise Fault(f"mma: thread {t} hands over floats that are no tf32")
+    return _mma(given, _X_TF32, _Y_TF32, 8)
+
+
+def _mma(given: list[Any], x_at: Any, y_at: Any, inner: int) -> list[Any]:
+    x, y, sums = np.zeros((16, inner)), np.zeros((inner, 8)), np.zeros((16, 8))
+    x[tuple(x_at)], y[tuple(y_at)], sums[tuple(_SUMS)] = (np.array(part) for part in zip(*given, strict=True))
+    return list((x @ y + sums).astype(np.float32)[tuple(_SUMS)])
 
 
 class Copies:
@@ -70,7 +102,7 @@ class Copies:
         if target.at(last) != there + count - 1:
             raise Fault(f"cp.async: {count} elements from {to} of {target.memory.what} on do not follow one another")
         zero = target.memory.data.dtype.type(0)
-        start = source.at(at)
+        start = source.at(at) if taken else 0
         values = [source.memory.load(start + i, me) if i < taken else zero for i in range(count)]
         for i in range(count):
             target.memory.forget(there + i, me)
@@ -95,7 +127,12 @@ class TensorCores:
         self.let(op, f"yield ({self.place('ldmatrix')!r}, ldmatrix, ({view}, ({', '.join(at)},), {count}, {transpose}, me))")
 
     def nvgpu_mma_sync(self: Any, op: ir.Operation, *given: str) -> None:
-        self.let(op, f"yield ({self.place('mma')!r}, mma, ({', '.join(given)}))")
+        how = "mma_tf32" if "tf32Enabled" in op.attributes else "mma"
+        self.let(op, f"yield ({self.place('mma')!r}, {how}, ({', '.join(given)}))")
+
+    def nvvm_convert_float_to_tf32(self: Any, op: ir.Operation, value: str) -> None:
+        assert "rna" in str(op.attributes["rnd"])
+        self.let(op, f"int(to_tf32({value}).view(np.int32))")
 
     def nvgpu_device_async_copy(self: Any, op: ir.Operation, *given: str) -> None:
         _, to, _, at, taken = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])

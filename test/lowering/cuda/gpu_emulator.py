@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 from emulated_kernels import Kernel, kernels
-from emulated_memory import Fault, Memory, View, contiguous
+from emulated_memory import Dynamic, Fault, Memory, View, contiguous
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
 
 WARP = 32
@@ -82,6 +83,8 @@ class Emulator:
         for sizes, most, what in zip((grid, block), limits, ("grid", "block"), strict=True):
             if any(not 0 < size <= limit for size, limit in zip(sizes, most, strict=True)):
                 raise Fault(f"{name}: a {what} of {sizes}")
+        if shared_bytes > MOST_SHARED:
+            raise Fault(f"{name}: {shared_bytes} bytes of shared memory")
         if np.prod(block) > 1024:
             raise Fault(f"{name}: a block of {np.prod(block)} threads")
         self.launches.append(name)
@@ -91,7 +94,7 @@ class Emulator:
             with np.errstate(all="ignore"):
                 for z, y, x in itertools.product(*(range(n) for n in reversed(grid))):
                     shared = [View(Memory.fresh(what, int(np.prod(s)), t, is_shared=True), 0, s, contiguous(s)) for what, s, t in kernel.shared]
-                    dynamic = Memory.fresh("dynamic shared memory", shared_bytes, "i8", is_shared=True)
+                    dynamic = Dynamic(shared_bytes)
                     used = [*memories, *(v.memory for v in shared)]
                     _run_block(kernel, [*given, *shared], (x, y, z), grid, block, dynamic, used)
                     for memory in used:
@@ -130,7 +133,7 @@ def _number(value: Any, type_: str) -> Any:
 
 
 def _run_block(
-    kernel: Kernel, given: list[Any], number: Size3, grid: Size3, block: Size3, dynamic: Memory, memories: list[Memory]
+    kernel: Kernel, given: list[Any], number: Size3, grid: Size3, block: Size3, dynamic: Dynamic, memories: list[Memory]
 ) -> None:
     threads: list[Thread] = []
     for z, y, x in itertools.product(*(range(n) for n in reversed(block))):
@@ -143,7 +146,7 @@ def _run_block(
         if len(set(met)) > 1:
             absent = next(i for i, event in enumerate(met) if event != met[0])
             raise Fault(f"barrier: thread 0 is at {_said(met[0])}, thread {absent} at {_said(met[absent])}")
-        for memory in memories:
+        for memory in (*memories, *dynamic.pieces.values()):
             memory.barrier()
 
 

@@ -8,21 +8,25 @@ module attributes {tierup.target = "sm_90"} {
   // CHECK-LABEL: @product
   // CHECK-SAME: %[[X:.*]]: memref<64x40xf16>, %[[Y:.*]]: memref<48x40xf16>
   // CHECK: gpu.launch
-  // CHECK-SAME: workgroup(%[[XS:.*]] : memref<3x64x40xf16, #gpu.address_space<workgroup>>, %[[YS:.*]] : memref<3x64x40xf16, #gpu.address_space<workgroup>>)
+  // CHECK-SAME: workgroup(%[[XS:.*]] : memref<3x64x32xf16, #gpu.address_space<workgroup>>, %[[YS:.*]] : memref<3x64x32xf16, #gpu.address_space<workgroup>>)
   // CHECK: scf.for
   // CHECK: nvgpu.device_async_copy %[[X]]{{.*}}, %[[XS]]{{.*}}, 8, %{{.*}} {bypassL1}
   // CHECK: nvgpu.device_async_copy %[[Y]]{{.*}}, %[[YS]]{{.*}}, 8, %{{.*}} {bypassL1}
   // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
-  // CHECK: scf.for {{.*}} iter_args
   // CHECK: gpu.barrier
-  // CHECK: nvgpu.device_async_copy
+  // The first step's operands, and then those of the step after the one that is multiplied.
   // CHECK: nvgpu.ldmatrix %[[XS]]{{.*}} {numTiles = 4 : i32, transpose = false}
   // CHECK: nvgpu.ldmatrix %[[YS]]{{.*}} {numTiles = 4 : i32, transpose = false}
+  // CHECK: scf.for {{.*}} iter_args
+  // CHECK: nvgpu.device_async_copy
+  // CHECK: nvgpu.ldmatrix %[[XS]]
   // CHECK: nvgpu.mma.sync
   // CHECK-SAME: mmaShape = [16, 8, 16]
   // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
-  // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 0 : i32}
   // CHECK: gpu.barrier
+  // CHECK: nvgpu.ldmatrix
+  // CHECK: nvgpu.mma.sync
+  // CHECK-NOT: nvgpu.device_async_wait
   // CHECK: arith.truncf
   // CHECK: memref.store {{.*}} : memref<64x48xf16>
   func.func @product(%x: memref<64x40xf16>, %y: memref<48x40xf16>, %r: memref<64x48xf16>) attributes {tierup.result_kinds = ["buffer"]} {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -12,7 +13,10 @@ from host_runner import run
 from kernel_harness import spec_of
 
 from tierup.lowering.abi import Request
+from tierup.lowering.cuda import product_schemes
 from tierup.lowering.cuda.compile import compile
+from tierup.lowering.cuda.targets import MOST_SHARED
+from tierup.lowering.cuda.transforms import products_to_tiles
 
 RNG = np.random.default_rng(5)
 bf16 = ml_dtypes.bfloat16
@@ -26,21 +30,23 @@ def of(dtype: Any, *sizes: int) -> Array:
 def on_tensor_cores(function: Any, *calls: tuple[Array, ...], dynamic: bool = False) -> None:
     """Each call gives what NumPy gives in double precision, by one kernel, of mma."""
     artifact = compiled(function, calls[0], dynamic=dynamic)
-    assert artifact.stages["kernels"].count("gpu.func") == 1
+    assert artifact.stages["kernels"].count("gpu.func") == (2 if dynamic else 1)  # for sizes that may be large, another
     assert "nvgpu.mma.sync" in artifact.stages["kernels"]
     for values in calls:
-        (found,) = results(run(artifact, values))
+        outcome = run(artifact, values)
+        assert len(set(outcome.launches)) <= 1
+        (found,) = results(outcome)
         np.testing.assert_allclose(found, function(*[v.astype(np.float64) for v in values]), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (16, 32, 8), (70, 40, 72), (5, 7, 3), (65, 97, 66)])
+@pytest.mark.parametrize("sizes", [(70, 40, 72), (5, 7, 3), (33, 70, 66)])
 def test_bfloat16_products_of_any_size_run_on_tensor_cores(sizes: tuple[int, int, int]) -> None:
     m, k, n = sizes
     on_tensor_cores(lambda x, y: x @ y, (of(bf16, m, k), of(bf16, k, n)))
 
 
 def test_one_kernel_on_tensor_cores_serves_all_sizes() -> None:
-    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (66, 33, 70), (5, 0, 3), (0, 5, 3))]
+    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (20, 33, 66), (5, 0, 3), (0, 5, 3))]
     on_tensor_cores(lambda x, y: x @ y, *calls, dynamic=True)
 
 
@@ -54,9 +60,42 @@ def test_what_follows_a_product_runs_on_its_sums() -> None:
     on_tensor_cores(lambda x, y, c: np.maximum(x @ y + c, 0.5), (of(bf16, 40, 40), of(bf16, 40, 24), of(np.float32, 24)))
 
 
-def test_a_large_product_has_the_larger_tiles() -> None:
-    artifact = compiled(lambda x, y: x @ y, (of(bf16, 2048, 32), of(bf16, 32, 1024)))
-    assert "2x128x40xbf16" in artifact.stages["kernels"]
+def test_few_rows_or_columns_take_narrow_and_deep_tiles() -> None:
+    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, 3, 136), of(bf16, 40, 136)))
+    on_tensor_cores(lambda x, y: x @ y, (of(bf16, 40, 130), of(bf16, 130, 3)))
+
+
+@pytest.mark.parametrize("scheme", [product_schemes.LARGE, product_schemes.TALL])
+def test_large_tiles_are_right_at_the_edges(scheme: product_schemes.Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_schemes, "_BY_TIME", (scheme,))
+    monkeypatch.setattr(product_schemes, "_FEW", 0)
+    m, n = (8, scheme.columns + 8) if scheme.rows < scheme.columns else (scheme.rows + 8, 8)
+    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, m, 40), of(bf16, n, 40)))
+
+
+def test_sizes_choose_the_tiles() -> None:
+    scheme = partial(product_schemes.scheme_for, batch=1, straight=True)
+    assert scheme(4096, 4096) is scheme(2048, 2048) is product_schemes.LARGE
+    assert scheme(65536, 128) is product_schemes.TALL  # its second half would be zeros
+    assert scheme(2048, 1024) is product_schemes.MIDDLE
+    assert scheme(1024, 1024) is scheme(64, 4096) is scheme(None, 4096) is scheme(4096, 4096, straight=False) is product_schemes.SMALL
+    assert scheme(8, 4096) is product_schemes.FEW_ROWS
+    assert scheme(4096, 16) is product_schemes.FEW_COLUMNS
+    assert all(s.shared <= MOST_SHARED for s in vars(product_schemes).values() if isinstance(s, product_schemes.Scheme))
+
+
+def test_symbolic_sizes_take_the_large_tiles_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_schemes, "LARGE", product_schemes.Scheme(32, 32, 1, 1, 2, 4, 1.0))
+    monkeypatch.setattr(product_schemes, "_MULTIPROCESSORS", 2)
+    monkeypatch.setattr(products_to_tiles, "LARGE", product_schemes.LARGE)
+    calls = [(of(bf16, m, 40), of(bf16, n, 40)) for m, n in ((48, 24), (8, 24), (8, 40))]
+    artifact = compiled(lambda x, y: x @ y.T, calls[0], dynamic=True)
+    launches = []
+    for values in (*calls, (of(bf16, 48, 41), of(bf16, 24, 41))):
+        outcome = run(artifact, values)
+        np.testing.assert_allclose(results(outcome)[0], values[0].astype(float) @ values[1].T.astype(float), rtol=1e-5, atol=1e-5)
+        launches += [outcome.launches]
+    assert launches[0] == launches[2] != launches[1] == launches[3]  # 2 tiles, 1 tile, 2 tiles, lines of 82 bytes
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 3), (70, 33, 66)])

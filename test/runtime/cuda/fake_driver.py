@@ -255,6 +255,8 @@ class FakeDriver:
         name, count, ptx = self._functions[function]
         if not all((gx, gy, gz, bx, by, bz)) or bx * by * bz > 1024 or gy > 65535 or gz > 65535:
             return (CUresult.CUDA_ERROR_INVALID_VALUE,)
+        if shared > max([48 << 10, *[most for allowed, most in self.function_attributes if allowed == name]]):
+            return (CUresult.CUDA_ERROR_INVALID_VALUE,)
         pointers = (ctypes.c_void_p * count).from_address(parameters)
         launched = Launched(name, (gx, gy, gz), (bx, by, bz), shared, [ctypes.string_at(p, 8) for p in pointers])
 

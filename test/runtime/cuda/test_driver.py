@@ -7,15 +7,19 @@ import gc
 import inspect
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
+from compiled import artifact_of
 from fake_driver import CUresult, FakeDriver
 
+from tierup.lowering.cuda import product_schemes
 from tierup.runtime.cuda import devices
 from tierup.runtime.cuda.allocator import Allocator
 from tierup.runtime.cuda.arrays import empty, put
 from tierup.runtime.cuda.driver import Driver
 from tierup.runtime.cuda.errors import DriverError, NoDevice, OutOfMemory
+from tierup.runtime.cuda.plan import CudaPlan
 
 
 def test_without_bindings_the_error_names_them_and_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +70,18 @@ def test_memory_is_filled_with_elements_of_any_size(on: devices.Device, element:
     on.driver.fill(address, element, 3)
     assert ctypes.string_at(address, 3 * len(element) + 1) == element * 3 + b"\xcb"
     on.driver.free(address)
+
+
+def test_kernels_that_ask_for_much_shared_memory_are_allowed_it_before_they_are_launched(
+    on: devices.Device, api: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(product_schemes, "_BY_TIME", (product_schemes.LARGE,))
+    x, y = np.ones((24, 40), ml_dtypes.bfloat16), np.ones((40, 32), ml_dtypes.bfloat16)
+    plan = CudaPlan(artifact_of(lambda x, y: x @ y, (x, y)), on)
+    plan.run((x, y), {})  # launched only: the stand-in runs no code here, but refuses what is not allowed
+    (launched,) = api.launched
+    assert launched.shared == product_schemes.LARGE.shared == 96 << 10
+    assert api.function_attributes == [(launched.kernel, launched.shared)]
 
 
 def test_streams_wait_for_each_other_by_events(on: devices.Device, api: FakeDriver) -> None:

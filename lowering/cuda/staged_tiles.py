@@ -1,0 +1,199 @@
+"""An operand's tiles on their way to shared memory, and how they lie there.
+
+Lines lie as the operand's lie in memory, along the axis in which neighbours are neighbours. A thread copies 16 bytes at a time (a chunk) by
+cp.async, zeros beyond the edges. Where lines do not begin at multiples of 16 bytes (asked at run time if sizes are symbolic), elements are
+moved one by one.
+
+Chunks are swizzled: chunk c of line i lies at c xor (i % 8), where a line is 128 bytes or more; of shorter lines two or four share their
+128 bytes and the number. So the eight threads that copy a line, and those that fetch one chunk of eight lines, meet different banks, and
+no byte is spent on padding. The scheme is that of NVIDIA's CUTLASS ("Efficient GEMM in CUDA"; its layouts crosswise and congruous).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.index_math import chosen, divided, plus, rest, times, xor
+from tierup.lowering.cuda.product_results import Place, place_of, zero
+from tierup.lowering.cuda.products import Product, length
+from tierup.lowering.cuda.tensor_cores import Operands, operands_of
+
+_TOKEN = "!nvgpu.device.async.token"
+_TOGETHER = 4  # elements that a thread moves between two waits for memory
+_BANKS = 8  # of 16 bytes: what all banks give in a clock
+ROWS_OF_MATRIX = 8  # lines that one 8 x 8 matrix of ldmatrix takes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An operand's tiles: `stages` of lines x per_line elements. `line`: its loops of m or n; `along_k`: whether lines are along k;
+    `side` elements along m or n, `depth` along k."""
+
+    product: Product
+    operand: int
+    stages: int
+    side: int
+    depth: int
+
+    @property
+    def line(self) -> tuple[int, ...]:
+        return (self.product.m, self.product.n)[self.operand]
+
+    @property
+    def buffer(self) -> ir.Value:
+        return self.product.op.buffers[self.operand]
+
+    @property
+    def element(self) -> ir.Type:
+        return ir.ShapedType(self.buffer.type).element_type
+
+    @property
+    def kind(self) -> Operands:
+        return operands_of(self.element)
+
+    @property
+    def along_k(self) -> bool:
+        return self.product.contiguous(self.operand) in self.product.k
+
+    @property
+    def lines(self) -> int:
+        return self.side if self.along_k else self.depth
+
+    @property
+    def per_line(self) -> int:
+        return self.depth if self.along_k else self.side
+
+    @property
+    def shared_type(self) -> ir.Type:
+        return gpu.shared_type([self.stages, self.lines, self.per_line], self.element)
+
+    @property
+    def _fetched_by_ldmatrix(self) -> bool:
+        """It transposes halves only."""
+        return self.along_k or not self.kind.is_tf32
+
+    def swizzled(self, line: ir.Value, chunk: ir.Value) -> ir.Value:
+        """The first element in its line of where a chunk lies."""
+        chunks = self.per_line // self.kind.chunk
+        together = max(1, _BANKS // chunks)  # lines in 128 bytes
+        turns = min(chunks, _BANKS)
+        group = divided(line, together) if together > 1 else line
+        if self._fetched_by_ldmatrix:
+            turn = rest(group, turns)
+        else:  # a warp fetches two chunks of each of four lines
+            turn = times(rest(group, turns // 2), 2)
+        return times(xor(chunk, turn), self.kind.chunk)
+
+    def is_straight(self) -> ir.Value | bool:
+        """Whether the operand's lines, cut in chunks, begin at multiples of 16 bytes and end with a whole chunk."""
+        type_, chunk = ir.MemRefType(self.buffer.type), self.kind.chunk
+        loop = self.product.contiguous(self.operand)
+        group = self.product.k if self.along_k else self.line
+        strides, offset = type_.get_strides_and_offset()
+        identity = ir.AffineMap.get_identity(type_.rank, type_.context)
+        if loop != group[-1] or strides[-1] != 1:
+            return False
+        unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+        if type_.layout.value != identity if isinstance(type_.layout, ir.AffineMapAttr) else True:
+            if any(s == unknown or s % chunk for s in (*strides[:-1], offset)):
+                return False
+        last = type_.rank - 1
+        if not type_.is_dynamic_dim(last):
+            return type_.get_dim_size(last) % chunk == 0
+        return gpu.same(rest(b.dim(self.buffer, last), chunk), b.index(0))
+
+
+@dataclass(frozen=True)
+class StagedTiles:
+    """The copies of one operand in a kernel. `shared`: its tiles; `corner`, `end`: the first row (or column) of the block's tile, and how
+    many there are."""
+
+    layout: Layout
+    shared: ir.Value
+    thread: ir.Value
+    threads: int
+    corner: ir.Value
+    end: ir.Value
+    k: ir.Value
+    sizes: Sequence[ir.Value]
+    batch: Place
+    straight: ir.Value | bool
+
+    def fetch(self, stage: ir.Value, depth: ir.Value) -> None:
+        """Begin the copies of the tile at a position along k into a stage; beyond the end of k, of zeros."""
+        if self.straight is True:
+            self._copy(stage, depth)
+        elif self.straight is False:
+            self._move(stage, depth)
+        else:
+            gpu.either(self.straight, [], lambda: self._copy(stage, depth), lambda: self._move(stage, depth))
+
+    def _copy(self, stage: ir.Value, depth: ir.Value) -> list[ir.Value]:
+        """The threads copy a chunk each, or as many zeros, until the tile is whole."""
+        layout, chunk = self.layout, self.layout.kind.chunk
+        per_line = layout.per_line // chunk
+        for start in range(0, layout.lines * per_line, self.threads):
+            number = plus(self.thread, start)
+            line, here = divided(number, per_line), rest(number, per_line)
+            along, below, there = self._position(depth, line, times(here, chunk))
+            places = self._places(along, below)
+            taken = chosen(there, chunk, 0)
+            segments = ir.DenseI32ArrayAttr.get([1, 3, 1, len(places), 1])
+            b.op(
+                "nvgpu.device_async_copy", [self.shared, stage, line, layout.swizzled(line, here), layout.buffer, *places, taken],
+                [ir.Type.parse(_TOKEN)],
+                dstElements=ir.IntegerAttr.get(b.index_type(), chunk), bypassL1=ir.UnitAttr.get(), operandSegmentSizes=segments,
+            )  # fmt: skip
+        return []
+
+    def _move(self, stage: ir.Value, depth: ir.Value) -> list[ir.Value]:
+        """The same element by element: a loop over a few at a time, whose addresses need no registers outside."""
+        layout, chunk = self.layout, self.layout.kind.chunk
+        total = layout.lines * layout.per_line
+        together = min(_TOGETHER, total // self.threads)
+        with gpu.strided(self.thread, b.index(total), b.index(self.threads * together)) as first:
+            found = []
+            for start in range(0, self.threads * together, self.threads):
+                number = plus(first, start)
+                line, inside = divided(number, layout.per_line), rest(number, layout.per_line)
+                along, below, there = self._position(depth, line, inside)
+                places = self._places(chosen(there, along, 0), chosen(there, below, 0))  # beyond the end some place that is
+                read = b.value("memref.load", [layout.buffer, *places], layout.element)
+                at = plus(layout.swizzled(line, divided(inside, chunk)), rest(inside, chunk))
+                found.append((b.value("arith.select", [there, read, zero(layout.element)], layout.element), line, at))
+            for value, line, at in found:  # after the loads: they wait for memory together
+                b.op("memref.store", [value, self.shared, stage, line, at])
+        return []
+
+    def _position(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """Where an element of a tile lies along m or n and along k, and whether it is there."""
+        side, deep = (line, inside) if self.layout.along_k else (inside, line)
+        along, below = plus(self.corner, side), plus(depth, deep)
+        known = length(self.layout.product.op, self.layout.product.k)
+        cut = known is None or known % self.layout.depth  # else the tile's first element stands for all
+        there = gpu.below(below if cut else depth, self.k)
+        known = length(self.layout.product.op, self.layout.line)
+        if known is None or known % self.layout.side:
+            there = b.value("arith.andi", [gpu.below(along, self.end), there], b.integer_type(1))
+        return along, below, there
+
+    def _places(self, along: ir.Value, below: ir.Value) -> list[ir.Value]:
+        op = self.layout.product.op
+        place = self.batch | place_of(self.layout.line, along, self.sizes) | place_of(self.layout.product.k, below, self.sizes)
+        return [place[ir.AffineDimExpr(e).position] for e in op.maps[self.layout.operand].results]
+
+
+def close_group(*, running: int) -> None:
+    """The thread's copies since its last group are one. Wait for all its groups but the newest `running`."""
+    token = b.value("nvgpu.device_async_create_group", [], ir.Type.parse(_TOKEN))  # printed, it parses again only if no result follows
+    b.op("nvgpu.device_async_wait", [token], numGroups=ir.IntegerAttr.get(b.integer_type(32), running))
+
+
+def following(stage: ir.Value, stages: int) -> ir.Value:
+    """The stage after one."""
+    later = plus(stage, 1)
+    return chosen(gpu.same(later, b.index(stages)), 0, later)
