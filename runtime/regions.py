@@ -54,6 +54,8 @@ class Split:
     resuming: Resuming | None = None  # where bets in mid-program go on when they are lost
     is_new: bool = True  # whether no call ran it yet
     reviewed: bool = False  # whether what its regions' compiles have shown was looked at
+    placed: Any = None  # what runs it with arrays on a device
+    note: str = ""  # of its last run, for explain()
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""

@@ -161,13 +161,17 @@ class Splitting:
             with self._lock:
                 self._failures += 1
             return self._owner.failed(None, 0, flat)
+        self.has_run(split)
+        return results
+
+    def has_run(self, split: Split) -> None:
+        """After a call that a split has answered: look at what its regions have become."""
         if not split.reviewed and not any(region.compiling for region in split.regions):
             self._review(split)
         if split.is_new:
             split.is_new = False
             if split in self.splits:
                 self._owner.on_version(self._owner.options())
-        return results
 
     def _review(self, split: Split) -> None:
         """After a run of a split whose regions have been compiled: cut again without what has no code after all."""

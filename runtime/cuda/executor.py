@@ -14,9 +14,12 @@ import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.arguments.signature import Unsupported
+from tierup.runtime.bailing.splitting import Splitting
 from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
 from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, taken_or_same
+from tierup.runtime.cuda.splits import DeviceSplit, classes_of
 from tierup.runtime.dispatching.guards import extent
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
@@ -27,7 +30,6 @@ Run = Callable[..., tuple[Any, ...]]
 
 class CudaExecutor(ProfilingExecutor):
     """See `ProfilingExecutor`. Raises NoDevice, DriverError, and MemoryError when the device has no memory left."""
-
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on, options = device(), self.options()
         given = tuple([taken_or_same(on, value) for value in flat])
@@ -41,7 +43,31 @@ class CudaExecutor(ProfilingExecutor):
         return handed_over(results, flat, given)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:
-        return self._on_host(super()._miss, flat)
+        answered = self._by_split(flat)
+        return self._on_host(super()._miss, flat) if answered is None else answered
+
+    def _by_split(self, flat: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The results of a call that a split answers, its arrays left where they are until tier 0 reads them; None for any other call, and
+        for one that raises: that is answered on the host, which raises what it should."""
+        splitting = self.splitting
+        if not splitting.splits or type(splitting) is not Splitting or self.options().strict or getattr(self._local, "retrying", False):
+            return None
+        try:
+            split = splitting.regions.splits.get(classes_of(flat))
+        except Unsupported:
+            return None
+        if split is None:
+            return None
+        run = split.placed = split.placed or DeviceSplit(split)
+        if not run.takes(flat):
+            return None
+        try:
+            results = run(device(), flat)
+        except Exception:  # noqa: BLE001 - nothing has been written; the same run on the host says what becomes of it
+            return None
+        splitting.regions.count(split)
+        splitting.has_run(split)
+        return results
 
     def failed(
         self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None

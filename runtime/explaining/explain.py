@@ -148,6 +148,7 @@ def _splits(executor: Executor) -> list[str]:
             lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
             lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
         lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]
+        lines += [f"    in its last run {split.note}"] if split.note else []
         lines += _bets(executor, split, split.hits)
     return lines
 
