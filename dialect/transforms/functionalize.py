@@ -9,8 +9,9 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
   decide), "result:J" (it shares memory with the earlier result J),
-  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "item_result:J,K" (so may it, and
-  one of them comes out of a list). What such a one is to an argument, if it is not fresh, follows: "may_result:J;may_view:I".
+  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "item_view:I", "item_result:J,K"
+  (so may it, and it or one of them comes out of a list). Where it is something to results and to an argument, both stand there:
+  "may_result:J;may_view:I".
 
     func.func @f(%x: !torch.tensor, %i: !torch.int) {
       %row = torch.aten.select.int %x, %zero, %i : ...
@@ -137,7 +138,9 @@ class _Function:
                 return f"argument:{argument}"
             return f"may_view:{argument}" if perhaps_identity(entry.chain) else f"view:{argument}"
         others = sorted(s.argument for s in self.walker.memory.may_be(entry) if s.argument is not None)
-        return f"may_view:{others[0]}" if others else "fresh"
+        if not others:
+            return "fresh"
+        return f"{'item' if entry.storage.taken else 'may'}_view:{others[0]}"
 
     def _describe(
         self, new: ir.Operation, inputs: list[ir.Type], results: list[ir.Value], aliases: list[str], written: list[int]

@@ -37,7 +37,7 @@ from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
 from tierup.lowering.cuda import cached
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.objects import cache
+from tierup.lowering.objects import cache, copies_kept
 from tierup.lowering.pipelines import STAGES
 from tierup.lowering.service import request_json
 from tierup.runtime.explaining import dump, plans
@@ -160,23 +160,24 @@ _STRIDES = {
 def _clean(module: ir.Module) -> None:
     """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile; what
     may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
+    Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
     Windows without strides get those that they mean, their own size."""
     for op in list(b.walk(module.operation)):
         strides = _STRIDES.get(op.name)
         if strides is not None and items_of(op.operands[strides]) == []:
             op.operands[strides] = op.operands[strides - 1]
         if op.name in _FALSE_FOR_NAN:
-            right = op.operands[1]
-            op.operands[1] = ir.Operation.create("tierup.hidden", [right.type], [right], loc=op.location, ip=ir.InsertionPoint(op)).result
+            right, before = op.operands[1], ir.InsertionPoint(op)
+            op.operands[1] = ir.Operation.create(copies_kept.HIDDEN, [right.type], [right], loc=op.location, ip=before).result
         if _may_raise(op):
             end = ir.InsertionPoint.at_block_terminator(op.block)
             ir.Operation.create("tierup.kept", [], list(op.results), loc=op.location, ip=end)
+    copies_kept.hide(module)
     with step(module, CLEAN):
         CLEAN.run(module, verify_each=False, verify_end=False)  # ops that nobody knows stand in it; who parses the text verifies it
     for op in list(b.walk(module.operation)):
-        if op.name == "tierup.hidden":
-            op.result.replace_all_uses_with(op.operands[0])
-            op.erase()
+        if op.name == copies_kept.HIDDEN:
+            copies_kept.restore(op)
         elif op.name == "tierup.kept":
             op.erase()
 

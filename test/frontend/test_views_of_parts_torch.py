@@ -105,3 +105,41 @@ def test_an_expanded_result_is_a_view_in_every_call():
         assert (wide.data_ptr(), wide.stride()) == (x.data_ptr(), (0, 1))
         x.add_(1)
         assert wide.tolist() == [x.tolist()] * 2 and written.tolist() == [[7] * n] * 2
+
+
+def appended(x, n: int):
+    items: list[torch.Tensor] = []
+    for i in range(3):
+        items.append(x)
+    return items[-1], x * 2
+
+
+def rows(x, n: int):
+    v = x + 1
+    items: list[torch.Tensor] = []
+    for i in range(3):
+        items.append(v[i])
+    return v, items[n], v.unbind(0)[1]
+
+
+def appended_last(x, n: int):
+    v = x + 1
+    items: list[torch.Tensor] = []
+    for i in range(3):
+        v = v * 2
+        items.append(v)
+    return v, items[-1], torch.stack(items)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("program", [appended, rows, appended_last], ids=lambda f: f.__name__)
+def test_what_comes_out_of_a_list_shares_memory_in_every_call(program, gradient):
+    ours = from_torchscript(torch.jit.script(program))
+    for n in (1, 1, 1, 2):
+        x, y = (torch.ones(3, 4, requires_grad=gradient) for _ in range(2))
+        got, want = ours(x, n), program(y, n)
+        for results in (got, want):
+            results[1].detach().mul_(5)
+            results[0].detach()[1] = 7
+        for a, b in zip((x, *got), (y, *want), strict=True):
+            torch.testing.assert_close(a.detach(), b.detach())

@@ -88,8 +88,22 @@ def until_it_is_small(x, n):
     return v, w
 
 
+def a_copy_or_the_argument(x, n):
+    w = x.copy() if n > 1 else x[:]
+    return w, np.concatenate([x]) if x.sum() > n + 4 else x
+
+
+def a_copy_or_the_result(x, n):
+    v = x * 2
+    w = v
+    if n > 1:
+        w = v.copy()
+    return v, w
+
+
 SHARING = [reshaped, of_a_branch, the_last_row_of_a_loop, one_that_a_loop_hands_on, two_that_are_one_after_a_round,
-           one_of_two_arguments_or_of_two_results, written_after_one_is_the_other]  # fmt: skip
+           one_of_two_arguments_or_of_two_results, written_after_one_is_the_other, a_copy_or_the_argument,
+           a_copy_or_the_result]  # fmt: skip
 NATIVE = [turned_while_written, fibonacci, until_it_is_small]  # apart in all calls that run a round
 
 

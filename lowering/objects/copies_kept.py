@@ -1,0 +1,82 @@
+"""Copies that canonicalisation must not take away: of `w = x.copy() if n > 1 else x` it would make `x` on both paths.
+
+A value is as good as its copy but where a result is the one on some paths and memory of another's on others (`tierup.result_aliases`).
+There what an op makes is hidden while others fold, in front of what hands it on to the result:
+
+    %0 = torch.aten.clone %x, %none                    %0 = torch.aten.clone %x, %none
+    torch.prim.If.yield %0                      ->     %1 = "tierup.hidden"(%0)
+                                                       torch.prim.If.yield %1
+
+Afterwards the hidden value is there again, or a copy of it where no op makes it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tierup.dialect import optable
+from tierup.dialect.analysis.points_to import IDENTITIES
+from tierup.dialect.contracts import defined_functions
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.lowering import builders as b
+
+HIDDEN = "tierup.hidden"
+_OWN = "own"  # the unit attribute of a value that has memory of its own
+_ALIASES = "tierup.result_aliases"
+_SETTLED = ("fresh", "argument:", "view:")  # what no path decides
+
+Use = tuple[ir.Operation, int]  # an op, and which of its operands
+
+
+def hide(module: ir.Module) -> None:
+    """Hide what ops make for results whose memory the path decides."""
+    for func in defined_functions(module):
+        stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
+        last = list(func.regions[0].blocks[0].operations)[-1].operation
+        for i, alias in enumerate(stated):
+            for user, k in [] if alias.startswith(_SETTLED) else list(_made((last, i), set())):
+                with user.location, ir.InsertionPoint(user):
+                    value = user.operands[k]
+                    user.operands[k] = b.value(HIDDEN, [value], value.type, **{_OWN: ir.UnitAttr.get()})
+
+
+def restore(op: ir.Operation) -> None:
+    """Put in the place of a hidden value what was hidden, with memory of its own if it had that."""
+    value = op.operands[0]
+    if _OWN in op.attributes and not _is_made(value):
+        with op.location, ir.InsertionPoint(op):
+            none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
+            value = b.value("torch.aten.clone", [value, none], value.type)
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def _is_made(value: ir.Value) -> bool:
+    """Whether an op makes a value afresh: no view, no item of a list."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    row = optable.lookup(value.owner.operation.name)
+    return row is not None and row.kind is not Kind.SCALAR and row.aliasing is Aliasing.FRESH
+
+
+def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
+    """The uses by which what an op has made reaches this use: through views, branches and loops. `seen`: what was looked through."""
+    user, k = use
+    value = user.operands[k]
+    if isinstance(value.owner, ir.Block) or value in seen:
+        return
+    if _is_made(value):
+        yield use
+        return
+    seen.add(value)
+    op, number = value.owner.operation, ir.OpResult(value).result_number
+    row = optable.lookup(op.name)
+    if op.name == "torch.prim.If":
+        for region in op.regions:
+            yield from _made((list(region.blocks[0].operations)[-1].operation, number), seen)
+    elif op.name == "torch.prim.Loop":
+        yield from _made((op, 2 + number), seen)
+        yield from _made((list(op.regions[0].blocks[0].operations)[-1].operation, 1 + number), seen)
+    elif op.name in IDENTITIES or (row is not None and row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW)):
+        yield from _made((op, 0), seen)
