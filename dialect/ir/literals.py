@@ -31,7 +31,11 @@ def encode(array: np.ndarray, dtype: dtypes.DType, context: ir.Context) -> ir.At
 
 def decode(op: ir.Operation) -> np.ndarray:
     """A fresh array with the value of a `torch.vtensor.literal` or `torch.tensor.literal`. Raises UnreadableLiteral."""
-    attribute = op.attributes["value"]
+    return elements(op.attributes["value"], op)
+
+
+def elements(attribute: ir.Attribute, op: ir.Operation) -> np.ndarray:
+    """A fresh array with the elements of an attribute of an op, whose module has the data of resources. Raises UnreadableLiteral."""
     shaped = ir.RankedTensorType(attribute.type)
     shape = tuple(shaped.shape)
     _, dtype = torch_types.parse_tensor(f"!torch.vtensor<[],{shaped.element_type}>")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
@@ -276,6 +277,9 @@ def _constant(op: ir.Operation) -> Constant:
     type_ = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value)
     value = op.attributes["initial_value"]
     element, sizes = str(type_.element_type), tuple(b.shape_of(type_))
-    if isinstance(value, ir.DenseResourceElementsAttr) or element == "bf16":  # of which MLIR's bindings give no buffer
-        raise Unsupported("memref.global", "", f"a constant of type {type_} is left for the host")
+    if not isinstance(value, ir.DenseElementsAttr) or element == "bf16":  # of which MLIR's bindings give no buffer
+        try:
+            return Constant(element, sizes, elements(value, op).tobytes())
+        except UnreadableLiteral as e:
+            raise Unsupported("memref.global", "", f"has no kernel: {e}") from e
     return Constant(element, sizes, bytes(memoryview(value)))

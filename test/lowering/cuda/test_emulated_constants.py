@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from emulated_programs import STAGES
@@ -10,7 +13,6 @@ from kernel_harness import spec_of, typed
 
 from tierup.lowering.abi import Request
 from tierup.lowering.cuda.compile import compile
-from tierup.lowering.errors import Unsupported
 
 BODY = """%c = torch.vtensor.literal(dense<{written}> : tensor<4x{element}>) : !torch.vtensor<[4],{element}>
     %0 = torch.aten.mul.Tensor %a0, %c : !torch.vtensor, !torch.vtensor<[4],{element}> -> !torch.vtensor
@@ -41,7 +43,13 @@ def test_an_arrays_elements_arrive(element: str, written: str, values: list[floa
     assert [c.dtype for c in artifact.host.constants.values()] == ([stored] if written.startswith("[") else [])
 
 
-def test_constants_that_the_bindings_cannot_read_are_refused() -> None:
-    x = np.zeros((2, 4))
-    with pytest.raises(Unsupported, match="a constant of type memref<4xbf16> is left for the host"):
-        compile(request(BODY.format(written="[1.0, -2.5, 3.0, 4.0]", element="bf16"), x))
+def test_constants_of_which_the_bindings_give_no_buffer_arrive_too() -> None:
+    x = np.arange(1, 9, dtype=np.float64).reshape(2, 4)
+    artifact = compile(request(BODY.format(written="[1.0, -2.5, 3.0, 4.0]", element="bf16"), x), "sm_80", STAGES)
+    np.testing.assert_array_equal(run(artifact, [x]).results[0], x * [1.0, -2.5, 3.0, 4.0])
+    data = struct.pack("4f", 1, -2.5, 3, 4)
+    made = request(BODY.replace("dense<", "dense_resource<").format(written="weights", element="f32"), x)
+    resources = '{-# dialect_resources: { builtin: { weights: "0x04000000' + data.hex() + '" } } #-}'
+    artifact = compile(replace(made, ir=made.ir + resources), "sm_80", STAGES)
+    assert [c.data for c in artifact.host.constants.values()] == [data]
+    np.testing.assert_array_equal(run(artifact, [x]).results[0], x * [1.0, -2.5, 3.0, 4.0])
