@@ -40,7 +40,7 @@ test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests th
 	@$(PYTEST) -m torch
 
 test-ptx: $(VENV)/installed-test  ## every program of the corpus as GPU kernels: assembled where ptxas is installed, and emulated
-	@$(PYTEST) --hypothesis-profile=exhaustive test/lowering/cuda
+	@$(PYTEST) --hypothesis-profile=exhaustive test/lowering/cuda test/runtime/cuda/test_forced_on_device.py
 
 exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, PyTorch's too, with many more random examples: slow
 	@$(PYTEST) --hypothesis-profile=exhaustive

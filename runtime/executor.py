@@ -132,23 +132,25 @@ class Executor:
             return kind
 
     def _make_kind(self, options: Options) -> Kind:
-        if options.executor == "specializing":
-            from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
-
-            return SpecializingExecutor(self.program, self._overrides, self.history, self._region, is_region=self._is_region)
         overrides = self._overrides
+        bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
+        make_rest = self._rest if bails else None
         if options.backend != "cpu":
             from tierup.runtime.cuda import choosing  # here: most programs run on the CPU
 
             if choosing.wants_device(options, self.history):
-                return choosing.executor(self.program, overrides, self.history, self._region, is_region=self._is_region)
+                return choosing.executor(
+                    self.program, options, overrides, self.history, self._region, is_region=self._is_region, make_rest=make_rest
+                )
             overrides = choosing.OnCpu(overrides)
+        if options.executor == "specializing":
+            from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
+
+            return SpecializingExecutor(self.program, overrides, self.history, self._region, is_region=self._is_region)
         direct = self._direct if options.code == self._overrides.base().code else None
-        bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
         return ProfilingExecutor(
-            self.program, overrides, self.history, direct, self._region,
-            is_region=self._is_region, make_rest=self._rest if bails else None,
-        )  # fmt: skip
+            self.program, overrides, self.history, direct, self._region, is_region=self._is_region, make_rest=make_rest
+        )
 
     @property
     def options(self) -> Options:

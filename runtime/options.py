@@ -97,8 +97,6 @@ class Options:
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, _checked(f.name, f.metadata, f.default, getattr(self, f.name)))
-        if self.backend != "cpu" and (self.executor, self.speculate) != ("profiling", "versioned"):
-            raise ValueError(f'option backend="{self.backend}" goes with executor="profiling" and speculate="versioned" only')
 
     @cached_property
     def code(self) -> tuple[object, ...]:

@@ -42,6 +42,8 @@ class SpecializingExecutor:
     `is_region`: the program is a region of another's. `make_region` makes the executor of a region of this program.
     """
 
+    plan_type: type[SpecializedPlan] = SpecializedPlan
+
     def __init__(
         self,
         program: Program,
@@ -65,7 +67,7 @@ class SpecializingExecutor:
     # --- answering a call -------------------------------------------------------------------------------------------
 
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
-        key = spec_of(flat), options.optimize
+        key = self._spec_of(flat), options.optimize
         with self._lock:
             plan = self._plans.get(key)
             if plan is None:
@@ -82,16 +84,22 @@ class SpecializingExecutor:
             if reason is not None:
                 if reason is not Reason.PROGRAM_RAISES:
                     self.history.refuse_tier0(reason, options)
-                return self.history.interpret(flat, reason)
+                return self._interpret(flat, reason)
             plan = self._keep(key, self._make(key, options), options)
         if isinstance(plan, Program):
             reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
             self.history.refuse_tier0(reason, options)
-            return self.history.interpret(flat, reason, plan)
+            return self._interpret(flat, reason, plan)
         try:
             return plan.call(flat, options)
         finally:
             self._end(plan)
+
+    def _spec_of(self, flat: tuple[Any, ...]) -> CallSpec:
+        return spec_of(flat)
+
+    def _interpret(self, flat: tuple[Any, ...], reason: Reason, plan: Program | None = None) -> tuple[Any, ...]:
+        return self.history.interpret(flat, reason, plan)
 
     def _begin(self, plan: Plan) -> Plan:
         """A call is about to run a plan. The caller holds the lock."""
@@ -136,7 +144,7 @@ class SpecializingExecutor:
             self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
             return program
         publish = Publication(made.n_results, made.writebacks, made.aliases)
-        return SpecializedPlan(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
+        return self.plan_type(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
         """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""

@@ -9,7 +9,7 @@ from dataclasses import field
 
 from tierup.dialect.inference.dims import Dim
 from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentSpec, ErrorSite, ResultSpec
+from tierup.lowering.abi import ArgumentSpec, ErrorSite, ExitSite, ResultSpec
 from tierup.lowering.cuda.host_steps import HostProgram
 
 
@@ -18,7 +18,8 @@ class CudaArtifact:
     """`host` is given the arguments (buffers, then numbers, as they come), a buffer for each result of kind BUFFER and ARGUMENT in their
     order, and last the status: one int32 on the device, 0 before; afterwards the number of the error site that failed, counted from 1.
     It returns results of kind SCALAR and ALLOCATED, in their order; the memory of the latter is then the caller's. `ties`: sizes that the
-    caller must find equal before it runs anything; they are the last error sites, in order."""
+    caller must find equal before it runs anything; they are the last error sites, in order. `exits`: where it may end before, by the index
+    of its step "exit", whose values are those of `live` that are handed over, those of lists in their place."""
 
     ptx: str
     target: str  # "sm_80": the PTX runs on it and on every later one
@@ -27,5 +28,6 @@ class CudaArtifact:
     results: tuple[ResultSpec, ...]
     error_sites: tuple[ErrorSite, ...] = ()
     ties: tuple[tuple[Dim, Dim], ...] = ()
+    exits: tuple[ExitSite, ...] = ()
     stages: dict[str, str] = field(default_factory=dict)
     timings_ms: dict[str, float] = field(default_factory=dict)

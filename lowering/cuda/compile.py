@@ -14,8 +14,8 @@ from tierup.lowering.cuda import host_program, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.module_target import TARGET
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
-from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.preparing import Keep, Log, Prepared, crashes_are_compile_errors, error_sites, parse, prepare, stage
+from tierup.lowering.errors import CompileError
+from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
 
 _SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
 
@@ -33,7 +33,6 @@ def compile(  # noqa: A001 - the field's word
         with log.timed("parse"):
             module = parse(request)
         prepared = prepare(request, log, module)
-        _refuse(prepared)
         module.operation.attributes[TARGET] = ir.StringAttr.get(chosen.name)
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
@@ -52,14 +51,9 @@ def compile(  # noqa: A001 - the field's word
         if log.wants(name):
             log.add(name, shown)
     return CudaArtifact(
-        emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, log.texts, log.milliseconds
-    )
-
-
-def _refuse(prepared: Prepared) -> None:
-    """What the host program has no steps for."""
-    if prepared.exits:
-        raise Unsupported(prepared.exits[0].op, prepared.exits[0].location, "a bet in mid-program has no kernel: speculate=\"versioned\"")
+        emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, prepared.exits,
+        stages=log.texts, timings_ms=log.milliseconds,
+    )  # fmt: skip
 
 
 def _llvm(module: ir.Module, request: Request) -> str:

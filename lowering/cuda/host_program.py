@@ -19,7 +19,8 @@ from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.origins import origin
+from tierup.lowering.origins import Origin, origin
+from tierup.lowering.transforms.outline_exits import EXIT
 
 _ARITHMETIC = {
     "arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.divui": "div", "arith.divsi": "div",
@@ -28,9 +29,12 @@ _ARITHMETIC = {
     "arith.minsi": "min", "arith.maxui": "max", "arith.maxsi": "max", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
     "arith.select": "select", "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "fdiv",
 }  # fmt: skip
-_SAME = (
-    "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp", "arith.extf", "memref.cast",
-)  # fmt: skip
+_SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.extf", "memref.cast")
+_CASTS = ("arith.trunci", "arith.truncf", "arith.sitofp", "arith.uitofp", "arith.fptosi")
+_NARROW = ("f32", "f16", "bf16")  # what Python's numbers are wider than: sums and products are rounded
+_ORDERED = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le"}  # of arith.cmpf's predicates those that Python has, false for a NaN
+_UNORDERED = {9: "le", 10: "lt", 11: "ge", 12: "gt"}  # true for a NaN, and where the ordered opposite does not hold
+_NOT_EQUAL = 13  # true for a NaN, as Python's
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge")  # arith.cmpi's predicates; sizes have no sign bit
 
 
@@ -49,6 +53,8 @@ class _Extraction:
         self._types: dict[str, tuple[str, ...]] = {}
         self._origins: dict[str, str] = {}
         self._alone: dict[str, str] = {}
+        self._reads: dict[int, str] = {}
+        self._exits: dict[str, int] = {}
         self._globals = {}
         self._constants: dict[str, Constant] = {}
         for op in b.walk(module.operation):
@@ -57,6 +63,8 @@ class _Extraction:
                 self._types[_symbol(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
             elif op.name == "memref.global":
                 self._globals[_symbol(op)] = op
+            elif op.name == "func.func" and EXIT in op.attributes:
+                self._exits[_symbol(op)] = ir.IntegerAttr(op.attributes[EXIT]).value
 
     def function(self, function: ir.Operation) -> HostProgram:
         block = function.regions[0].blocks[0]
@@ -67,7 +75,9 @@ class _Extraction:
         returns = tuple(self._numbers[v] for v in last.operands)
         types = {name: self._types[name] for name in self._kernels}
         named = tuple(self._kernels)
-        return HostProgram(len(block.arguments), tuple(steps), returns, named, self._constants, types, self._origins, self._alone)
+        return HostProgram(
+            len(block.arguments), tuple(steps), returns, named, self._constants, types, self._origins, self._alone, self._reads
+        )
 
     def _new(self, value: ir.Value | None = None) -> int:
         number = self._count
@@ -91,12 +101,23 @@ class _Extraction:
             return []
         if name in _ARITHMETIC:
             given = self._all(op.operands)
-            return [(_ARITHMETIC[name], self._new(op.results[0]), *given)]
+            type_ = str(op.results[0].type)
+            if type_ not in _NARROW or name == "arith.select":
+                return [(_ARITHMETIC[name], self._new(op.results[0]), *given)]
+            wide = self._new()  # in f64, and rounded once more: the same for +, -, * and /, since f64 has more than twice as many digits
+            return [(_ARITHMETIC[name], wide, *given), ("cast", self._new(op.results[0]), wide, type_)]
+        if name in _CASTS:
+            (number,) = self._all(op.operands)
+            return [("cast", self._new(op.results[0]), number, str(op.results[0].type))]
         handler = getattr(self, "_" + name.replace(".", "_"), None)
         if handler is None:
-            found = origin(op.location)
-            raise Unsupported(found.op if found else name, found.place if found else "", f"has no kernel: '{name}' is left for the host")
+            raise self._left(op)
         return handler(op)
+
+    @staticmethod
+    def _left(op: ir.Operation) -> Unsupported:
+        found = origin(op.location)
+        return Unsupported(found.op if found else op.name, found.place if found else "", f"has no kernel: '{op.name}' is left for the host")
 
     def _all(self, values: Sequence[ir.Value]) -> tuple[int, ...]:
         return tuple(self._numbers[v] for v in values)
@@ -115,6 +136,16 @@ class _Extraction:
     def _arith_cmpi(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)
         return [(_COMPARISONS[ir.IntegerAttr(op.attributes["predicate"]).value], self._new(op.results[0]), *given)]
+
+    def _arith_cmpf(self, op: ir.Operation) -> list[Step]:
+        given = self._all(op.operands)
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        if predicate in _ORDERED or predicate == _NOT_EQUAL:
+            return [(_ORDERED.get(predicate, "ne"), self._new(op.results[0]), *given)]
+        if predicate not in _UNORDERED:
+            raise self._left(op)
+        opposite, true = self._new(), self._new()
+        return [(_UNORDERED[predicate], opposite, *given), ("constant", true, 1), ("xor", self._new(op.results[0]), opposite, true)]
 
     def _memref_dim(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)
@@ -174,7 +205,9 @@ class _Extraction:
 
     def _memref_load(self, op: ir.Operation) -> list[Step]:
         buffer, *at = self._all(op.operands)
-        return [("read", self._new(op.results[0]), buffer, tuple(at), str(op.results[0].type))]
+        number, found = self._new(op.results[0]), origin(op.location)
+        self._reads[number] = "a number" if found is None else _described(found)
+        return [("read", number, buffer, tuple(at), str(op.results[0].type))]
 
     def _memref_store(self, op: ir.Operation) -> list[Step]:
         value, buffer, *at = self._all(op.operands)
@@ -196,11 +229,19 @@ class _Extraction:
         self._kernels.append(name)
         found = origin(op.location)
         if found is not None:
-            self._origins.setdefault(name, f"{found.op} at {found.place}" if found.place else found.op)
+            self._origins.setdefault(name, _described(found))
         why = gpu.why_alone(op.location)
         if why:
             self._alone.setdefault(name, why)
         return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
+
+    def _func_call(self, op: ir.Operation) -> list[Step]:
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        if callee in self._exits:
+            return [("exit", self._exits[callee], self._all(op.operands))]
+        # the other kind that tierup-outline-exits makes
+        index = ir.IntegerAttr(b.defining_op(op.operands[1]).attributes["value"]).value
+        return [("forced", self._new(op.results[0]), index)]
 
     def _fields(self, value: ir.Value) -> list[tuple[int, int]]:
         number = self._numbers[value]
@@ -267,6 +308,10 @@ def _moved(to: Sequence[int], values: Sequence[int]) -> list[Step]:
 
 def _text(op: ir.Operation, name: str) -> str:
     return ir.StringAttr(op.attributes[name]).value
+
+
+def _described(found: Origin) -> str:
+    return f"{found.op} at {found.place}" if found.place else found.op
 
 
 def _symbol(op: ir.Operation) -> str:

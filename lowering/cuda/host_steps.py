@@ -13,6 +13,9 @@ on the device only kernels touch, but for "read" and "write" of single elements,
     ("if", 8, (...), (...))                              the first steps where value 8 is true, else the second
     ("while", 8, (...), (...))                           the first steps; then, as long as value 8 is true, the second and again the first
     ("move", 9, 2)                                       value 9 is value 2 from now on: what loops carry and branches give
+    ("cast", 9, 2, "f32")                                value 9 is value 2 rounded to that type; an int loses the bits that do not fit
+    ("exit", 3, (2, 9))                                  a bet is lost: the program ends at exit 3 with values 2 and 9
+    ("forced", 9, 3)                                     value 9 is whether a test wants bet 3 lost, each time that it is asked
 
     ("fits", 8, "ab,bc->ac", (0, 1), 134217728, 128)     value 8 is whether NVIDIA's library is to compute this product of buffers: it is
                                                          there and takes them as they lie, and there are so many multiplications or
@@ -52,7 +55,8 @@ class HostProgram:
     """`arguments`: how many values are given. `returns`: the values that come back: numbers, and buffers of its own, which are the caller's
     from then on. `kernels`: their names, in order of launch. By kernel: `types` of its parameters as MLIR spells them, "ptr" for an
     address; `origins`, the op it is made of and the user's line; `alone`, of those whose loops are all one thread's, why that is so.
-    Products that NVIDIA's library may compute have origins too."""
+    Products that NVIDIA's library may compute have origins too. `reads`: by the number that a read gives, for which op the host waits, and
+    the user's line."""
 
     arguments: int
     steps: tuple[Step, ...]
@@ -62,6 +66,7 @@ class HostProgram:
     types: dict[str, tuple[str, ...]] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     alone: dict[str, str] = field(default_factory=dict)
+    reads: dict[int, str] = field(default_factory=dict)
 
     @property
     def products(self) -> tuple[str, ...]:
@@ -82,3 +87,40 @@ def walk(steps: Sequence[Step]) -> Sequence[Step]:
         for body in step[_BODIES.get(step[0], len(step)) :]:
             found.extend(walk(body))
     return found
+
+
+def reads_of_bets(program: HostProgram) -> dict[int, frozenset[int]]:
+    """By the index of an exit, the reads that decide whether it is taken, by the numbers that they give; none for one that sizes and the
+    host's own numbers decide."""
+    uses: dict[int, set[int]] = {}
+    asked: dict[int, set[int]] = {}
+
+    def visit(steps: Sequence[Step], condition: int) -> None:
+        for step in steps:
+            name, *parts = step
+            if name == "exit":
+                asked.setdefault(parts[0], set()).add(condition)
+            elif name == "cast":
+                uses.setdefault(parts[0], set()).add(parts[1])
+            elif name not in _NO_NUMBERS and name not in _BODIES:
+                uses.setdefault(parts[0], set()).update(parts[1:])
+            for body in step[_BODIES.get(name, len(step)) :]:
+                visit(body, parts[0] if name == "if" else condition)
+
+    visit(program.steps, NOTHING)
+    found = {}
+    for index, conditions in asked.items():
+        seen, left = set(conditions), list(conditions)
+        while left:
+            for number in uses.get(left.pop(), ()):
+                if number not in seen:
+                    seen.add(number)
+                    left.append(number)
+        found[index] = frozenset(seen & set(program.reads))
+    return found
+
+
+_NO_NUMBERS = frozenset({
+    "constant", "forced", "launch", "data", "free", "write", "allocate", "view", "base", "field", "size", "read",
+    "fits", "multiply",
+})  # fmt: skip

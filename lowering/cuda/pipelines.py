@@ -17,6 +17,7 @@ BUFFERS = NamedPipeline(
     "lower-gpu-buffers",
     "bufferise: memory of the device becomes explicit",
     (
+        "tierup-outline-exits{words=false}",
         "func.func(tierup-narrow-products,tierup-reuse-products,tierup-separate-results)",
         "eliminate-empty-tensors",
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",

@@ -15,6 +15,9 @@ becomes
 `tierup.exits` says how many live words (abi.py) the exits need at most, and how many bailouts ask whether a test wants them lost. %live are
 these words. %force, where some ask, holds the bailout that is to be lost, at which evaluation, and how often each has asked. The
 functions are declared here, so that bufferization sees nothing but calls; tierup-define-exits gives them bodies.
+
+With `words=false` there is neither argument: the calls are steps of a host program (lowering/cuda/host_program.py), whose interpreter
+knows what a test wants, and hands the live values over itself.
 """
 
 from __future__ import annotations
@@ -35,14 +38,15 @@ class OutlineExits(Pass):
     """Make each exit of an entry a call of a function that hands over the live values."""
 
     name = "tierup-outline-exits"
+    words: bool = True  # exits write live words, and ask a table what a test wants lost
 
     def run(self, module: ir.Module) -> None:
         for function in list(functions(module.operation)):
             if RESULT_KINDS in function.attributes:
-                _outline(function, module)
+                _outline(function, module, self.words)
 
 
-def _outline(function: ir.Operation, module: ir.Module) -> None:
+def _outline(function: ir.Operation, module: ir.Module, has_words: bool) -> None:
     found = list(b.walk(function))
     exits, asked = [op for op in found if op.name == EXIT], [op for op in found if op.name == FORCED]
     if EXITS not in function.attributes:
@@ -53,19 +57,18 @@ def _outline(function: ir.Operation, module: ir.Module) -> None:
     name = ir.StringAttr(function.attributes["sym_name"]).value
     i64 = b.integer_type(64)
     with function.location:
-        live = _argument(function, ir.MemRefType.get([words], i64))
+        live = [_argument(function, ir.MemRefType.get([words], i64))] if has_words else []
         for op in exits:
             with op.location, ir.InsertionPoint(op):
                 index = ir.IntegerAttr(op.attributes["index"])
-                operands = [*map(_buffer, op.operands), live]
+                operands = [*map(_buffer, op.operands), *live]
                 _call(module, f"{name}_exit{index.value}", operands, [], {EXIT: index})
             op.erase()
-        if askers:
-            force = _argument(function, ir.MemRefType.get([2 + askers], i64))
+        force = [_argument(function, ir.MemRefType.get([2 + askers], i64))] if askers and has_words else []
         for position, op in enumerate(asked):
             with op.location, ir.InsertionPoint(op):
                 numbers = [b.integer(n, 64) for n in (position, ir.IntegerAttr(op.attributes["index"]).value)]
-                made = _call(module, f"{name}_forced", [*numbers, force], [b.integer_type(1)], {FORCED: ir.UnitAttr.get()})
+                made = _call(module, f"{name}_forced", [*numbers, *force], [b.integer_type(1)], {FORCED: ir.UnitAttr.get()})
             op.results[0].replace_all_uses_with(made.results[0])
             op.erase()
         del function.attributes[EXITS]

@@ -78,7 +78,9 @@ def _dump(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], options: 
 def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compiled: Compiled, call: int) -> Version:
     artifact = compiled.artifact
     if not isinstance(artifact, Artifact):
-        record = VersionRecord(specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, on_device=True)
+        record = VersionRecord(
+            specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, exits=artifact.exits, on_device=True
+        )
         return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)
     record = VersionRecord(
         specs,

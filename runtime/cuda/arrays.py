@@ -160,6 +160,18 @@ def empty(on: Device, shape: Sequence[int], dtype: np.dtype) -> DeviceArray:
     return DeviceArray.of(on, memory.address, lies, memory)
 
 
+def copy_of(array: DeviceArray, alignment: int) -> DeviceArray:
+    """A copy on the device of the same strides, whose first element lies at a multiple of `alignment`. Raises MemoryError."""
+    if not array.size:
+        return empty(array.on, array.shape, array.dtype)
+    low, high = guards.extent(array)
+    before = array.address - low
+    start = -before % alignment
+    memory = Memory(array.on, array.on.fresh(start + high - low))
+    array.on.driver.copy(memory.address + start, low, high - low)
+    return DeviceArray(array.on, memory.address + start + before, array.dtype, array.shape, array.strides, memory)
+
+
 def put(on: Device, array: np.ndarray) -> DeviceArray:
     """A copy on the device, in C order. Raises MemoryError, and TypeError for a dtype that programs cannot hold."""
     if dtypes.from_numpy(array.dtype) is None:

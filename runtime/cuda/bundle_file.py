@@ -56,7 +56,10 @@ class PackedProgram:
 
 
 def write(path: str | Path, programs: Sequence[PackedProgram], made_by: str = "") -> None:
-    """Write a bundle, whole or not at all. Raises OSError."""
+    """Write a bundle, whole or not at all. Raises OSError, and ValueError for a version that bets in mid-program: a bundle has nothing that
+    would go on where it is lost."""
+    if any(version.artifact.exits for program in programs for version in program.versions):
+        raise ValueError("a bundle holds no version with bets in mid-program")
     blobs = _Blobs()
     described = {"kind": KIND, "made_by": made_by, "programs": [_program(p, blobs) for p in programs]}
     text = json.dumps(described, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
@@ -131,6 +134,7 @@ def _version(version: PackedVersion, blobs: _Blobs) -> dict[str, Any]:
             "kernels": list(host.kernels),
             "types": {name: list(types) for name, types in host.types.items()},
             "origins": host.origins,
+            "reads": [[number, what] for number, what in host.reads.items()],
             "constants": {n: [c.dtype, list(c.sizes), blobs.add(c.data)] for n, c in host.constants.items()},
         },
     }
@@ -221,6 +225,7 @@ class _Reader:
             {str(n): Constant(str(t), tuple(map(int, sizes)), self._blob(place)) for n, (t, sizes, place) in found["constants"].items()},
             {str(name): tuple(map(str, types)) for name, types in found["types"].items()},
             {str(name): str(origin) for name, origin in found["origins"].items()},
+            reads={int(number): str(what) for number, what in found.get("reads", [])},
         )
 
 

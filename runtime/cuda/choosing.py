@@ -17,6 +17,7 @@ from tierup.runtime.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.cuda.executor import CudaExecutor
+    from tierup.runtime.cuda.specializing import CudaSpecializingExecutor
     from tierup.runtime.executor import Executor
 
 
@@ -69,9 +70,21 @@ def wants_device(options: Options, history: History) -> bool:
 
 
 def executor(
-    program: Program, overrides: Overrides, history: History, make_region: Callable[[Program], Executor], *, is_region: bool
-) -> CudaExecutor:
-    """The executor of a program's calls on the device."""
+    program: Program,
+    options: Options,
+    overrides: Overrides,
+    history: History,
+    make_region: Callable[[Program], Executor],
+    *,
+    is_region: bool,
+    make_rest: Callable[[Program], Executor] | None,
+) -> CudaExecutor | CudaSpecializingExecutor:
+    """The executor of a program's calls on the device, of the kind that `options` ask for."""
+    settled = OnDevice(overrides)
+    if options.executor == "specializing":
+        from tierup.runtime.cuda.specializing import CudaSpecializingExecutor  # here, as below
+
+        return CudaSpecializingExecutor(program, settled, history, make_region, is_region=is_region)
     from tierup.runtime.cuda.executor import CudaExecutor  # here: it needs NumPy and more, and `choosing` may end without
 
-    return CudaExecutor(program, OnDevice(overrides), history, None, make_region, is_region=is_region)
+    return CudaExecutor(program, settled, history, None, make_region, is_region=is_region, make_rest=make_rest)

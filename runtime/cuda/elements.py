@@ -10,6 +10,7 @@ _FORMATS = {
 }  # fmt: skip
 _BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 _BF16_SHIFT = 16
+_BEYOND = 2.0**63
 
 
 def size(dtype: str) -> int:
@@ -37,6 +38,16 @@ def unpack(data: bytes, dtype: str) -> int | float:
     if dtype == "bf16":
         return float(struct.unpack("=f", struct.pack("=I", value << _BF16_SHIFT))[0])
     return int(value != 0) if dtype == "i1" else value
+
+
+def cast(value: int | float, dtype: str) -> int | float:
+    """A number as one of this type: a float rounded, an int without the bits that do not fit. A float becomes an int towards zero, and 0
+    where it is none, or beyond 64 bits: who casts it there has checked it."""
+    if dtype not in _BITS:
+        return float(value) if dtype == "f64" else unpack(pack(value, dtype), dtype)
+    if isinstance(value, float):
+        value = int(value) if abs(value) < _BEYOND else 0  # a NaN is not
+    return unpack(pack(value & 1 if dtype == "i1" else value, dtype), dtype)
 
 
 def _format(dtype: str) -> str:

@@ -1,8 +1,9 @@
 """A host program for given sizes and numbers, flattened: launches one after another, their parameters ready but for addresses.
 
 Sizes decide everything that a host program does between launches, but where it reads a number from the device. So it is run once, on
-names in the place of memory, and what it asks for is written down. What it allocates shares one piece of memory, in which buffers
-that are not in use at the same time may have the same place.
+names in the place of memory, and what it asks for is written down. A program that reads, or that ends at an exit for these sizes and
+numbers, is run by the interpreter each time. What it allocates shares one piece of memory, in which buffers that are not in use at the
+same time may have the same place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tierup.lowering.cuda.host_steps import NUMBER, HostProgram, walk
 from tierup.runtime.cuda import elements
 from tierup.runtime.cuda.buffers import Buffer
 from tierup.runtime.cuda.gemm import Gemm
-from tierup.runtime.cuda.host import Number, run
+from tierup.runtime.cuda.host import Left, Number, run
 
 ALIGNMENT = 256  # bytes; what the driver's own allocations have
 
@@ -104,7 +105,7 @@ def free_numbers(program: HostProgram) -> frozenset[int]:
             used.update((*grid, *block, shared), (number for number, field in parameters if field != NUMBER))
         elif step[0] in ("fits", "multiply"):
             continue  # of buffers alone
-        elif step[0] != "constant":
+        elif step[0] not in ("constant", "exit", "forced"):  # no flat program has the latter two
             used.update(_numbers(step[1:]))
     return frozenset(range(program.arguments)) - used
 
@@ -125,8 +126,10 @@ def flatten(
     has_library: Callable[[], bool] = lambda: False,
 ) -> Flat | None:
     """A program for arguments of these sizes, strides and numbers; their memory does not matter, and of `free` arguments nothing. None
-    where what the program does hangs on a number that it reads from the device. `has_library`: whether NVIDIA's is there, asked only
-    where a product may be its."""
+    where what the program does hangs on a number that it reads from the device, or on a test, and where it ends at an exit.
+    `has_library`: whether NVIDIA's is there, asked only where a product may be its."""
+    if any(step[0] == "forced" for step in walk(program.steps)):
+        return None
     named: list[Any] = []
     for i, value in enumerate(given):
         if isinstance(value, Buffer):
@@ -136,7 +139,7 @@ def flatten(
     recorder = _Recorder(has_library)
     try:
         returns = run(program, named, recorder)
-    except _Reads:
+    except (_Reads, Left):
         return None
     handed = list(dict.fromkeys(v.memory for v in returns if isinstance(v, Buffer)))
     named_so = {memory: Given(len(given) + i) for i, memory in enumerate(handed)}

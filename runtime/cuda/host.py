@@ -7,10 +7,12 @@ What memory is, only the engine knows: an address on the device, an array, or a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step, walk
+from tierup.runtime.cuda import elements
 from tierup.runtime.cuda.buffers import Buffer, dense
 from tierup.runtime.cuda.gemm import Gemm, gemm
 
@@ -45,25 +47,51 @@ class Engine(Protocol):
         """Set one element."""
 
 
-def run(program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> tuple[Number | Buffer, ...]:
-    """Run a program on its arguments: buffers and numbers. What it allocates is freed, but for buffers that it returns: their memory is
-    the caller's. Raises ValueError for another number of arguments, or for a step that is none."""
+class Left(Exception):
+    """The program ended at an exit. `values`: what it hands over, numbers and buffers; `memory`: what of these it had allocated, which
+    is now the catcher's to give back."""
+
+    def __init__(self, index: int, values: tuple[Any, ...]) -> None:
+        super().__init__(index)
+        self.index, self.values = index, values
+        self.memory: list[Any] = []
+
+
+def run(
+    program: HostProgram,
+    given: Sequence[Buffer | Number],
+    engine: Engine,
+    *,
+    lost: tuple[int, int] = (-1, 0),
+    reads: Counter[int] | None = None,
+) -> tuple[Number | Buffer, ...]:
+    """Run a program on its arguments: buffers and numbers. What it allocates is freed, but for buffers that it returns, or hands over at an
+    exit: their memory is the caller's. `lost`: the exit that a test wants taken, and at which evaluation of its bet (from 0). `reads`
+    counts what the host waits for, by the numbers that reads give. Raises Left where a bet is lost, ValueError for another number of
+    arguments, or for a step that is none."""
     if len(given) != program.arguments:
         raise ValueError(f"a host program of {program.arguments} arguments was given {len(given)}")
-    machine = _Machine(program, given, engine)
+    machine = _Machine(program, given, engine, lost, Counter() if reads is None else reads)
     try:
         machine.steps(program.steps)
         returns = tuple([machine.values[number] for number in program.returns])
-        machine.hand_over([v.memory for v in returns if isinstance(v, Buffer)])
+        machine.hand_over(returns)
         return returns
+    except Left as left:
+        left.memory = machine.hand_over(left.values)
+        raise
     finally:
         machine.free_all()
 
 
 class _Machine:
-    def __init__(self, program: HostProgram, given: Sequence[Buffer | Number], engine: Engine) -> None:
+    def __init__(
+        self, program: HostProgram, given: Sequence[Buffer | Number], engine: Engine, lost: tuple[int, int], reads: Counter[int]
+    ) -> None:
         self.values: dict[int, Any] = dict(enumerate(given))
         self._constants, self._engine = program.constants, engine
+        self._lost, self._reads = lost, reads
+        self._asked: Counter[int] = Counter()
         self._allocated: list[Any] = []
 
     def steps(self, steps: Sequence[Step]) -> None:
@@ -86,15 +114,21 @@ class _Machine:
         while self._allocated:
             self._engine.free(self._allocated.pop())
 
-    def hand_over(self, memories: Sequence[Any]) -> None:
-        """These are freed by others."""
-        self._allocated = [m for m in self._allocated if not any(m is other for other in memories)]
+    def hand_over(self, values: Sequence[Any]) -> list[Any]:
+        """Memory of the program's own that these values lie in; others free it."""
+        theirs = [v.memory for v in values if isinstance(v, Buffer)]
+        found = [memory for memory in self._allocated if any(memory is other for other in theirs)]
+        self._allocated = [memory for memory in self._allocated if not any(memory is other for other in theirs)]
+        return found
 
     def _all(self, numbers: Sequence[int]) -> tuple[Any, ...]:
         return tuple([self.values[number] for number in numbers])
 
     def _size(self, to: int, buffer: int, axis: int) -> None:
         self.values[to] = self.values[buffer].sizes[self.values[axis]]
+
+    def _cast(self, to: int, value: int, dtype: str) -> None:
+        self.values[to] = elements.cast(self.values[value], dtype)
 
     def _field(self, to: int, buffer: int, field: int) -> None:
         self.values[to] = self.values[buffer].field(field)
@@ -147,6 +181,7 @@ class _Machine:
 
     def _read(self, to: int, buffer: int, at: Sequence[int], dtype: str) -> None:
         source = self.values[buffer]
+        self._reads[to] += 1
         self.values[to] = self._engine.read(source.memory, source.element(self._all(at)), dtype)
 
     def _write(self, value: int, buffer: int, at: Sequence[int], dtype: str) -> None:
@@ -180,6 +215,13 @@ class _Machine:
 
     def _move(self, to: int, value: int) -> None:
         self.values[to] = self.values[value]
+
+    def _exit(self, index: int, values: Sequence[int]) -> None:
+        raise Left(index, self._all(values))
+
+    def _forced(self, to: int, index: int) -> None:
+        self.values[to] = (index, self._asked[index]) == self._lost
+        self._asked[index] += 1
 
     def _if(self, condition: int, then: Sequence[Step], otherwise: Sequence[Step] = ()) -> None:
         self.steps(then if self.values[condition] else otherwise)
@@ -232,6 +274,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 
 _HANDLERS: dict[str, Callable[..., None]] = {
+    "cast": _Machine._cast,
     "size": _Machine._size,
     "field": _Machine._field,
     "base": _Machine._base,
@@ -248,5 +291,7 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     "if": _Machine._if,
     "while": _Machine._while,
     "move": _Machine._move,
+    "exit": _Machine._exit,
+    "forced": _Machine._forced,
 }
 STEPS = frozenset({"constant", *ARITHMETIC, *_HANDLERS})

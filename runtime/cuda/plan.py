@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,31 +15,33 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Dim, evaluate
+from tierup.dialect.inference.dims import evaluate
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.exits.live import view
-from tierup.runtime.cuda.arrays import DeviceArray, Memory, empty, put
+from tierup.lowering.cuda.host_steps import walk
+from tierup.runtime.cuda.arrays import DeviceArray, Memory, copy_of, empty, put
 from tierup.runtime.cuda.buffers import Buffer
 from tierup.runtime.cuda.devices import Device
 from tierup.runtime.cuda.engine import DirectEngine, Kernels, Ready
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.flat import flatten, free_numbers
-from tierup.runtime.cuda.host import Number, run
-from tierup.runtime.dispatching.guards import extent
+from tierup.runtime.cuda.host import Left, Number, run
+from tierup.runtime.cuda.leaving import ALIGNMENT, operands, python_number, sizes_of, view_of
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
-_ALIGNMENT = 16  # bytes; kernels load so many at once (annotate_kernels.py says so of pointers)
 _ELEMENTS = {"u8": "i8", "bool": "i8"}  # what MLIR calls elements at the boundary, where it is not DType's name
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`site`: 0, or the number of the error site that failed, from 1; then there are no results, and nothing was written."""
+    """`site`: 0, or the number of the error site that failed, from 1. `exit`: the exit that was taken, or -1; `live`: the operands of
+    its bailout. At either there are no results, and nothing was written."""
 
     site: int
     results: tuple[Any, ...] = ()
+    exit: int = -1
+    live: tuple[Any, ...] = ()
 
 
 class CudaPlan:
@@ -53,12 +55,26 @@ class CudaPlan:
         self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}), libraries=libraries)
         self._free_numbers = free_numbers(artifact.host)
         self._flats: OrderedDict[tuple[Any, ...], Ready | None] = OrderedDict()
+        self._exits = {site.index: site for site in artifact.exits}
+        self._lost = (-1, 0)
+        self.reads: Counter[int] = Counter()  # how often the host waited for a number, by the number that the read gives
         weakref.finalize(self, on.later, partial(_close, self.kernels, self._flats)).atexit = False
 
     @property
     def graph_launches(self) -> int:
         """How many calls were one launch of a graph."""
         return sum(ready.graph_launches for ready in self._flats.values() if ready is not None)
+
+    @property
+    def forcible(self) -> bool:
+        """Whether it was compiled for `force`."""
+        return any(step[0] == "forced" for step in walk(self.artifact.host.steps))
+
+    def force(self, index: int = -1, evaluation: int = 0) -> None:
+        """As `NativeCode.force`: from now on every call loses this bet at this evaluation in the call; -1: none."""
+        if index >= 0 and not (self.forcible and index in self._exits):
+            raise ValueError(f"this code was not compiled to lose bailout {index} at will")
+        self._lost = index, evaluation
 
     def run(self, flat: Sequence[Any], symbols: Mapping[str, int]) -> Outcome:
         """One call with arguments that fit. Results are on the device when any argument is, else on the host. Raises DriverError,
@@ -75,13 +91,28 @@ class CudaPlan:
             self.on.driver.fill(status.address, bytes(4))
             values = [_operand(value, spec.dtype) for value, spec in zip(given, self.artifact.arguments, strict=True)]
             values += [_operand(array, spec.dtype) for array, spec in zip(made, self.artifact.results, strict=True) if array is not None]
-            returned = self._launch([*values, Buffer(status.address, "i32", 0, (), ())])
+            try:
+                returned = self._launch([*values, Buffer(status.address, "i32", 0, (), ())])
+            except Left as left:
+                return self._left(left, flat, symbols, [*(g for g, f in zip(given, flat, strict=True) if g is not f), *made], status)
             numbers = self._taken(returned, made)
             wanted = [made[i] for i, spec in enumerate(self.artifact.results) if _comes_to_host(spec, flat, on_device)]
             site, *fetched = self._fetch([status, *wanted] if self.artifact.error_sites else [None, *wanted])
             if site is not None and site:
                 return Outcome(int(site[()]))
             return Outcome(0, self._finish(flat, symbols, made, iter(numbers), iter(fetched), on_device))
+
+    def _left(
+        self, left: Left, flat: Sequence[Any], symbols: Mapping[str, int], own: Sequence[Any], status: DeviceArray
+    ) -> Outcome:
+        """What a call gives that ended at an exit. A check that failed before wins. `own`: what was made for this call."""
+        live = operands(self.on, self._exits[left.index], left, flat, symbols, [a for a in own if type(a) is DeviceArray])
+        if self.artifact.error_sites:
+            [site] = self._fetch([status])
+            assert site is not None
+            if site:
+                return Outcome(int(site[()]))
+        return Outcome(0, exit=left.index, live=live)
 
     def _broken_tie(self, symbols: Mapping[str, int]) -> int:
         """The error site of the first sizes that should be equal and are not; 0 when all are."""
@@ -98,25 +129,16 @@ class CudaPlan:
             return int(value) if spec.kind is ArgumentKind.BOOL else value
         if type(value) is not DeviceArray:
             return put(self.on, value)
-        if not value.size or value.address % _ALIGNMENT == 0 and (spec.layout is Layout.STRIDED or value.is_contiguous):
+        if not value.size or value.address % ALIGNMENT == 0 and (spec.layout is Layout.STRIDED or value.is_contiguous):
             return value
-        return self._realigned(value)
-
-    def _realigned(self, array: DeviceArray) -> DeviceArray:
-        """A copy of the same strides whose first element lies where kernels may load it with its neighbours."""
-        low, high = extent(array)
-        before = array.address - low
-        start = -before % _ALIGNMENT
-        memory = Memory(self.on, self.on.fresh(start + high - low))
-        self.on.driver.copy(memory.address + start, low, high - low)
-        return DeviceArray(self.on, memory.address + start + before, array.dtype, array.shape, array.strides, memory)
+        return copy_of(value, ALIGNMENT)
 
     def _buffer(self, spec: ResultSpec, flat: Sequence[Any], symbols: Mapping[str, int]) -> DeviceArray | None:
         if spec.kind is ResultKind.ARGUMENT:
             like = flat[spec.argument]
             return empty(self.on, like.shape, like.dtype)
         if spec.kind is ResultKind.BUFFER:
-            return empty(self.on, _sizes(spec.sizes, symbols), dtypes.BY_NAME[spec.dtype].numpy)
+            return empty(self.on, sizes_of(spec.sizes, symbols), dtypes.BY_NAME[spec.dtype].numpy)
         return None
 
     def _launch(self, values: list[Any]) -> tuple[Number | Buffer, ...]:
@@ -133,7 +155,7 @@ class CudaPlan:
                 if dropped is not None:
                     dropped.close()
         if ready is None:
-            return run(self.artifact.host, values, DirectEngine(self.kernels))
+            return run(self.artifact.host, values, DirectEngine(self.kernels), lost=self._lost, reads=self.reads)
         return ready.run([v.memory if isinstance(v, Buffer) else v for v in values])
 
     # --- what comes out ---------------------------------------------------------------------------------------------
@@ -168,11 +190,11 @@ class CudaPlan:
                 into = flat[spec.argument]
                 self._write(into, found) if type(into) is DeviceArray else np.copyto(into, found)
             elif spec.kind is ResultKind.SCALAR:
-                results.append(_PYTHON[spec.dtype](next(numbers)))
+                results.append(python_number(next(numbers), spec.dtype))
             elif spec.kind is ResultKind.ALIAS:
                 results.append(flat[spec.argument])
             else:
-                results.append(_view(spec, flat[spec.argument], symbols) if spec.kind is ResultKind.VIEW else found)
+                results.append(view_of(spec, flat[spec.argument], symbols) if spec.kind is ResultKind.VIEW else found)
         return tuple(results)
 
     def _fetch(self, arrays: Sequence[DeviceArray | None]) -> list[np.ndarray | None]:
@@ -235,24 +257,9 @@ def _operand(value: Any, dtype: str) -> Any:
     return Buffer(value.address, _ELEMENTS.get(dtype, dtype), 0, value.shape, strides)
 
 
-def _sizes(dims: Sequence[Dim], symbols: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple([evaluate(d, symbols) for d in dims])
-
-
-def _view(spec: ResultSpec, base: Any, symbols: Mapping[str, int]) -> Any:
-    if type(base) is not DeviceArray:
-        return view(spec, base, symbols)
-    strides = tuple([s * base.itemsize for s in _sizes(spec.strides, symbols)])
-    start = base.address + evaluate(spec.offset, symbols) * base.itemsize
-    return DeviceArray(base.on, start, base.dtype, _sizes(spec.sizes, symbols), strides, base.owner, base.writeable)
-
-
 def _close(kernels: Kernels, flats: dict[Any, Ready | None]) -> None:
     """Of a plan that nobody has any more, when no kernel runs."""
     for ready in flats.values():
         if ready is not None:
             ready.close()
     kernels.close()
-
-
-_PYTHON: dict[str, Any] = {"int": int, "float": float, "bool": bool}

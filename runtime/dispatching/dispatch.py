@@ -268,10 +268,12 @@ class PythonTable:
     def _run_on_device(self, record: VersionRecord, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
         plan: Any = record.keepalive  # a CudaPlan, which writes arguments itself
         outcome = plan.run(flat, symbols)
-        if outcome.site:
+        if outcome.site or outcome.exit >= 0:
             with self._lock:
                 self._failures += 1
             assert self._failed is not None  # who adds such versions answers for them
+            if outcome.exit >= 0:
+                return self._failed(record, abi.EXIT_BASE + outcome.exit, flat, outcome.live)
             return self._failed(record, abi.ERROR_BASE + outcome.site - 1, flat, None)
         last_plan.note_serial(record.serial)
         return outcome.results

@@ -85,10 +85,16 @@ def _waits(version: Version) -> list[str]:
     """Why calls of a version on the device wait for it, beside those whose results go to the host."""
     if not version.record.on_device:
         return []
-    artifact: Any = version.compiled.artifact  # a CudaArtifact
-    lines = []
-    if artifact.host.synchronises:
-        lines.append("    waits for the device in mid-program: what goes on there depends on a value that the device computes")
+    plan: Any = version.record.keepalive  # a CudaPlan
+    artifact, lines = plan.artifact, []
+    by_place: dict[str, int] = {}
+    for number, what in artifact.host.reads.items():
+        by_place[what] = by_place.get(what, 0) + plan.reads[number]
+    for what, count in by_place.items():
+        lines.append(
+            f"    waits for the device in mid-program: what goes on there depends on a value that the device computes ({what}); "
+            f"waited {_count(count, 'time')}"
+        )
     if artifact.error_sites:
         named = ", ".join(dict.fromkeys(f"{site.op}{_at(site.location)}" for site in artifact.error_sites))
         lines.append(f"    waits for the device once at the end of a call: whether a check has failed is read there ({named})")
@@ -159,15 +165,29 @@ def _bets(executor: Executor, version: Version | Split, calls: int) -> list[str]
     if resuming is None:
         return []
     lines, kept = [], calls - sum(resuming.lost.values())
+    waits = _waits_of_bets(version)
     for index, bet in enumerate(resuming.code.bets):
         lost = resuming.lost.get(index, 0)
         lines.append(f"    bet: {bet.what} is {bet.fact}{_at(bet.place)}: kept in {_count(kept, 'call')}, lost in {lost}")
+        if index in waits:
+            lines.append(f"      the host waits for the device to look at it: {_count(waits[index], 'time')}")
         rest = resuming.executors.get(index)
         if rest is not None:
             stats = rest.stats()
             answers = f"{_count(stats.versions, 'version')}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
             lines.append(f"      goes on: {answers}")
     return lines
+
+
+def _waits_of_bets(version: Version | Split) -> dict[int, int]:
+    """By the indices of the bets that are on a value on the device, how often the host has waited for it."""
+    record = getattr(version, "record", None)  # a split has none
+    if record is None or not record.on_device:
+        return {}
+    from tierup.lowering.cuda.host_steps import reads_of_bets  # here: most versions are the CPU's
+
+    plan = record.keepalive  # a CudaPlan
+    return {index: sum(plan.reads[n] for n in reads) for index, reads in reads_of_bets(plan.artifact.host).items() if reads}
 
 
 def _at(place: str) -> str:

@@ -56,18 +56,25 @@ class Native:
         parse("tierup-insert-bailouts").run(module)
         specs = tuple(spec_of(v, None if sizes is None else sizes[i]) for i, v in enumerate(specimen))
         typed = specialise(module.operation.get_asm(enable_debug_info=True), self.name, specs)
-        self.artifact = compile(Request(typed, self.name, specs, force=force))
-        self.code = load(self.artifact)
-        results = self.artifact.results
-        self.written = [r.argument for r in results if r.kind is ResultKind.ARGUMENT]
-        self.record = VersionRecord(
-            specs, results, self.code.address, keepalive=self.code, form=Form.TUPLE, scalars=False, exits=self.artifact.exits
-        )
-        self.tables = [make_table(len(specimen), self._missed, self._failed, entry=entry) for entry in ("native", "python")]
+        self.artifact, self.code, self.record = self.load(Request(typed, self.name, specs, force=force))
+        self.written = [r.argument for r in self.artifact.results if r.kind is ResultKind.ARGUMENT]
+        self.tables = [make_table(len(specimen), self._missed, self._failed, entry=entry) for entry in self.entries]
         for table in self.tables:
             table.add(self.record)
         self.left: list[tuple[int, tuple[Any, ...] | None]] = []
         self._continuations: dict[int, Any] = {}
+
+    entries = ("native", "python")
+
+    @staticmethod
+    def load(request: Request) -> tuple[Any, Any, VersionRecord]:
+        """Artifact, code and version of a request."""
+        artifact = compile(request)
+        code = load(artifact)
+        record = VersionRecord(
+            request.arguments, artifact.results, code.address, keepalive=code, form=Form.TUPLE, scalars=False, exits=artifact.exits
+        )
+        return artifact, code, record
 
     def _missed(self, *flat: Any) -> Any:
         raise AssertionError("the guards of the version do not fit the arguments")
@@ -102,7 +109,7 @@ class Native:
     def assert_same(self, arguments: list[Any]) -> list[int]:
         """Both entries give what the plain program gives, and what NumPy gives; at which bailouts control left, -1 for an error site."""
         wanted = _flat(self.program.wanted(arguments))
-        for table in range(2):
+        for table in range(len(self.tables)):
             got = self(arguments, table)
             assert_same(got, wanted, "against tier 0", rounding=True)
             if self.function is not None:
@@ -119,7 +126,7 @@ class Native:
         for site, evaluation in self.program.evaluations(arguments):
             index = int(site.rpartition(":")[2])
             self.code.force(index, evaluation)
-            for table in range(2):
+            for table in range(len(self.tables)):
                 got = self(arguments, table)
                 assert len(self.left) == 1, f"{site} at {evaluation}: left {len(self.left)} times"
                 assert_same(got, wanted, f"lost {site} at {evaluation}", rounding=True)

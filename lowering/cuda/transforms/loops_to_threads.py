@@ -45,7 +45,8 @@ class LoopsToThreads(Pass):
     name = "tierup-loops-to-threads"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        self._block(function.regions[0].blocks[0])
+        for block in function.regions[0].blocks:  # none, where exits are declared
+            self._block(block)
 
     def _block(self, block: ir.Block) -> None:
         for op in [view.operation for view in block.operations]:

@@ -1,5 +1,6 @@
 // RUN: tierup-opt %s --split-input-file --verify-diagnostics --tierup-outline-exits | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --verify-diagnostics --tierup-outline-exits --tierup-outline-exits | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --verify-diagnostics --tierup-outline-exits=words=false | FileCheck %s --check-prefix=HOST
 
 // The live words are an argument, and what a test wants lost; each exit is a function, which reads memory of any strides.
 // CHECK-LABEL: func.func @main
@@ -44,6 +45,20 @@ func.func @gone(%c: i1) -> i1 attributes {tierup.result_kinds = ["scalar"], tier
 // CHECK-SAME: (%{{.*}}: i1) -> i1
 func.func @none(%c: i1) -> i1 attributes {tierup.result_kinds = ["scalar"]} {
   return %c : i1
+}
+
+// -----
+// Steps of a host program: no words, and no table of what a test wants lost.
+// HOST-LABEL: func.func @host
+// HOST-SAME: (%{{.*}}: i64, %{{.*}}: tensor<?xf32>) attributes {tierup.result_kinds = []}
+// HOST: call @host_exit3(%{{.*}}, %arg0) : (memref<?xf32, strided<[?], offset: ?>>, i64) -> ()
+// HOST: call @host_forced(%{{.*}}, %{{.*}}) : (i64, i64) -> i1
+// HOST-DAG: func.func private @host_exit3(memref<?xf32, strided<[?], offset: ?>>, i64) attributes {tierup.exit = 3 : i64}
+// HOST-DAG: func.func private @host_forced(i64, i64) -> i1 attributes {tierup.forced}
+func.func @host(%n: i64, %x: tensor<?xf32>) attributes {tierup.result_kinds = [], tierup.exits = array<i64: 3, 1>} {
+  "tierup.exit"(%x, %n) {index = 3 : i64} : (tensor<?xf32>, i64) -> ()
+  %0 = "tierup.forced"() {index = 3 : i64} : () -> i1
+  return
 }
 
 // -----

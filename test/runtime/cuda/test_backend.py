@@ -177,7 +177,7 @@ def test_a_branch_on_a_value_on_the_device_waits_for_it_in_mid_program_and_expla
         assert np.array_equal(f(x), x * 2 if sign > 0 else x + 1)
         assert np.array_equal(f(put(on, x)).numpy(), f(x))
     assert [v.record.on_device for v in f.versions] == [True]
-    assert "waits for the device in mid-program: what goes on there depends on a value that the device computes" in f.explain()
+    assert "waits for the device in mid-program: what goes on there depends on a value that the device computes (" in f.explain()
 
 
 def test_without_a_device_the_call_says_what_is_missing(api: FakeDriver) -> None:
@@ -243,12 +243,6 @@ def test_what_no_kernel_does_is_split_and_runs_on_the_host_between_regions(on: D
         np.testing.assert_allclose(f(x), np.sort(np.tanh(x) + 1) * 2 + x, rtol=1e-6)
     there = f(put(on, x))
     np.testing.assert_allclose(there.numpy(), f(x), rtol=1e-6)
-
-
-def test_bets_in_mid_program_and_plans_per_spec_are_not_for_devices() -> None:
-    for options in ({"speculate": "bailout"}, {"executor": "specializing"}):
-        with pytest.raises(ValueError, match='backend="cuda" goes with'):
-            cuda(soft, **options)
 
 
 def test_a_call_that_has_no_memory_left_is_a_memory_error(on: Device, api: FakeDriver) -> None:

@@ -1,0 +1,65 @@
+"""What a device does not answer runs on the host, on copies of the arrays that lie on the device; what it writes is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.leaving import arrays_in
+from tierup.runtime.dispatching.guards import extent
+from tierup.runtime.program import Program
+
+Run = Callable[..., tuple[Any, ...]]
+
+
+def on_host(program: Program, run: Run, flat: tuple[Any, ...], live: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Run on copies of the arrays that lie on the device. What is written to them is written there, also when `run` raises; where any
+    argument lies there, so do the results. `live`: values that `run` is given behind the program's arguments, views of these among them:
+    copies of views are views of the copies."""
+    there = [(value, p.written) for value, p in zip(flat, program.tier0.parameters, strict=True) if type(value) is DeviceArray]
+    arrays = [array for array, _ in there]
+    moved = [*arrays, *arrays_in(live)]
+    if not moved:
+        return run(*flat, *live)
+    copies = to_host(moved)
+    by_identity = {id(array): copy for array, copy in zip(moved, copies, strict=True)}
+
+    def copied(value: Any) -> Any:
+        return [copied(item) for item in value] if isinstance(value, list) else by_identity.get(id(value), value)
+
+    try:
+        results = run(*[copied(value) for value in (*flat, *live)])
+    finally:
+        for (array, written), copy in zip(there, copies, strict=False):
+            if written and array.writeable:
+                _write(array, copy)
+    if not there:
+        return results
+    return tuple([_there(result, arrays, copies[: len(arrays)]) for result in results])
+
+
+def _write(array: DeviceArray, copy: np.ndarray) -> None:
+    """The contents of an array on the device, from a copy of the same strides. What lies between its elements is written as it was."""
+    low, high = extent(array)
+    if low == high:
+        return
+    start = extent(copy)[0]
+    with array.on.lock:
+        array.on.driver.to_device(low, start, high - low)
+
+
+def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> Any:
+    """A result of tier 0 on the device: an argument itself, a view of one, or a copy."""
+    if not isinstance(result, np.ndarray):
+        return result
+    for array, copy in zip(there, copies, strict=True):
+        if result is copy:
+            return array
+    for array, copy in zip(there, copies, strict=True):
+        if result.size and np.may_share_memory(result, copy) and np.shares_memory(result, copy):
+            moved = array.address - copy.ctypes.data
+            return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
+    return put(there[0].on, result)
