@@ -18,7 +18,7 @@ from tierup.frontend.python.source import Definition, Source
 from tierup.frontend.python.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
-from tierup.runtime.arguments.trees import Leaf, flatten
+from tierup.runtime.arguments.trees import Leaf, flatten, is_on_device
 
 ALL_NAMES = ("*",)
 
@@ -125,7 +125,7 @@ class Frame:
     def outside_value(self, node: ast.AST | None, value: Any, access: Access) -> Value:
         """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""
         kind = type(value)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__") and is_on_device(value):
             return self._hidden(node, value, access)
         if kind in (list, tuple):
             self.outside.constant(access, "structure", structure_of(value))
@@ -148,7 +148,7 @@ class Frame:
 
     def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Value:
         if access not in self.hidden:
-            if dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
+            if isinstance(value.dtype, np.dtype) and dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
                 raise self.error(
                     node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
                 )

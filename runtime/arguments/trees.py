@@ -101,10 +101,15 @@ def flatten(value: object, leaves: list[object], name: str) -> Tree:
         return Leaf("array", value.ndim)
     if isinstance(value, complex):
         raise TypeError(f"argument {name}: complex numbers are not supported")
-    if getattr(value, "__cuda_array_interface__", None) is not None:  # an array on a device: ours, PyTorch's, CuPy's
+    if is_on_device(value):
         leaves.append(value)
         return Leaf("array", value.ndim)  # type: ignore[attr-defined]  # all of them have it
     return Leaf("object", value=kind)
+
+
+def is_on_device(value: object) -> bool:
+    """Whether a value is an array on a device: ours, PyTorch's, CuPy's."""
+    return getattr(value, "__cuda_array_interface__", None) is not None
 
 
 def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:

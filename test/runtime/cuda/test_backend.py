@@ -146,6 +146,25 @@ def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(o
     assert "waits for the device in mid-program" not in said  # the check is a kernel
 
 
+def test_arrays_on_the_device_from_outside_are_hidden_inputs_read_at_every_call(on: Device, api: FakeDriver) -> None:
+    class Layer:
+        def __init__(self) -> None:
+            self.w = put(on, np.full(3, 2, "f4"))
+
+        @tierup.jit(backend="cuda")
+        def __call__(self, x):
+            self.w[:] = self.w * 2.0
+            return x * self.w + bias
+
+    bias, layer, x = put(on, np.ones(3, "f4")), Layer(), put(on, np.arange(3, dtype="f4"))
+    for n in range(1, 5):
+        if n == 4:
+            layer.w, bias = put(on, np.full(3, 4, "f4")), put(on, np.full(3, 5, "f4"))
+            api.calls.clear()
+        np.testing.assert_allclose(layer(x).numpy(), x.numpy() * (2 ** (n + 1) if n < 4 else 8) + (1 if n < 4 else 5))
+    assert layer.w.numpy().tolist() == [8] * 3 and "cuMemcpyHtoDAsync" not in api.calls
+
+
 def test_a_kernel_that_runs_in_one_thread_is_named_with_its_line_and_why(on: Device) -> None:
     def walked(x, i):
         for k in range(2):
