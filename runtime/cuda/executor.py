@@ -24,6 +24,7 @@ from tierup.runtime.profiling import ProfilingExecutor
 
 class CudaExecutor(ProfilingExecutor):
     """See `ProfilingExecutor`. Raises NoDevice, DriverError, and MemoryError when the device has no memory left."""
+
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on, options = device(), self.options()
         given = tuple([taken_or_same(on, value) for value in flat])
