@@ -21,6 +21,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.runtime.cuda.arrays import device_array, empty
 from tierup.runtime.cuda.bundle import LoadedPlan, load_plans
+from tierup.runtime.cuda.cublas import NoLibrary
 from tierup.runtime.cuda.devices import Device, device
 from tierup.runtime.cuda.errors import NoDevice
 from tierup.tools import gpu_programs
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-timing", action="store_true", help="check alone")
     options = parser.parse_args(argv)
     try:
-        on, plans = device(), load_plans(options.bundle)
+        on, plans, with_library = device(), load_plans(options.bundle, libraries=False), load_plans(options.bundle)
     except (NoDevice, ValueError, OSError) as e:
         print(f"gpu_check: error: {e}", file=sys.stderr)
         return 1
@@ -69,6 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     end = time.monotonic() + 60 * options.minutes
     check_until = time.monotonic() + 60 * options.minutes * (1.0 if options.no_timing else _CHECK_SHARE)
     chosen = [p for p in PROGRAMS if p.name in plans and (not options.only or p.name in options.only)]
+    library = found_library(on)
+    if library:  # products by it are programs of their own, after those by our kernels
+        products = [replace(p, name=f"{p.name}, {library}") for p in chosen if p.flops]
+        plans |= {theirs.name: with_library[theirs.name.partition(",")[0]] for theirs in products}
+        chosen += products
     rows = {p.name: check(on, p, plans[p.name], check_until) for p in chosen}
     if not options.no_timing:
         copy_rate = copied_per_second(on)
@@ -76,8 +82,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         theirs = Theirs()
         for program in chosen:
             rows[program.name] = timed(on, program, plans[program.name], rows[program.name], copy_rate, theirs, end)
+        for row in rows.values():
+            other = rows.get(f"{row.name}, {library}")
+            if other is not None and other.microseconds and row.microseconds:
+                row.share += f"{', ' if row.share else ''}{other.microseconds / row.microseconds:.0%} of {library}"
     print(table(list(rows.values())))
     return 0 if all(row.is_right for row in rows.values()) else 1
+
+
+def found_library(on: Device) -> str:
+    """The name and version of NVIDIA's library for products, "" where it is not installed or cannot be used."""
+    with on.lock:
+        found = on.library()
+    if isinstance(found, NoLibrary):
+        print(f"products are not compared with the vendor's library: {found}")
+        return ""
+    return repr(found)
 
 
 # --- right ----------------------------------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ from tierup.runtime.dispatching import guards
 
 
 class LoadedPlan:
-    """A program of a bundle, as a function of arrays and numbers. Its code goes to the device with the first call that needs it."""
+    """A program of a bundle, as a function of arrays and numbers. Its code goes to the device with the first call that needs it.
+    `libraries`: whether NVIDIA's may compute products, where they are installed."""
 
-    def __init__(self, program: PackedProgram) -> None:
-        self.name, self.arguments = program.name, program.arguments
+    def __init__(self, program: PackedProgram, *, libraries: bool = True) -> None:
+        self.name, self.arguments, self._libraries = program.name, program.arguments, libraries
         self._versions = [(_record(packed), packed) for packed in program.versions]
         self._plans: dict[int, CudaPlan] = {}  # by a record's serial
 
@@ -61,7 +62,7 @@ class LoadedPlan:
 
     def _load(self, record: VersionRecord, packed: PackedVersion, on: Device) -> CudaPlan:
         _check_target(packed, on)
-        return self._plans.setdefault(record.serial, CudaPlan(packed.artifact, on, packed.cubins))
+        return self._plans.setdefault(record.serial, CudaPlan(packed.artifact, on, packed.cubins, libraries=self._libraries))
 
     def _why_not(self, flat: Sequence[Any]) -> str:
         lines = [f"{self.name} has no version for these arguments:"]
@@ -77,13 +78,14 @@ class LoadedPlan:
         return f"<plan {self.name}: {'; '.join(self.versions)}>"
 
 
-def load_plan(path: str | Path, entry: str | None = None) -> LoadedPlan:
-    """The program of a bundle that tierup-compile wrote. `entry` names it where the bundle has more than one.
+def load_plan(path: str | Path, entry: str | None = None, *, libraries: bool = True) -> LoadedPlan:
+    """The program of a bundle that tierup-compile wrote. `entry` names it where the bundle has more than one; `libraries=False` keeps large
+    matrix products from NVIDIA's cuBLAS, which computes them where it is installed.
 
     Needs no device; the first call does. Raises BundleError for a file that is no bundle, is damaged or too new, ValueError for an
     entry that is not there, OSError.
     """
-    programs = load_plans(path)
+    programs = load_plans(path, libraries=libraries)
     if entry is None and len(programs) == 1:
         return next(iter(programs.values()))
     if entry not in programs:
@@ -92,9 +94,9 @@ def load_plan(path: str | Path, entry: str | None = None) -> LoadedPlan:
     return programs[entry]
 
 
-def load_plans(path: str | Path) -> dict[str, LoadedPlan]:
+def load_plans(path: str | Path, *, libraries: bool = True) -> dict[str, LoadedPlan]:
     """All programs of a bundle by their names. Raises as `load_plan`."""
-    return {program.name: LoadedPlan(program) for program in bundle_file.read(path)}
+    return {program.name: LoadedPlan(program, libraries=libraries) for program in bundle_file.read(path)}
 
 
 def _record(packed: PackedVersion) -> VersionRecord:

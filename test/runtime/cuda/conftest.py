@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from fake_driver import FakeDriver
 
-from tierup.runtime.cuda import devices
+from tierup.runtime.cuda import cublas, devices
 
 
 @pytest.fixture
@@ -15,10 +15,15 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     """The stand-in, in the place of NVIDIA's bindings."""
     fake = FakeDriver()
     monkeypatch.setattr(devices, "bindings", lambda: fake)
+    monkeypatch.setattr(cublas, "load", _no_library)  # this machine's could do nothing with the stand-in
     devices.forget()
     yield fake
     fake.check_zones()
     devices.forget()
+
+
+def _no_library(path: str) -> None:
+    raise OSError(f"{path}: no library in tests")
 
 
 @pytest.fixture

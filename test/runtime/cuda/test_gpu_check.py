@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_cublas import FakeCublas
 from fake_driver import FakeDriver
 from thread_emulator import emulated
 
 from tierup.dialect import dtypes
-from tierup.runtime.cuda import bundle_file
+from tierup.lowering.cuda import toolkit
+from tierup.lowering.cuda.transforms import products_to_library
+from tierup.runtime.cuda import bundle_file, cublas, devices
 from tierup.tools import gpu_bundle, gpu_check, gpu_programs
 from tierup.tools.gpu_programs import GpuProgram, arrays_for, error, exact, to_bf16
 
@@ -22,16 +25,23 @@ SMALL = (
 )
 
 
+PRODUCT = GpuProgram("product", gpu_programs.product, "f32[8x70], f32[70x4]", "", 1e-5, flops=2 * 8 * 70 * 4)
+
+
 @pytest.fixture
 def bundle(api: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(gpu_check, "PROGRAMS", SMALL)
+    yield from bundle_of(SMALL, api, tmp_path, monkeypatch)
+
+
+def bundle_of(programs: tuple[GpuProgram, ...], api: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(gpu_check, "PROGRAMS", programs)
     monkeypatch.setattr(gpu_check, "EVEN_AND_ODD", (2, 33))
     monkeypatch.setattr(gpu_check, "_SECONDS_EACH", 0.001)
     monkeypatch.setattr(gpu_check, "_COPY_BYTES", 4096)
     monkeypatch.setattr(gpu_check, "_OFTEN", 2)
     monkeypatch.setenv("TIERUP_CACHE", "0")
     with emulated(api):
-        packed = [gpu_bundle.compiled(program, lambda text: None) for program in SMALL]
+        packed = [gpu_bundle.compiled(program, lambda text: None) for program in programs]
         plain = [bundle_file.PackedProgram(p.name, p.arguments, tuple(bundle_file.PackedVersion(v.artifact, {}) for v in p.versions)) for p in packed]
         bundle_file.write(tmp_path / "b.tierup", plain)  # without cubins, which the stand-in cannot run
         yield str(tmp_path / "b.tierup")
@@ -69,6 +79,24 @@ def test_a_program_that_fails_is_a_line_of_the_table_and_the_others_go_on(bundle
     assert gpu_check.main([bundle]) == 1
     said = capsys.readouterr().out
     assert "| scale | NO, 0 sizes | inf (1e-06) |  |  |  | OSError: a kernel went wrong |" in said and "| small_steps | yes" in said
+
+
+def test_products_are_timed_by_our_kernel_and_by_the_library_where_it_is_installed(
+    api: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = FakeCublas(api)
+    monkeypatch.setattr(cublas, "load", library.load)
+    monkeypatch.setattr(toolkit, "_folders", lambda: iter(()))
+    monkeypatch.setattr(products_to_library, "LEAST_WORK", 1 << 9)
+    for path in bundle_of((PRODUCT,), api, tmp_path, monkeypatch):
+        assert gpu_check.main([path]) == 0
+        said = capsys.readouterr().out
+        assert "| product | yes, 1 sizes | " in said and "% of cuBLAS 13.0.2 |" in said and "| product, cuBLAS 13.0.2 | yes, 1 sizes | " in said
+        assert library.multiplied and api.launched
+        library.names = ()
+        devices.forget()
+        assert gpu_check.main([path, "--no-timing"]) == 0
+        assert "products are not compared with the vendor's library: cuBLAS is not installed" in capsys.readouterr().out
 
 
 def test_out_of_time_is_said(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
