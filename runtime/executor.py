@@ -312,5 +312,6 @@ class Executor:
         if stage in DEVICE_STAGES or newest.record.on_device and stage in ALSO_DEVICE_STAGES:
             from tierup.lowering.cuda import showing  # here: loads MLIR and LLVM
 
-            return showing.stage(request, stage, self._overrides.current().target or newest.compiled.target)
+            options = self._overrides.current()
+            return showing.stage(request, stage, options.target or newest.compiled.target, libraries=options.libraries)
         return compile_version.stages(request, (stage,))[stage]

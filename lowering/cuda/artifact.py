@@ -31,3 +31,4 @@ class CudaArtifact:
     exits: tuple[ExitSite, ...] = ()
     stages: dict[str, str] = field(default_factory=dict)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    linked: tuple[str, ...] = ()  # functions of NVIDIA's libdevice that are part of the code

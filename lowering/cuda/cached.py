@@ -5,17 +5,24 @@ from __future__ import annotations
 import logging
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 from tierup.lowering.abi import Request
+from tierup.lowering.cuda import libdevice
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.objects import cache
 
 _log = logging.getLogger("tierup.cache")
 
 
-def get(request: Request, target: str) -> CudaArtifact | None:
-    """The artifact of an equal request for this target, None when there is none, or none that is whole."""
-    payload = cache.read(_name(request, target)) if cache.enabled() else None
+def get(request: Request, target: str, *, libraries: bool = True) -> CudaArtifact | None:
+    """The artifact of an equal request for this target, None when there is none, or none that is whole. `libraries`: whether it may be
+    linked with NVIDIA's libdevice, where that is installed: code with it, and with another one, is other code."""
+    return _read(_name(request, target, libdevice.find() if libraries else None), target)
+
+
+def _read(name: str, target: str) -> CudaArtifact | None:
+    payload = cache.read(name) if cache.enabled() else None
     if payload is None:
         return None
     try:
@@ -26,17 +33,21 @@ def get(request: Request, target: str) -> CudaArtifact | None:
     return artifact if isinstance(artifact, CudaArtifact) else None
 
 
-def obtain(request: Request, target: str, keep: Callable[[str, str], None] | None = None) -> tuple[CudaArtifact, bool]:
+def obtain(
+    request: Request, target: str, keep: Callable[[str, str], None] | None = None, *, libraries: bool = True
+) -> tuple[CudaArtifact, bool]:
     """(artifact, whether it came from disk). Raises what `compile` does; `keep` is given the texts of the stages."""
-    kept = get(request, target)
+    library = libdevice.find() if libraries else None
+    name = _name(request, target, library)
+    kept = _read(name, target)
     if kept is not None:
         return kept, True
     from tierup.lowering.cuda.compile import compile  # here: loads MLIR
 
-    artifact = compile(request, target, keep=keep)
-    cache.write(_name(request, target), pickle.dumps(artifact, protocol=5))
+    artifact = compile(request, target, keep=keep, library=library)
+    cache.write(name, pickle.dumps(artifact, protocol=5))
     return artifact, False
 
 
-def _name(request: Request, target: str) -> str:
-    return cache.name_of("device", target, cache.key(request))
+def _name(request: Request, target: str, library: Path | None) -> str:
+    return cache.name_of("device", target, libdevice.digest(library), cache.key(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 from tierup.dialect import registry
 from tierup.dialect.context import thread_context
@@ -10,20 +11,28 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.lowering import builders as b
 from tierup.lowering import literals
 from tierup.lowering.abi import ErrorSite, Request
-from tierup.lowering.cuda import host_program, ptx, targets
+from tierup.lowering.cuda import host_program, libdevice, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.module_target import TARGET
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
-from tierup.lowering.errors import CompileError
+from tierup.lowering.cuda.transforms.math_to_intrinsics import calls_libdevice
+from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
+from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.origins import origin
 from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
 
 _SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
 
 
 def compile(  # noqa: A001 - the field's word
-    request: Request, target: str = targets.DEFAULT, stages: Collection[str] = (), keep: Keep | None = None
+    request: Request,
+    target: str = targets.DEFAULT,
+    stages: Collection[str] = (),
+    keep: Keep | None = None,
+    library: Path | None = None,
 ) -> CudaArtifact:
-    """Compile a request for a GPU. `stages`: whose texts to keep, of torch, linalg, buffers, kernels, nvvm, optimized, ptx.
+    """Compile a request for a GPU. `stages`: whose texts to keep, of torch, linalg, buffers, kernels, nvvm, optimized, ptx; `library`:
+    NVIDIA's libdevice, used where it is better than our own math, or the only one.
 
     Raises what `lowering.compile.compile` does, ValueError for a target that is none.
     """
@@ -34,8 +43,12 @@ def compile(  # noqa: A001 - the field's word
             module = parse(request)
         prepared = prepare(request, log, module)
         module.operation.attributes[TARGET] = ir.StringAttr.get(chosen.name)
+        if library is not None:
+            module.operation.attributes[LIBDEVICE] = ir.UnitAttr.get()
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
+            if named is KERNELS and library is None:
+                _refuse_calls(module)
         with log.timed("translate"):
             sites = error_sites(module)
             function = next(iter(registry.functions(module.operation)))
@@ -44,7 +57,7 @@ def compile(  # noqa: A001 - the field's word
         sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in prepared.ties)
         with log.timed("optimise+emit"):
             try:
-                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=log.wants("optimized"))
+                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=log.wants("optimized"), library=library)
             except RuntimeError as e:
                 raise CompileError(str(e), "LLVM", text) from e
     for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
@@ -52,8 +65,16 @@ def compile(  # noqa: A001 - the field's word
             log.add(name, shown)
     return CudaArtifact(
         emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, prepared.exits,
-        stages=log.texts, timings_ms=log.milliseconds,
+        stages=log.texts, timings_ms=log.milliseconds, linked=emitted.linked,
     )  # fmt: skip
+
+
+def _refuse_calls(module: ir.Module) -> None:
+    """What only libdevice computes, where it is not installed."""
+    op = b.first(module.operation, calls_libdevice)
+    if op is not None:
+        found = origin(op.location)
+        raise Unsupported(found.op if found is not None else op.name, found.place if found is not None else "", libdevice.MISSING)
 
 
 def _llvm(module: ir.Module, request: Request) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
+from tierup.lowering.cuda import linking
 from tierup.lowering.cuda.targets import Target
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -16,14 +18,15 @@ _ready = False
 
 @dataclass(frozen=True)
 class Emitted:
-    """`ir` is empty unless asked for."""
+    """`ir` is empty unless asked for. `linked`: functions of libdevice."""
 
     ptx: str
     ir: str
+    linked: tuple[str, ...] = ()
 
 
-def emit(text: str, target: Target, *, level: int = 3, want_ir: bool = False) -> Emitted:
-    """PTX of a module of kernels, given as LLVM IR. Raises RuntimeError with LLVM's message."""
+def emit(text: str, target: Target, *, level: int = 3, want_ir: bool = False, library: Path | None = None) -> Emitted:
+    """PTX of a module of kernels, given as LLVM IR, linked with libdevice where it calls that. Raises RuntimeError with LLVM's message."""
     machine = _machine(target, level)
     context = llvm.create_context()
     try:
@@ -32,11 +35,12 @@ def emit(text: str, target: Target, *, level: int = 3, want_ir: bool = False) ->
             module.triple = TRIPLE
             module.data_layout = str(machine.target_data)
             module.verify()
+            linked = linking.link(module, library, machine)
             options = llvm.create_pipeline_tuning_options(speed_level=level)
             options.loop_vectorization = options.slp_vectorization = False  # a thread is a lane; wide loads are the back end's
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(module, builder)
-            return Emitted(machine.emit_assembly(module), str(module) if want_ir else "")
+            return Emitted(machine.emit_assembly(module), str(module) if want_ir else "", linked)
         finally:
             module.close()
     finally:

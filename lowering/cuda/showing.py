@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from tierup.lowering.abi import Request
-from tierup.lowering.cuda import ptxas, targets
+from tierup.lowering.cuda import libdevice, ptxas, targets
 from tierup.lowering.cuda.compile import compile as compile_cuda
 
 
-def stage(request: Request, name: str, target: str = "") -> str:
-    """The text of a stage of a request, compiled for a target, or for the default one. Raises what `compile` does."""
+def stage(request: Request, name: str, target: str = "", *, libraries: bool = True) -> str:
+    """The text of a stage of a request, compiled for a target, or for the default one; `libraries`: with NVIDIA's libdevice, where it is
+    installed. Raises what `compile` does."""
     target = target or targets.DEFAULT
-    text = compile_cuda(request, target, (name,)).stages[name]
-    return f"{report(text, target)}{text}" if name == "ptx" else text
+    artifact = compile_cuda(request, target, (name,), library=libdevice.find() if libraries else None)
+    text = artifact.stages[name]
+    linked = f"// of NVIDIA's libdevice: {', '.join(artifact.linked)}\n" if artifact.linked else ""
+    return f"{report(text, target)}{linked}{text}" if name == "ptx" else text
 
 
 def report(ptx: str, target: str) -> str:

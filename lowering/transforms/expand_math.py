@@ -7,7 +7,7 @@ becomes
 
 Works on scalars and vectors of f16, bf16 (through f32), f32 and f64, in bodies of linalg.generic, in loops, or in a plain
 function. Tensor-typed math ops are left alone: convert them to linalg first. What has an instruction of its own (math.sqrt,
-math.floor, math.absf, ...) is left to LLVM. Accuracy: docs/math-accuracy.md.
+math.floor, math.absf, ...) is left to LLVM, and what is marked `tierup.library_call` to a library. Accuracy: docs/math-accuracy.md.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering.math import table
 from tierup.lowering.math.constants import Constants
 from tierup.lowering.math.emit import Emit, Value
+
+LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a library: see tierup-math-to-libdevice
 
 
 @register
@@ -34,7 +36,7 @@ class ExpandMath(Pass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in wanted and _supported(op.operation.results[0].type):
+            if op.name in wanted and _supported(op.operation.results[0].type) and LIBRARY_CALL not in op.attributes:
                 found.append(op.operation)
             return ir.WalkResult.ADVANCE
 

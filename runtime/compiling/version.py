@@ -245,7 +245,9 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     try:
         keep = None if kept is None else kept.stage
         on_cpu = options.backend == "cpu"
-        artifact, from_disk = cache.obtain(request, keep) if on_cpu else cached.obtain(request, options.target, keep)
+        artifact, from_disk = (
+            cache.obtain(request, keep) if on_cpu else cached.obtain(request, options.target, keep, libraries=options.libraries)
+        )
     except Unsupported as e:
         if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
             raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e

@@ -118,7 +118,7 @@ def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:
         return cache.get(request)
     from tierup.lowering.cuda import cached  # here: most programs run on the CPU
 
-    return cached.get(request, options.target)
+    return cached.get(request, options.target, libraries=options.libraries)
 
 
 def loaded(artifact: Artifact | CudaArtifact, name: str, options: Options) -> NativeCode | CudaPlan:

@@ -35,6 +35,36 @@ _C = {
 }  # fmt: skip
 _DECLARED = re.compile(r"^declare (?:[^@]* )?(?P<result>\S+) @llvm\.nvvm\.(?P<name>[\w.]+)\((?P<parameters>[^)]*)\).*$", re.M)
 _KERNEL = re.compile(r"^define ptx_kernel void @(?P<name>[\w$.]+)\((?P<parameters>[^{]*?)\) ?(?:local_unnamed_addr )?(?:#\d+ )?\{", re.M)
+# what libdevice is made of; instructions that the device approximates are exact here, but for one rounding (so are those of f64 that
+# give the upper half of a number, to begin Newton's iteration with)
+_MATH = {
+    "add.rn.d": "%r = fadd double %p0, %p1\n  ret double %r",
+    "mul.rn.d": "%r = fmul double %p0, %p1\n  ret double %r",
+    "mul.rn.f": "%r = fmul float %p0, %p1\n  ret float %r",
+    "add.rz.f": "%a = fpext float %p0 to double\n  %b = fpext float %p1 to double\n  %s = fadd double %a, %b\n"
+                "  %r = call float @emu_towards_zero(double %s)\n  ret float %r",
+    "fma.rz.f": "%a = fpext float %p0 to double\n  %b = fpext float %p1 to double\n  %c = fpext float %p2 to double\n"
+                "  %m = fmul double %a, %b\n  %s = fadd double %m, %c\n  %r = call float @emu_towards_zero(double %s)\n  ret float %r",
+    "d2i.hi": "%b = bitcast double %p0 to i64\n  %h = lshr i64 %b, 32\n  %r = trunc i64 %h to i32\n  ret i32 %r",
+    "d2i.lo": "%b = bitcast double %p0 to i64\n  %r = trunc i64 %b to i32\n  ret i32 %r",
+    "lohi.i2d": "%l = zext i32 %p0 to i64\n  %h = zext i32 %p1 to i64\n  %s = shl i64 %h, 32\n  %b = or i64 %l, %s\n"
+                "  %r = bitcast i64 %b to double\n  ret double %r",
+    "d2i.rn": "%n = call double @llvm.rint.f64(double %p0)\n  %r = call i32 @llvm.fptosi.sat.i32.f64(double %n)\n  ret i32 %r",
+    "f2i.rn": "%n = call float @llvm.rint.f32(float %p0)\n  %r = call i32 @llvm.fptosi.sat.i32.f32(float %n)\n  ret i32 %r",
+    "round.f": "%r = call float @llvm.rint.f32(float %p0)\n  ret float %r",
+    "fabs.f32": "%r = call float @llvm.fabs.f32(float %p0)\n  ret float %r",
+    "fabs.f64": "%r = call double @llvm.fabs.f64(double %p0)\n  ret double %r",
+    "rcp.approx.ftz.d": "%r = fdiv double 1.0, %p0\n  ret double %r",
+    "rsqrt.approx.d": "%s = call double @llvm.sqrt.f64(double %p0)\n  %r = fdiv double 1.0, %s\n  ret double %r",
+    **dict.fromkeys(("div.approx.f", "div.approx.ftz.f", "div.rn.f"), "%r = fdiv float %p0, %p1\n  ret float %r"),
+    **dict.fromkeys(("ex2.approx.f32", "ex2.approx.ftz.f32"), "%r = call float @llvm.exp2.f32(float %p0)\n  ret float %r"),
+    **dict.fromkeys(("lg2.approx.f", "lg2.approx.ftz.f"), "%r = call float @llvm.log2.f32(float %p0)\n  ret float %r"),
+    **dict.fromkeys(
+        ("rsqrt.approx.f", "rsqrt.approx.ftz.f"),
+        "%s = call float @llvm.sqrt.f32(float %p0)\n  %r = fdiv float 1.0, %s\n  ret float %r",
+    ),
+}  # fmt: skip
+_ASSEMBLY = re.compile(r'asm (?:sideeffect )?"(?P<text>[^"]*)", "[^"]*"\(')
 _STATE = """
 @emu_registers = global [12 x i32] zeroinitializer
 @emu_lane = global i32 0
@@ -45,6 +75,77 @@ _STATE = """
 @emu_main = global ptr null
 @emu_parameters = global ptr null
 declare i32 @swapcontext(ptr, ptr)
+define float @emu_rcp(float %x) {
+  %r = fdiv float 1.0, %x
+  ret float %r
+}
+define {i32, i32} @emu_mad32(i32 %x, i32 %y, i32 %z) {
+  %a = zext i32 %x to i64
+  %b = zext i32 %y to i64
+  %c = zext i32 %z to i64
+  %p = mul i64 %a, %b
+  %s = add i64 %p, %c
+  %low = trunc i64 %s to i32
+  %shifted = lshr i64 %s, 32
+  %high = trunc i64 %shifted to i32
+  %one = insertvalue {i32, i32} poison, i32 %low, 0
+  %both = insertvalue {i32, i32} %one, i32 %high, 1
+  ret {i32, i32} %both
+}
+define {i64, i64} @emu_mad64(i64 %x, i64 %y, i64 %z) {
+  %a = zext i64 %x to i128
+  %b = zext i64 %y to i128
+  %c = zext i64 %z to i128
+  %p = mul i128 %a, %b
+  %s = add i128 %p, %c
+  %both = call {i64, i64} @emu_halves(i128 %s)
+  ret {i64, i64} %both
+}
+define {i64, i64} @emu_mul64(i64 %x, i64 %y) {
+  %both = call {i64, i64} @emu_mad64(i64 %x, i64 %y, i64 0)
+  ret {i64, i64} %both
+}
+define {i64, i64} @emu_add128(i64 %xl, i64 %xh, i64 %yl, i64 %yh) {
+  %x = call i128 @emu_whole(i64 %xl, i64 %xh)
+  %y = call i128 @emu_whole(i64 %yl, i64 %yh)
+  %s = add i128 %x, %y
+  %both = call {i64, i64} @emu_halves(i128 %s)
+  ret {i64, i64} %both
+}
+define {i64, i64} @emu_sub128(i64 %xl, i64 %xh, i64 %yl, i64 %yh) {
+  %x = call i128 @emu_whole(i64 %xl, i64 %xh)
+  %y = call i128 @emu_whole(i64 %yl, i64 %yh)
+  %s = sub i128 %x, %y
+  %both = call {i64, i64} @emu_halves(i128 %s)
+  ret {i64, i64} %both
+}
+define i128 @emu_whole(i64 %low, i64 %high) {
+  %l = zext i64 %low to i128
+  %h = zext i64 %high to i128
+  %s = shl i128 %h, 64
+  %r = or i128 %l, %s
+  ret i128 %r
+}
+define {i64, i64} @emu_halves(i128 %x) {
+  %low = trunc i128 %x to i64
+  %shifted = lshr i128 %x, 64
+  %high = trunc i128 %shifted to i64
+  %one = insertvalue {i64, i64} poison, i64 %low, 0
+  %both = insertvalue {i64, i64} %one, i64 %high, 1
+  ret {i64, i64} %both
+}
+define float @emu_towards_zero(double %exact) {
+  %near = fptrunc double %exact to float
+  %back = fpext float %near to double
+  %far = call double @llvm.fabs.f64(double %back)
+  %size = call double @llvm.fabs.f64(double %exact)
+  %beyond = fcmp ogt double %far, %size
+  %bits = bitcast float %near to i32
+  %less = sub i32 %bits, 1
+  %chosen = select i1 %beyond, i32 %less, i32 %bits
+  %r = bitcast i32 %chosen to float
+  ret float %r
+}
 define void @emu_leave(i32 %reason) {
   store i32 %reason, ptr @emu_reason
   %self = load ptr, ptr @emu_self
@@ -83,6 +184,7 @@ class EmulatedModule:
         text = re.sub(r"^(target (triple|datalayout) = |attributes #).*$", "", text, flags=re.M)
         text = _DECLARED.sub("", text)
         text = re.sub(r"( #\d+)+(?=[ ,\n]|$)", "", text).replace("ptx_kernel ", "").replace("@llvm.nvvm.", "@emu.")
+        text = _ASSEMBLY.sub(_function_for, text)
         text += _STATE + "".join(map(_intrinsic, declared)) + "".join(_entry(name, types) for name, types in self.kernels.items())
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -184,6 +286,16 @@ class _Fibers:
         _libc.makecontext(ctypes.c_void_p(context), ctypes.c_void_p(enter), 0)
 
 
+def _function_for(assembly: re.Match[str]) -> str:
+    """The name of the function that does what a piece of PTX in libdevice does: arithmetic with carries, mostly."""
+    text = assembly["text"]
+    known = {"rcp.approx": "rcp", "sub.cc": "sub128", "add.cc.u32      r0": "add128", "clo": "mad64", "mul.lo": "mul64", "mad.lo.cc.u32   $0": "mad32"}
+    for part, function in known.items():
+        if part in text:
+            return f"@emu_{function}("
+    raise NotImplementedError(f"the emulator does not know {text}")
+
+
 def _intrinsic(declared: re.Match[str]) -> str:
     """The definition of an intrinsic, as LLVM IR."""
     name, result, types = declared["name"], declared["result"], [p.split()[0] for p in _split(declared["parameters"])]
@@ -203,6 +315,8 @@ def _intrinsic(declared: re.Match[str]) -> str:
   %got = load i32, ptr @emu_value
   %r = bitcast i32 %got to {result}
   ret {result} %r"""
+    elif name in _MATH:
+        body = _MATH[name]
     else:
         raise NotImplementedError(f"the emulator does not know llvm.nvvm.{name}")
     parameters = ", ".join(f"{t} %p{i}" for i, t in enumerate(types))
