@@ -9,7 +9,9 @@ from pathlib import Path
 from tierup.lowering.cuda import toolkit
 
 _FILE = "nvvm/libdevice/libdevice.10.bc"
-MISSING = f"needs NVIDIA's libdevice, which is not found, or the option libraries is off: {_FILE} of CUDA's toolkit, by CUDA_HOME, or of a wheel"
+MISSING = (
+    f"needs NVIDIA's libdevice, which is not found, or the option libraries is off: {_FILE} of CUDA's toolkit, by CUDA_HOME, or of a wheel"
+)
 
 
 def find() -> Path | None:

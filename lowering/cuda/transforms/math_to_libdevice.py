@@ -6,9 +6,9 @@ becomes
     %s = math.sin %w {tierup.library_call} : f32    // which tierup-expand-math leaves, and convert-gpu-to-nvvm makes a call of __nv_sinf
     %r = arith.truncf %s : f32 to f16
 
-Better is: its largest error is within the 4 ulp in which tiers agree (`Tolerance`) with 1.5 to spare for tier 0's own and for rounding, that
-is, NVIDIA's figure is at most 2; and it takes at most half of the instructions of our expansion, or of those in f64, for which many
-devices have one unit for 64 threads. docs/math-accuracy.md has both figures for every function.
+Better is: its largest error is within the 4 ulp in which tiers agree (`Tolerance`), with 1.5 to spare for tier 0's own and for rounding:
+NVIDIA's figure is at most 2; and it takes at most half of the instructions of our expansion, or of those in f64, for which many devices
+have one unit for 64 threads. docs/math-accuracy.md has both figures for every function.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def run(on: Device, artifact: Any, *flat: Any) -> Any:
 
 def test_a_function_that_is_not_ours_is_linked_from_the_library_and_no_other(on: Device, small: Path) -> None:
     x, y = of_remainders("f4")
-    artifact = compile_cuda(request_of(left, (x, y)), library=small)
+    artifact = compile_cuda(request_of(left, (np.ones_like(x), np.ones_like(y))), library=small)
     assert artifact.linked == ("__nv_fmodf",) and ".extern" not in artifact.ptx and "unused" not in artifact.ptx
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(run(on, artifact, x, y), np.fmod(x, y))
@@ -80,7 +80,7 @@ def test_a_function_that_is_not_ours_is_linked_from_the_library_and_no_other(on:
 def test_without_the_library_the_op_is_refused_by_name_with_what_is_missing() -> None:
     x, y = of_remainders("f4")
     with pytest.raises(Unsupported, match=r"test_libdevice.py:\d+:\d+: aten.fmod.*needs NVIDIA's libdevice, which is not found.*libdevice.10.bc"):
-        compile_cuda(request_of(left, (x, y)))
+        compile_cuda(request_of(left, (np.ones_like(x), np.ones_like(y))))
 
 
 def test_a_function_that_the_library_has_not_never_reaches_the_assembler(small: Path) -> None:
@@ -99,7 +99,7 @@ def test_code_on_disk_is_of_the_library_that_it_was_linked_with(
     monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(toolkit, "_folders", lambda: iter([tmp_path]))
     x, y = of_remainders("f4")
-    request = request_of(left, (x, y))
+    request = request_of(left, (np.ones_like(x), np.ones_like(y)))
     assert cached.obtain(request, "sm_80")[1] is False
     assert cached.obtain(request, "sm_80")[1] is True and cached.get(request, "sm_80") is not None
     assert cached.get(request, "sm_80", libraries=False) is None
@@ -154,7 +154,7 @@ def test_functions_of_the_library_are_within_the_bound_in_which_tiers_agree(type
 def test_what_is_linked_assembles_without_spills_and_remainders_are_exact(on: Device) -> None:
     for dtype in ("f4", "f8"):
         x, y = of_remainders(dtype)
-        request = request_of(left, (x, y))
+        request = request_of(left, (np.ones_like(x), np.ones_like(y)))
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(run(on, compile_cuda(request, library=_FOUND), x, y), np.fmod(x, y))
         if ptxas.find() is not None:
