@@ -17,7 +17,7 @@ from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, taken_or_same
 from tierup.runtime.cuda.on_host import on_host
 from tierup.runtime.cuda.splits import DeviceSplit, classes_of
-from tierup.runtime.events import EventKind
+from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
 
@@ -33,8 +33,7 @@ class CudaExecutor(ProfilingExecutor):
             results = on_host(self.program, lambda *host: self.history.interpret(host, Reason.OPTIMIZE_OFF), given)
         else:
             results = self.table.run(given, options.entry)
-        if on.unsaid:
-            self.history.emit(EventKind.FALLBACK, Reason.BROKEN_LIBRARY, action=f"our kernels multiply: {on.unsaid.pop()}")
+        tell(on, self.history)
         return handed_over(results, flat, given)
 
     def _miss(self, *flat: Any) -> tuple[Any, ...]:

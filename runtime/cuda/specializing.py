@@ -17,6 +17,7 @@ from tierup.runtime.cuda.arrays import DeviceArray, to_host
 from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, taken_or_same
 from tierup.runtime.cuda.on_host import on_host
+from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.specialized_plan import SpecializedPlan
@@ -38,7 +39,9 @@ class CudaSpecializingExecutor(SpecializingExecutor):
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on = device()
         given = tuple([taken_or_same(on, value) for value in flat])
-        return handed_over(super().call(given, self.options()), flat, given)
+        results = super().call(given, self.options())
+        tell(on, self.history)
+        return handed_over(results, flat, given)
 
     def _spec_of(self, flat: tuple[Any, ...]) -> CallSpec:
         # where an array lies is no part of it: one plan serves both sides
