@@ -12,6 +12,9 @@ dialect will have (allocated pointer, aligned pointer, offset, sizes, strides), 
 reaches and one of the two writes; tierup-trim-kernels makes it `llvm.noalias`, which lets loads go through the read-only cache and move
 across stores.
 
+A block whose length the host chooses among some has the longest of them as `nvvm.maxntid`, so that no thread is given more registers than a
+multiprocessor has for such a block: else its launch fails.
+
 Kernels on tensor cores, which keep most of what they work on in registers, are assembled so that 16 warps of them fit on a multiprocessor,
 if its shared memory holds as many (`nvvm.minctasm`): the assembler gives a thread 128 registers then, and up to 255 if not told.
 """
@@ -82,9 +85,33 @@ def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:
         place += _LEADING + 2 * ir.ShapedType(parameter.type).rank if i in buffers else 1
     apart = [places[i] for i in buffers if all(_lies_apart(i, buffers, read_only, _given(launch, count)) for launch in launches)]
     kernel.attributes[APART] = ir.DenseI64ArrayAttr.get(apart)
+    longest = [_longest_block(launch) for launch in launches]
+    if longest and all(longest):
+        kernel.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([max(longest), 1, 1])
     blocks = _blocks_together(kernel)
     if blocks > 1:
         kernel.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(b.integer_type(32), blocks)
+
+
+def _longest_block(launch: ir.Operation) -> int:
+    """Threads of the longest block of a launch, all along x, where the host chooses its length among some; 0 for any other."""
+    segments = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
+    start = sum(segments[:4])
+    x, *others = list(launch.operands)[start : start + 3]
+    if any(_most(v) != 1 for v in others) or (made := b.defining_op(x)) is None or made.name != "arith.select":
+        return 0
+    return _most(x)
+
+
+def _most(number: ir.Value) -> int:
+    """The largest of the numbers that a choice of constants may give; 0 where others may come."""
+    made = b.defining_op(number)
+    if made is None or made.name not in ("arith.constant", "arith.select"):
+        return 0
+    if made.name == "arith.constant":
+        return ir.IntegerAttr(made.attributes["value"]).value
+    left, right = _most(made.operands[1]), _most(made.operands[2])
+    return max(left, right) if left and right else 0
 
 
 def _blocks_together(kernel: ir.Operation) -> int:
