@@ -7,6 +7,8 @@ PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive mutants soak stress clean
 .DELETE_ON_ERROR:
+# the tests start many interpreters: none compiles again what another has
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile

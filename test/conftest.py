@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tierup.runtime.arguments import placement
@@ -46,3 +49,29 @@ sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())
 def pytest_report_header() -> str:
     """What the samples hang on."""
     return f"tierup: seed of samples {os.environ.get('TIERUP_SEED', '0')} (TIERUP_SEED)"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether no test of the file is asked for: then it is not imported, PyTorch neither. Tests marked torch stand in files of their own."""
+    wanted, name = config.getoption("markexpr"), collection_path.name
+    if wanted not in ("torch", "not torch") or not (name.startswith("test_") and name.endswith(".py")):
+        return None
+    return name.endswith("_torch.py") == (wanted == "not torch") or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are collected, and are no garbage: a collector that looks at them again and again costs more than the imports."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Raises UsageError for a test marked torch in a file that `make test-torch` does not look at, and for one without the mark where it does."""
+    for item in items:
+        if (item.get_closest_marker("torch") is not None) != item.path.name.endswith("_torch.py"):
+            raise pytest.UsageError(f"{item.nodeid}: tests marked torch stand in files test_*_torch.py, and no others do")

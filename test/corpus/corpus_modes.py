@@ -36,7 +36,7 @@ class Step:
 @dataclass(frozen=True)
 class Mode:
     """`steps(program)`: the calls, in order. `versions(program)`: the kinds of the versions that exist at the end. `one_of`: `make test`
-    runs every so many programs, `make exhaustive` all."""
+    draws one of so many programs, `make exhaustive` has all."""
 
     name: str
     steps: Callable[[Program], Iterator[Step]]
@@ -348,13 +348,13 @@ def _first(program: Program) -> tuple[str, ...] | None:
 
 MODES = (
     Mode("tier0", interpreted, _none, {"optimize": False}),
-    Mode("simple", interpreted, _none, {"bailout_depth": 0}),
-    Mode("profiled", interpreted, _none, {"num_profiled_runs": 1000}),
+    Mode("simple", interpreted, _none, {"bailout_depth": 0}, one_of=2),
+    Mode("profiled", interpreted, _none, {"num_profiled_runs": 1000}, one_of=2),
     Mode("optimised", growing, _declared),
-    Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}),
+    Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}, one_of=2),
     Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=4),
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
-    Mode("python_entry", growing, _declared, {"entry": "python"}),
+    Mode("python_entry", growing, _declared, {"entry": "python"}, one_of=2),
     Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that bet are all in test_forced_bailouts.py
     Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=3),
     Mode("reloaded", growing, _declared, reloaded=True, one_of=4),

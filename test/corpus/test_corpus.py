@@ -17,7 +17,7 @@ import programs_structure
 import programs_writes
 import pytest
 from corpus import PROGRAMS, Program
-from hypothesis import settings
+from sampling import drawn
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import weight
@@ -45,16 +45,12 @@ MODULES = (
 )
 
 
-IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
-
-
 @pytest.mark.parametrize(
     ("mode", "program"),
     [
         pytest.param(mode, program, id=f"{mode.name}-{program.name}")
         for mode in corpus_modes.MODES
-        for number, program in enumerate(PROGRAMS)
-        if IS_EXHAUSTIVE or number % mode.one_of == 0
+        for program in drawn(mode.name, PROGRAMS, mode.one_of)
     ],
 )
 def test_program_does_what_the_undecorated_function_does(
@@ -65,8 +61,18 @@ def test_program_does_what_the_undecorated_function_does(
     corpus_modes.run(program, mode)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@pytest.mark.parametrize("which", [0, 1], ids=["first_op", "middle_op"])
+CUTS = ("first_op", "middle_op")
+ONE_CUT_OF = 6  # programs: each cut compiles regions of its own
+
+
+@pytest.mark.parametrize(
+    ("which", "program"),
+    [
+        pytest.param(which, program, id=f"{cut}-{program.name}")
+        for which, cut in enumerate(CUTS)
+        for program in drawn(cut, PROGRAMS, ONE_CUT_OF, kind=lambda p: bool(p.native))
+    ],
+)
 def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Program, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     original = ProfilingExecutor._compile
 

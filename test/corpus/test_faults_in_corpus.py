@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from corpus import HERE, PROGRAMS, Program
 from corpus_modes import Step, growing, one_call
-from fault_sample import SEED
-from test_corpus import IS_EXHAUSTIVE, MODULES
+from sampling import IS_EXHAUSTIVE, SEED
+from test_corpus import MODULES
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason

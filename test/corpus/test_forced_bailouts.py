@@ -12,7 +12,8 @@ from itertools import count
 import pytest
 from corpus import HERE, PROGRAMS, Program
 from corpus_modes import Step, one_call
-from test_corpus import IS_EXHAUSTIVE, MODULES
+from sampling import IS_EXHAUSTIVE
+from test_corpus import MODULES
 
 import tierup
 from tierup.frontend.jit import jit, load

@@ -208,7 +208,7 @@ def flattened(results: Iterable[Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", names())
 def test_a_pass_keeps_what_programs_do(name: str) -> None:
-    keeps(name, PROMISES.get(name, Promise()), 12)
+    keeps(name, PROMISES.get(name, Promise()), 20)
 
 
 @pytest.mark.parametrize("name", [p.name for p in pipelines.PIPELINES])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from graph_oracle import ENTRY, Outcome, Runner, difference
 from graph_stages import build
-from hypothesis import settings
 from random_graph_strategy import Program, decode
+from sampling import IS_EXHAUSTIVE
 
 import tierup
 from tierup.dialect.ir.ir_text import parse_module
@@ -22,7 +22,6 @@ from tierup.runtime.executor import Executor
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides, options
 
-IS_EXHAUSTIVE = settings.default.max_examples > 1000
 MOST = 1000 if IS_EXHAUSTIVE else 2  # evaluations that lose a bet
 # of the first 1500 those whose programs bet: the types of most follow from their arguments'
 SEEDS = [14, 366, 453, 466, 483, 649, 794, 851, 933, 1220, 1249, 1281]

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 import corpus_modes  # noqa: E402
 import numpy as np  # noqa: E402
-from hypothesis import settings  # noqa: E402
+from sampling import IS_EXHAUSTIVE  # noqa: E402
 from torch_rows import ROWS, SEED, Row, scripted  # noqa: E402
 
 from tierup.dialect import optable  # noqa: E402
@@ -21,7 +21,6 @@ from tierup.frontend.torch import from_torchscript  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
-IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
 ALWAYS = ("optimised",)  # the other modes: one program in so many, in turn
 
 

@@ -7,6 +7,7 @@ import pytest
 from cases_losses import INSIDE, PLACES, POSITIVE, TARGET, TYPED_ATTENTION
 from gradient_harness import Case, array, case, check, differentiated, program, runner
 from gradient_operands import COLUMN, X
+from sampling import drawn
 
 WEIGHTED = [
     *(case("aten.binary_cross_entropy_with_logits", x, TARGET, w, p, reduction) for x, w, p, reduction in (
@@ -17,12 +18,12 @@ WEIGHTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", WEIGHTED, ids=str)
+@pytest.mark.parametrize("given", drawn("untyped", WEIGHTED, 4, kind=lambda given: given.op), ids=str)
 def test_weights_are_operands_like_others(given: Case) -> None:
     check(given)
 
 
-@pytest.mark.parametrize("given", WEIGHTED[::4], ids=str)
+@pytest.mark.parametrize("given", drawn("typed", WEIGHTED, 8, kind=lambda given: given.op), ids=str)
 def test_so_are_they_in_typed_programs(given: Case) -> None:
     check(given, typed=True)
 

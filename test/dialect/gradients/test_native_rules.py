@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gradient_cases import CASES
 from gradient_harness import Case, array, differentiated, program, runner
+from sampling import IS_EXHAUSTIVE, drawn
 
 import tierup
 from tierup.dialect import optable
@@ -19,7 +20,8 @@ from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
-BATCHES = 10
+ONE_OF = 3  # ops, in a normal run
+BATCHES = 10 if IS_EXHAUSTIVE else 4
 NOT_NATIVE = {
     "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward",
     "aten._grad_sum_to_size",  # but for this one, which tierup-expand-sum-to-size makes a sum
@@ -112,7 +114,7 @@ def _grown(a: np.ndarray, times: int) -> np.ndarray:
 
 @pytest.mark.parametrize("k", range(BATCHES))
 def test_native_gradients_of_rules_are_tier_0s(k: int, tmp_path: Path) -> None:
-    _check_native(_native()[k::BATCHES], tmp_path, (1, 1, 1))
+    _check_native(drawn("static", _native(), ONE_OF)[k::BATCHES], tmp_path, (1, 1, 1))
 
 
 def _grows(given: Case) -> bool:
@@ -134,5 +136,5 @@ def _growing() -> list[Case]:
 
 @pytest.mark.parametrize("k", range(BATCHES))
 def test_native_gradients_are_tier_0s_at_sizes_that_only_the_run_knows(k: int, tmp_path: Path) -> None:
-    f = _check_native(_growing()[k::BATCHES], tmp_path, (1, 2, 2, 3, 4), fusion_strategy=[("dynamic", 1)], level=0)
+    f = _check_native(drawn("growing", _growing(), ONE_OF)[k::BATCHES], tmp_path, (1, 2, 2, 3, 4), fusion_strategy=[("dynamic", 1)], level=0)
     assert f.stats().hits >= 2 and any(v.bet.kind != "static" for v in f.versions)

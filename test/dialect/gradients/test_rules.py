@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from gradient_cases import CASES
 from gradient_harness import Case, array, captures_read, case, check, check_dtypes, differentiated, program, runner
+from sampling import drawn
 
 from tierup.dialect import gradients, optable
 from tierup.dialect.autodiff.differentiability import gradient_of
@@ -21,10 +20,14 @@ from tierup.dialect.optable.core import Kind
 FORMULAS = {rule.apply for rule in gradients.table().values()}
 
 
+def _op(given: Case) -> str:
+    return given.op
+
+
 def test_what_rules_emit_has_rules_itself() -> None:
     """So that gradients can be differentiated again."""
     without = set()
-    for given in CASES:
+    for given in drawn("emitted", CASES, 4, kind=_op):
         module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
         for op in walk(module.operation):
             name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
@@ -40,26 +43,30 @@ def test_every_rule_has_a_case() -> None:
     assert not {formula.__qualname__ for formula in FORMULAS if formula.__code__ not in tried}
 
 
-def _with_orders() -> Iterator[Any]:
+def _with_orders() -> list[tuple[Case, int]]:
     """The first cases of an op twice differentiated, all others once: PyTorch judges the second derivatives of all."""
     seen: Counter[str] = Counter()
+    found = []
     for given in CASES:
         seen[given.op] += 1
-        yield pytest.param(given, 2 if seen[given.op] <= 4 else 1, id=str(given))
+        found.append((given, 2 if seen[given.op] <= 4 else 1))
+    return found
 
 
-@pytest.mark.parametrize(("given", "orders"), list(_with_orders()))
+@pytest.mark.parametrize(
+    ("given", "orders"), [pytest.param(given, orders, id=str(given)) for given, orders in drawn("central", _with_orders(), 3, kind=lambda c: c[0].op)]
+)
 def test_gradients_agree_with_central_differences(given: Case, orders: int) -> None:
     check(given, orders=orders)
 
 
-@pytest.mark.parametrize("given", CASES[::6], ids=str)
+@pytest.mark.parametrize("given", drawn("typed", CASES, 18), ids=str)
 def test_gradients_of_typed_programs_do_too(given: Case) -> None:
     """Sizes and dtypes that are known leave ops out."""
     check(given, typed=True)
 
 
-@pytest.mark.parametrize("op", sorted({given.op for given in CASES}))
+@pytest.mark.parametrize("op", drawn("dtypes", sorted({given.op for given in CASES}), 2))
 def test_each_operand_gets_a_gradient_of_its_own_dtype(op: str) -> None:
     for given in {(c.numpy, *((a.dtype.kind, not a.ndim) for a in c.arrays)): c for c in reversed(CASES) if c.op == op}.values():
         if not _takes_one_dtype(given):

@@ -11,8 +11,8 @@ import corpus_modes
 import numpy as np
 import pytest
 from corpus import HERE, PROGRAMS, Program
-from fault_sample import SEED
-from test_corpus import IS_EXHAUSTIVE, MODULES
+from sampling import IS_EXHAUSTIVE, SEED
+from test_corpus import MODULES
 
 from tierup.frontend.jit import jit, load
 from tierup.lowering.abi import Artifact, Request

@@ -1,0 +1,27 @@
+"""What a normal run leaves to `make exhaustive`: which rows of a long table it draws. TIERUP_SEED in the environment draws others."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from hypothesis import settings
+
+Row = TypeVar("Row")
+
+SEED = int(os.environ.get("TIERUP_SEED", "0"))  # the head of a run says it
+IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
+
+
+def drawn(table: str, rows: Sequence[Row], one_of: int, kind: Callable[[Row], Hashable] = lambda row: None) -> list[Row]:
+    """One row in `one_of` of each kind, at least one, in their order; `make exhaustive` has all. Tables of other names draw others."""
+    if IS_EXHAUSTIVE:
+        return list(rows)
+    of_kind: dict[Hashable, list[int]] = {}
+    for number, row in enumerate(rows):
+        of_kind.setdefault(kind(row), []).append(number)
+    chance = random.Random(f"{SEED} {table}")
+    chosen = {number for numbers in of_kind.values() for number in chance.sample(numbers, -(-len(numbers) // one_of))}
+    return [row for number, row in enumerate(rows) if number in chosen]
