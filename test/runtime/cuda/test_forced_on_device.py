@@ -14,9 +14,8 @@ import pytest
 from corpus import PROGRAMS, Program
 from device_bailouts import OnDevice
 from fake_driver import FakeDriver
-from fault_sample import SEED
+from sampling import IS_EXHAUSTIVE, SEED
 from test_bailouts_native import PROGRAMS as WRITTEN
-from test_corpus import IS_EXHAUSTIVE
 from test_forced_bailouts import BETTING, compiled, guarded, losses
 from thread_emulator import emulated
 
