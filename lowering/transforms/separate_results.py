@@ -97,13 +97,18 @@ def _is_private(value: ir.Value) -> bool:
     while True:
         uses = list(value.uses)
         if any(use.owner.operation.name == _MATERIALIZE for use in uses):
-            return all(_grown(use) is None for use in uses)  # else another result grows from this one, and could take its buffer
+            return all(_grown(use) is None and not _chosen(use) for use in uses)  # else another result could take this one's buffer
         if len(uses) != 1:
             return not any(_grown(use) is not None for use in uses)
         grown = _grown(uses[0])
         if grown is None:
             return not uses[0].owner.operation.name.startswith("scf.")
         value = grown
+
+
+def _chosen(use: ir.OpOperand) -> bool:
+    """Whether a use makes the value one of two that a result may be: the buffer of either may become the result's."""
+    return use.owner.operation.name == "arith.select"
 
 
 def _grown(use: ir.OpOperand) -> ir.Value | None:

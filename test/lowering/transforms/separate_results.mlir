@@ -107,3 +107,19 @@ func.func @gather(%x: tensor<9xf64>, %p: memref<4xf64>, %q: memref<4xf64>) {
   bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
   return
 }
+
+// -----
+
+// A result that another may be, too: which of the two memories the other takes, only the run can tell.
+// CHECK-LABEL: func.func @chosen
+// CHECK: %[[OWN:.*]] = bufferization.alloc_tensor()
+// CHECK: linalg.exp ins({{.*}}) outs(%[[OWN]]
+// CHECK: arith.select
+func.func @chosen(%x: tensor<4xf64>, %y: tensor<4xf64>, %c: i1, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %1 = arith.select %c, %0, %y : tensor<4xf64>
+  bufferization.materialize_in_destination %1 in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
