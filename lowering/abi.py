@@ -170,6 +170,7 @@ class Request:
     threads: int = 1
     target: str = ""  # "" is the host; else "triple:cpu:features"
     force: bool = False
+    tf32: bool = False  # f32 products on a device may round their operands to 10 bits of mantissa
 
 
 @dataclass(frozen=True)

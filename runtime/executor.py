@@ -313,5 +313,6 @@ class Executor:
             from tierup.lowering.cuda import showing  # here: loads MLIR and LLVM
 
             options = self._overrides.current()
-            return showing.stage(request, stage, options.target or newest.compiled.target, libraries=options.libraries)
+            target = options.target or newest.compiled.target
+            return showing.stage(request, stage, target, libraries=options.libraries, tf32=options.tf32)
         return compile_version.stages(request, (stage,))[stage]

@@ -35,7 +35,9 @@ def _flag(default: bool, meaning: str) -> Any:
 class Options:
     """All options with their defaults. `table()` lists them with their meaning."""
 
-    CODE: ClassVar = ("executor", "speculate", "backend", "level", "threads", "forcible", "device_target", "device_libraries")
+    CODE: ClassVar = (
+        "executor", "speculate", "backend", "level", "threads", "forcible", "device_target", "device_libraries", "device_tf32",
+    )  # fmt: skip
 
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
@@ -81,6 +83,11 @@ class Options:
         "False: kernels do without NVIDIA's libraries, cuBLAS for large matrix products and libdevice for some functions, "
         "which are used where they are installed",
     )
+    tf32: bool = _flag(
+        False,
+        "True: on a device f32 matrix products run on the tensor cores, from sm_80 on, their operands rounded to 10 bits of mantissa; "
+        "sums stay f32",
+    )
     threads: int = _count(1, 1, "threads of native code (matrix products)", most=64)  # OpenBLAS in scipy-openblas32 is built for 64
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
@@ -117,6 +124,11 @@ class Options:
     def device_libraries(self) -> bool:
         """Whether code for a device may use NVIDIA's libraries."""
         return self.backend != "cpu" and self.libraries
+
+    @property
+    def device_tf32(self) -> bool:
+        """Whether code for a device may round operands of f32 products to tf32."""
+        return self.backend != "cpu" and self.tf32
 
     @cached_property
     def depth(self) -> int:

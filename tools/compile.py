@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             calls.insert(0, read_specs(", ".join(options.argument)))
         if not calls:
             calls = [specs_of_types(program.tier0.parameters)]
-        packed = pack(program, calls, options.target or [targets.DEFAULT], cubins=not options.no_cubin, say=say)
+        packed = pack(program, calls, options.target or [targets.DEFAULT], cubins=not options.no_cubin, tf32=options.tf32, say=say)
         bundle_file.write(options.output, [packed], made_by=f"tierup {__version__}")
     except NotCompiled as e:
         where = f" (at {e.line})" if e.line else ""
@@ -80,6 +80,7 @@ def pack(
     for_targets: Sequence[str],
     *,
     cubins: bool = True,
+    tf32: bool = False,
     say: Say = lambda text: None,
 ) -> PackedProgram:
     """A program compiled for each of these kinds of calls. PTX is for the oldest of the targets, which all later devices run; where ptxas
@@ -91,7 +92,7 @@ def pack(
             raise BadSpec(f"{program.name} takes {len(program.names)} arguments ({', '.join(program.names)}), and was given {len(specs)}")
         say(f"{program.name}: version {number} of {len(calls)}, for ({describe_specs(specs, program.names)})")
         start = time.perf_counter()
-        produced = placement.here(program.graph, program.entry, specs, Options(backend="cuda", target=oldest))
+        produced = placement.here(program.graph, program.entry, specs, Options(backend="cuda", target=oldest, tf32=tf32))
         artifact = produced.artifact
         assert isinstance(artifact, CudaArtifact)  # the options ask for one
         say(f"  {_count(len(artifact.host.kernels))} for {oldest} in {(time.perf_counter() - start) * 1e3:.0f} ms")
@@ -156,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--argument", action="append", default=[], metavar="FORM", help="what an argument is; repeat it for each, in order")
     parser.add_argument("--call", action="append", default=[], metavar="FORMS", help="all arguments of a version; repeat it for more")
+    parser.add_argument("--tf32", action="store_true", help="as the option tf32: f32 products round operands to tf32, on the tensor cores")
     parser.add_argument("--no-cubin", action="store_true", help="PTX alone, also where ptxas is installed")
     parser.add_argument("--show", action="store_true", help="print what a bundle holds")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")

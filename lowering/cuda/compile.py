@@ -13,7 +13,7 @@ from tierup.lowering import literals
 from tierup.lowering.abi import ErrorSite, Request
 from tierup.lowering.cuda import host_program, libdevice, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.module_target import TARGET
+from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
 from tierup.lowering.cuda.transforms.math_to_intrinsics import calls_libdevice
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
@@ -45,6 +45,8 @@ def compile(  # noqa: A001 - the field's word
         module.operation.attributes[TARGET] = ir.StringAttr.get(chosen.name)
         if library is not None:
             module.operation.attributes[LIBDEVICE] = ir.UnitAttr.get()
+        if request.tf32:
+            module.operation.attributes[TF32] = ir.UnitAttr.get()
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
             if named is KERNELS and library is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tierup.lowering.abi import Request
 from tierup.lowering.cuda import libdevice, ptxas, targets
 from tierup.lowering.cuda.compile import compile as compile_cuda
 
 
-def stage(request: Request, name: str, target: str = "", *, libraries: bool = True) -> str:
+def stage(request: Request, name: str, target: str = "", *, libraries: bool = True, tf32: bool = False) -> str:
     """The text of a stage of a request, compiled for a target, or for the default one; `libraries`: with NVIDIA's libdevice, where it is
     installed. Raises what `compile` does."""
     target = target or targets.DEFAULT
+    request = replace(request, tf32=request.tf32 or tf32)
     artifact = compile_cuda(request, target, (name,), library=libdevice.find() if libraries else None)
     text = artifact.stages[name]
     linked = f"// of NVIDIA's libdevice: {', '.join(artifact.linked)}\n" if artifact.linked else ""

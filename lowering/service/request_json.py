@@ -8,7 +8,7 @@ from typing import Any
 
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
 
-_PLAIN = ("entry", "level", "fast_math", "threads", "target", "force")
+_PLAIN = ("entry", "level", "fast_math", "threads", "target", "force", "tf32")
 
 
 def to_dict(request: Request) -> dict[str, Any]:

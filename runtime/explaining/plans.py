@@ -89,7 +89,7 @@ class Compiled:
 
 
 def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
-    return Request(specialised, entry, arguments, level=options.level, threads=options.threads)
+    return Request(specialised, entry, arguments, level=options.level, threads=options.threads, tf32=options.device_tf32)
 
 
 def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:

@@ -39,7 +39,7 @@ def test_a_functions_own_options_win():
         assert Overrides({"max_versions": 5}).current().max_versions == 5
 
 
-_FLAGS = ("optimize", "profile", "strict", "testing", "libraries", "release_graphs")
+_FLAGS = ("optimize", "profile", "strict", "testing", "libraries", "tf32", "release_graphs")
 _COUNTS = {"num_profiled_runs": 0, "bailout_depth": 0, "max_versions": 1, "max_graphs": 1, "threads": 1, "level": 0}
 _WORDS = ("speculate", "compile", "entry", "executor", "backend")
 _WRONG = [

@@ -7,9 +7,10 @@ becomes
     %c = linalg.matmul ins(%x, %y : tensor<?x?xbf16>, tensor<?x?xbf16>) outs(...)
 
 The value is the same, for halves fit in f32; the tensor cores take halves, and there is half as much to fetch. What was transposed on the
-way, or copied transposed only, is read as it lies; what was reshaped after it was widened is reshaped as halves; what adds to
-zeros overwrites. Only for targets that
+way is read as it lies; what was reshaped after it was widened is reshaped as halves; what adds to zeros overwrites. Only for targets that
 have such tensor cores (the module's `tierup.target`): the others' kernels multiply in f32 and are better off when widening is done once.
+
+Whatever the type and the target, what was copied transposed only is read as it lies.
 """
 
 from __future__ import annotations
@@ -38,28 +39,43 @@ class NarrowProducts(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         target = of_function(function)
-        if target is None or not has_halves(target):
-            return
+        narrows = target is not None and has_halves(target)
         for op in [op for op in b.walk(function) if _may_be_product(op)]:
-            found = [_source(op, i) for i in (0, 1)]
-            halves = [_half(v) if source is None else source.half for v, source in zip(list(op.operands)[:2], found, strict=True)]
-            if halves[0] is not None and halves[0] == halves[1]:
-                for i, source in enumerate(found):
-                    if source is not None:
-                        _read(op, i, source)
-                _start_from_nothing(op)
+            if narrows:
+                _narrow(op)
+            if op.name in NAMED_PRODUCTS or (multiplies_and_adds(op) and _is_matrix_product(op)):
+                _read_as_it_lies(op)
+
+
+def _narrow(op: ir.Operation) -> None:
+    """Let a product read halves that were widened, if both operands are halves of one type."""
+    found = [_source(op, i) for i in (0, 1)]
+    types = [v.type if source is None else source.value.type for v, source in zip(list(op.operands)[:2], found, strict=True)]
+    halves = [_half(type_) for type_ in types]
+    if halves[0] is not None and halves[0] == halves[1]:
+        for i, source in enumerate(found):
+            if source is not None:
+                _read(op, i, source)
+        _start_from_nothing(op)
+
+
+def _read_as_it_lies(op: ir.Operation) -> None:
+    """Let a product read what was only transposed on the way."""
+    for i in (0, 1):
+        while (source := _source(op, i)) is not None and source.element == ir.ShapedType(op.operands[i].type).element_type:
+            _read(op, i, source)
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Axis k of an operand is axis order[k] of the tensor `value` of halves, reshaped by `reshape`, if any."""
+    """Axis k of an operand is axis order[k] of the tensor `value`, reshaped by `reshape`, if any."""
 
     value: ir.Value
     order: Sequence[int]
     reshape: ir.Operation | None = None
 
     @property
-    def half(self) -> ir.Type:
+    def element(self) -> ir.Type:
         return ir.ShapedType(self.value.type).element_type
 
 
@@ -71,9 +87,9 @@ def _may_be_product(op: ir.Operation) -> bool:
     return "reduction" in str(op.attributes["iterator_types"]) and len(op.results) == 1
 
 
-def _half(value: ir.Value) -> ir.Type | None:
+def _half(type_: ir.Type) -> ir.Type | None:
     """The element type of a tensor of halves."""
-    element = ir.ShapedType(value.type).element_type if isinstance(value.type, ir.ShapedType) else None
+    element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else None
     return element if isinstance(element, (ir.F16Type, ir.BF16Type)) else None
 
 
@@ -99,16 +115,20 @@ def _reads_axes(op: ir.Operation, operand: int) -> bool:
 
 
 def _made_from(made: ir.Operation | None) -> _Source | None:
-    """The halves that a linalg.generic widens to f32, or leaves as they are, and may transpose."""
+    """What a linalg.generic leaves as it is, or if it is halves widens to f32, and may transpose."""
     if made is None or made.name != "linalg.generic" or len(made.operands) != 2:
         return None
     read, written = (ir.AffineMapAttr(a).value for a in ir.ArrayAttr(made.attributes["indexing_maps"]))
     source, block = made.operands[0], made.regions[0].blocks[0]
-    if _half(source) is None or not read.is_permutation or written != ir.AffineMap.get_identity(written.n_dims, made.context):
+    if not isinstance(source.type, ir.ShapedType) or not read.is_permutation:
+        return None
+    if written != ir.AffineMap.get_identity(written.n_dims, made.context):
         return None
     *body, last = [view.operation for view in block.operations]
     given = last.operands[0]
     if body and ([op.name for op in body] != ["arith.extf"] or given != body[0].results[0] or not isinstance(given.type, ir.F32Type)):
+        return None
+    if body and _half(source.type) is None:
         return None
     if (body[0].operands[0] if body else given) != block.arguments[0]:
         return None
@@ -131,9 +151,9 @@ def _read(op: ir.Operation, operand: int, source: _Source) -> None:
     _erase_unused(before)
     argument = op.regions[0].blocks[0].arguments[operand]
     wide = argument.type
-    if wide == source.half:
+    if wide == source.element:
         return
-    argument.set_type(source.half)
+    argument.set_type(source.element)
     with op.location, ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
         widened = b.op("arith.extf", [argument], [wide])
     argument.replace_all_uses_except(widened.results[0], widened)

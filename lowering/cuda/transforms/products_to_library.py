@@ -18,7 +18,8 @@ An op on the result that only rounds it to the operands' type is the library's o
 When it pays is estimated, not measured. From 2**27 multiplications on a product takes some ten microseconds, and the choice of a kernel by
 its sizes, which the library has, begins to matter. An op of its own behind it moves the result to memory and back: 8 bytes for each
 element, which is worth it only if as much is saved on the multiplications behind that element. With half the time saved that takes a
-depth of some 1500 on tensor cores (312 TFLOP/s and 1.6 TB/s: NVIDIA A100 datasheet), and of some 100 without (19.5 TFLOP/s).
+depth of some 1500 on tensor cores (312 TFLOP/s and 1.6 TB/s: NVIDIA A100 datasheet), half of it for tf32, and of some 100 without them
+(19.5 TFLOP/s).
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ from tierup.lowering import builders as b
 from tierup.lowering.aliasing import is_allocation
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.epilogues import epilogue_of
+from tierup.lowering.cuda.host_steps import ADDS, TF32
+from tierup.lowering.cuda.module_target import takes_tf32
 from tierup.lowering.cuda.products import Product, length, product_of
 from tierup.lowering.cuda.structured import Structured
 
 FITS, PRODUCT = "tierup.library_fits", "tierup.library_product"
 LEAST_WORK = 1 << 27
-_LEAST_DEPTH = {"f16": 2048, "bf16": 2048, "f32": 128, "f64": 128}  # with an op of its own behind the product, by the operands' type
+# With an op of its own behind the product, by the operands' type.
+_LEAST_DEPTH = {"f16": 2048, "bf16": 2048, "f32": 128, "tf32": 1024, "f64": 128}
 _TAKEN = {("f16", "f32"), ("bf16", "f32"), ("f32", "f32"), ("f64", "f64")}  # types of operands and sums
 _LETTERS = 26
 
@@ -54,7 +58,7 @@ class ProductsToLibrary(Pass):
             product = product_of(op)
             if product is not None and _is_taken(product) and not _is_chosen(op):
                 with op.location:
-                    _choose(product)
+                    _choose(product, tf32=takes_tf32(function) and str(ir.ShapedType(op.operands[0].type).element_type) == "f32")
 
 
 def _is_taken(product: Product) -> bool:
@@ -73,7 +77,7 @@ def _is_chosen(op: ir.Operation) -> bool:
     return branch.name == "scf.if" and any(view.operation.name == PRODUCT for view in branch.regions[0].blocks[0].operations)
 
 
-def _choose(product: Product) -> None:
+def _choose(product: Product, *, tf32: bool) -> None:
     op, after = product.op, epilogue_of(product)
     ops = [op.op] if after is None else [op.op, after.op]
     x, y, out = op.buffers
@@ -81,7 +85,7 @@ def _choose(product: Product) -> None:
     with ir.InsertionPoint(ops[-1]):
         rounded = _rounded(product, after) if held is not None else None
         into = rounded if rounded is not None else None if held is not None else out
-        depth = 0 if after is None or rounded is not None else _LEAST_DEPTH[str(ir.ShapedType(x.type).element_type)]
+        depth = 0 if after is None or rounded is not None else _LEAST_DEPTH["tf32" if tf32 else str(ir.ShapedType(x.type).element_type)]
         equation = {"equation": ir.StringAttr.get(_equation(op))}
         long = b.integer_type(64)
         fits = b.value(
@@ -98,8 +102,8 @@ def _choose(product: Product) -> None:
         if into is None:
             assert held is not None
             into = held.clone().results[0]
-        adds = {} if op.overwrites else {"adds": ir.UnitAttr.get()}
-        b.op(PRODUCT, [x, y, into], **equation, **adds)
+        flags = {flag: ir.UnitAttr.get() for flag, is_set in ((ADDS, not op.overwrites), (TF32, tf32)) if is_set}
+        b.op(PRODUCT, [x, y, into], **equation, **flags)
         if after is not None and rounded is None:
             clone = after.op.clone()
             for i, operand in enumerate(clone.operands):

@@ -11,7 +11,8 @@ becomes
 
 What reads the result right after, element by element, is the kernel's epilogue. Operands lie as they lie: plain, transposed, strided, in
 batches; threads read along the axis in which neighbours are neighbours in memory. Tiles at the edges read nothing beyond: they take zeros.
-Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them (lowering/cuda/tensor_tiles.py);
+Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them (lowering/cuda/tensor_tiles.py),
+those of f32 too where the module has the attribute `tierup.tf32`, which lets operands be rounded to 10 bits of mantissa;
 for symbolic sizes there are two such kernels, for large results and for small ones, of which the host takes one.
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 

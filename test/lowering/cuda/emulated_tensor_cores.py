@@ -156,7 +156,7 @@ class TensorCores:
         self.let(op, f"np.concatenate([{vector}[:{place}], [{value}], {vector}[{place + 1}:]])")
 
     def vector_to_elements(self: Any, op: ir.Operation, vector: str) -> None:
-        self.let(op, f"{vector}.reshape(-1)")
+        self.let(op, f"{vector}.reshape(-1){'[0]' if len(op.results) == 1 else ''}")
 
     def vector_from_elements(self: Any, op: ir.Operation, *given: str) -> None:
         shape = tuple(ir.VectorType(op.results[0].type).shape)

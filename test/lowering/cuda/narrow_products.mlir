@@ -59,4 +59,29 @@ module attributes {tierup.target = "sm_80"} {
     %c = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%z : tensor<4x6xf32>) -> tensor<4x6xf32>
     return %c : tensor<4x6xf32>
   }
+
+  // Singles too are read as they lie, through as many copies as there are.
+  // CHECK-LABEL: @copied_transposed
+  // CHECK-SAME: %[[X:.*]]: tensor<8x4xf32>, %[[Y:.*]]: tensor<8x6xf32>
+  // CHECK-NOT: linalg.generic
+  // CHECK: linalg.matmul indexing_maps = [{{.*}}, {{.*}}, {{.*}}] ins(%[[X]], %[[Y]] : tensor<8x4xf32>, tensor<8x6xf32>)
+  func.func @copied_transposed(%x: tensor<8x4xf32>, %y: tensor<8x6xf32>, %z: tensor<4x6xf32>) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x8xf32>
+    %a = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<4x8xf32>
+    %f = tensor.empty() : tensor<6x8xf32>
+    %t = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<8x6xf32>) outs(%f : tensor<6x8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<6x8xf32>
+    %g = tensor.empty() : tensor<8x6xf32>
+    %b = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]} ins(%t : tensor<6x8xf32>) outs(%g : tensor<8x6xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<8x6xf32>
+    %c = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%z : tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %c : tensor<4x6xf32>
+  }
 }

@@ -85,3 +85,14 @@ func.func @ours(%x: memref<256x256xf32>, %y: memref<256x256xf32>, %z: memref<256
   linalg.matmul {tierup.overwrites} ins(%i, %j : memref<?x?xi32>, memref<?x?xi32>) outs(%k : memref<?x?xi32>)
   return
 }
+
+// -----
+// CHECK-LABEL: func.func @rounded_to_tf32
+// CHECK: "tierup.library_fits"{{.*}} least_depth = 0
+// CHECK: "tierup.library_product"{{.*}} tf32}
+module attributes {tierup.tf32} {
+  func.func @rounded_to_tf32(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?x?xf32>) {
+    linalg.matmul {tierup.overwrites} ins(%x, %y : memref<?x?xf32>, memref<?x?xf32>) outs(%z : memref<?x?xf32>)
+    return
+  }
+}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from emulated_programs import STAGES, agrees, compiled, results
+from emulated_programs import STAGES, agrees, compiled, request, results
 from host_runner import run
 from kernel_harness import spec_of
 
@@ -96,6 +97,34 @@ def test_symbolic_sizes_take_the_large_tiles_when_there_are_many(monkeypatch: py
         np.testing.assert_allclose(results(outcome)[0], values[0].astype(float) @ values[1].T.astype(float), rtol=1e-5, atol=1e-5)
         launches += [outcome.launches]
     assert launches[0] == launches[2] != launches[1] == launches[3]  # 2 tiles, 1 tile, 2 tiles, lines of 82 bytes
+
+
+def tf32(x: Array) -> Array:
+    """To 11 significant bits, the nearest, as numbers."""
+    fraction, exponent = np.frexp(x.astype(np.float64))
+    return np.ldexp(np.trunc(fraction * 2048 + np.copysign(0.5, fraction)), exponent - 11)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_singles_run_on_tensor_cores_rounded_to_tf32_where_that_is_asked_for(dynamic: bool) -> None:
+    def plain(x: Any, y: Any, c: Any) -> Any:
+        return np.maximum(x @ y + c, -1)
+
+    def swapped(x: Any, y: Any, c: Any) -> Any:
+        return np.maximum(x.T @ y.T + c, -1)
+
+    for function, (m, k, n) in ((plain, (33, 20, 36)), (swapped, (36, 17, 40)), (plain, (35, 9, 3))):
+        values = tuple(RNG.standard_normal(sizes).astype(np.float32) for sizes in ((m, k), (k, n), (n,)))
+        if function is swapped:
+            values = values[0].T.copy(), values[1].T.copy(), values[2]
+        asked = request(function, values, dynamic=dynamic)
+        artifact = compile(replace(asked, tf32=True), "sm_80", STAGES)
+        assert "tf32Enabled" in artifact.stages["kernels"]
+        (found,) = results(run(artifact, values))
+        x, y = map(tf32, values[:2])
+        np.testing.assert_allclose(found, function(x, y, values[2].astype(np.float64)), rtol=1e-5, atol=1e-5)
+    assert "mma.sync" not in compile(asked, "sm_80", STAGES).stages["kernels"]  # not by themselves
+    assert "mma.sync" not in compile(replace(asked, tf32=True), "sm_75", STAGES).stages["kernels"]
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 3), (70, 33, 66)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -36,6 +37,20 @@ def test_products_on_tensor_cores_assemble_without_spills(sizes: str) -> None:
         for kernel in ptxas.assemble(ptx, target).report:
             assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0
             assert kernel.registers <= (128 if kernel.shared == SMALL.shared else 255)  # 65536 for the threads of a multiprocessor
+
+
+def test_products_rounded_to_tf32_assemble_without_spills() -> None:
+    if ptxas.find() is None:
+        pytest.skip("CUDA's ptxas is not installed")
+
+    def transposed(x: Any, y: Any, c: Any) -> Any:
+        return np.maximum(x.T @ y + c, 0)
+
+    values = [np.ones(sizes, np.float32) for sizes in ((64, 2048), (64, 2048), (2048,))]
+    for target in ("sm_80", "sm_90"):
+        ptx = compile(replace(request(transposed, values), tf32=True), target).ptx
+        assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32" in ptx and "cvt.rna.tf32.f32" in ptx
+        assert all(k.spill_stores == k.spill_loads == k.stack == 0 for k in ptxas.assemble(ptx, target).report)
 
 
 def test_older_targets_multiply_without_tensor_cores() -> None:
