@@ -119,6 +119,8 @@ class Function:
     __defaults__ = _of_wrapped("__defaults__")
     __kwdefaults__ = _of_wrapped("__kwdefaults__")
 
+    is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
+
     def __init__(
         self,
         name: str,

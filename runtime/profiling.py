@@ -23,6 +23,7 @@ from tierup.runtime.compiling.backoff import Backoff
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.dispatching import guards
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.settled import FOR_GOOD, SettledMisses
 from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
@@ -58,6 +59,8 @@ class ProfilingExecutor:
     what goes on where one is lost.
     """
 
+    _make_table: Callable[..., DispatchTable] = staticmethod(make_table)
+
     def __init__(
         self,
         program: Program,
@@ -72,7 +75,7 @@ class ProfilingExecutor:
         self.program, self.history, self.make_region = program, history, make_region
         self._overrides = overrides
         self._is_region = is_region
-        self.table = VersionTable(len(program.names), self._miss, self.failed, direct, self)
+        self.table = VersionTable(len(program.names), self._miss, self.failed, direct, self, self._make_table)
         self._lock = self.table.lock
         self._local = threading.local()
         self._log = SpeculationLog()

@@ -17,6 +17,7 @@ import numpy as np
 
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
+from tierup.runtime.dispatching.guards import device_arrays
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]
@@ -34,6 +35,7 @@ def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[Hi
     """A function of all arguments, each by position, that gives the leaves and then the hidden inputs, if arguments have this shape, the
     constants hold and the hidden inputs fit; else None. None where there is no such function."""
     text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
+    text.names["DEVICE"] = device_arrays
     leaves: list[str] = []
     text.parameters = {name: text.name() for name, _ in shape.parameters}
     try:
@@ -126,7 +128,7 @@ class _Text:
 
     def _leaf(self, leaf: Leaf, variable: str, leaves: list[str]) -> None:
         if leaf.kind == "array" and leaf.ndim is not None:
-            self.unless(f"type({variable}) is ndarray and {variable}.ndim == {leaf.ndim}")
+            self.unless(f"(type({variable}) is ndarray or type({variable}) in DEVICE) and {variable}.ndim == {leaf.ndim}")
         elif leaf.kind == "scalar":
             self.unless(f"isinstance({variable}, generic)")
             self.lines.append(f"{variable} = asarray({variable})")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.cuda.arrays import device_array as device_array
     from tierup.runtime.cuda.bundle import load_plan as load_plan
+    from tierup.runtime.cuda.capture import capture as capture
     from tierup.runtime.cuda.errors import BundleError as BundleError
     from tierup.runtime.cuda.errors import DriverError as DriverError
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
@@ -61,6 +62,7 @@ _EXPORTS = {
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
+    "capture": "tierup.runtime.cuda.capture:capture",
     "counters": "tierup.runtime.explaining.counters:counters",
     "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
     "device_array": "tierup.runtime.cuda.arrays:device_array",
@@ -99,6 +101,7 @@ __all__ = [
     "UnsupportedSyntax",
     "__version__",
     "assert_optimized",
+    "capture",
     "counters",
     "custom_pass",
     "device_array",

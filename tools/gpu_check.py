@@ -21,6 +21,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.runtime.cuda.arrays import device_array, empty
 from tierup.runtime.cuda.bundle import LoadedPlan, load_plans
+from tierup.runtime.cuda.capture import capture
 from tierup.runtime.cuda.cublas import NoLibrary
 from tierup.runtime.cuda.devices import Device, device
 from tierup.runtime.cuda.errors import NoDevice
@@ -176,7 +177,8 @@ def timed(on: Device, program: GpuProgram, plan: LoadedPlan, row: Row, copy_rate
     if not row.is_right or time.monotonic() > end:
         return replace(row, note=row.note or "not timed: " + ("out of time" if row.is_right else "wrong"))
     flat = [device_array(a) for a in gpu_programs.arrays_for(program.timed, {}, 0, dtypes.bf16.numpy)]
-    spent = microseconds(on, lambda: plan(*flat))
+    run = capture(plan, *flat) if program.captured else lambda: plan(*flat)
+    spent = microseconds(on, run)
     if program.moved:
         rate, share = f"{program.moved / spent / 1e3:.0f} GB/s", f"{program.moved / spent * 1e6 / copy_rate:.0%} of the copy"
     elif program.flops:
@@ -221,7 +223,7 @@ class Theirs:
             "product": lambda: given[0] @ given[1],
             "small_steps": lambda: gpu_programs.small_steps(*given),
         }[program.torch]
-        if program.torch == "small_steps":
+        if program.captured:
             run = self._captured(run)
         return _median(run, self._time)
 

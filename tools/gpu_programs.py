@@ -22,7 +22,8 @@ _SPEC = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w]*)\]")
 class GpuProgram:
     """`timed`: the forms of the arguments that it is timed for (tools/argument_specs.py); `general`: those of a version for any sizes,
     which is checked for small and odd ones, "" for none. `bound`: the largest error, relative to the largest element of what it is compared
-    with. `moved`: bytes, and `flops` operations, of a timed run. `torch`: the name of what PyTorch has for it (tools/gpu_check.py)."""
+    with. `moved`: bytes, and `flops` operations, of a timed run. `torch`: the name of what PyTorch has for it (tools/gpu_check.py).
+    `captured`: whether graphs are timed, ours and PyTorch's."""
 
     name: str
     function: Callable[..., Any]
@@ -32,6 +33,7 @@ class GpuProgram:
     moved: int = 0
     flops: int = 0
     torch: str = ""
+    captured: bool = False
 
 
 def scale(x):
@@ -119,6 +121,7 @@ PROGRAMS: tuple[GpuProgram, ...] = (
         "product_relu", product_relu, "f32[2048x2048], f32[2048x2048], f32[2048]", "f32[nxk], f32[kxm], f32[m]", 1e-5, flops=2 * 2048**3,
     ),
     GpuProgram("small_steps", small_steps, "f32[256], f32[256]", "", 1e-6, torch="small_steps"),
+    GpuProgram("small_steps_captured", small_steps, "f32[256], f32[256]", "", 1e-6, torch="small_steps", captured=True),
 )  # fmt: skip
 
 

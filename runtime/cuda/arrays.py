@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,10 +26,13 @@ _VERSION = 3  # of the CUDA Array Interface
 class Memory:
     """Memory of the device's allocator, given back when nobody refers to it."""
 
+    __slots__ = ("_free", "address")
+
     def __init__(self, on: Device, address: int) -> None:
-        self.address = address
-        self._finalizer = weakref.finalize(self, on.allocator.free, self.address)
-        self._finalizer.atexit = False  # the driver lets everything go itself
+        self._free, self.address = on.allocator.free, address
+
+    def __del__(self) -> None:
+        self._free(self.address)
 
 
 @dataclass(frozen=True)

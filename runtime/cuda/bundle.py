@@ -17,8 +17,10 @@ from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.devices import Device, device
 from tierup.runtime.cuda.errors import NoDevice, PlanError
-from tierup.runtime.cuda.interchange import handed_over, taken_or_same
+from tierup.runtime.cuda.flat import free_numbers
+from tierup.runtime.cuda.interchange import handed_over, ours
 from tierup.runtime.cuda.plan import CudaPlan, image_for
+from tierup.runtime.cuda.steady import InlineCache, valued
 from tierup.runtime.dispatching import guards
 
 
@@ -26,10 +28,14 @@ class LoadedPlan:
     """A program of a bundle, as a function of arrays and numbers. Its code goes to the device with the first call that needs it.
     `libraries`: whether NVIDIA's may compute products, where they are installed."""
 
+    is_one_plan = True  # for `capture`
+
     def __init__(self, program: PackedProgram, *, libraries: bool = True) -> None:
         self.name, self.arguments, self._libraries = program.name, program.arguments, libraries
         self._versions = [(_record(packed), packed) for packed in program.versions]
         self._plans: dict[int, CudaPlan] = {}  # by a record's serial
+        packed = [v.artifact for v in program.versions]
+        self._cache = InlineCache(i for artifact in packed for i in valued(artifact.arguments, free_numbers(artifact.host)))
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -43,7 +49,11 @@ class LoadedPlan:
         DriverError, MemoryError.
         """
         on = device()
-        flat = tuple([taken_or_same(on, value) for value in arguments])
+        flat = ours(on, arguments)
+        key = self._cache.key(flat)
+        steady = self._cache.get(key)
+        if steady is not None:
+            return _handed(steady[1].run(flat), arguments, flat)
         for record, packed in self._versions:
             symbols = guards.fit(record, flat)
             if isinstance(symbols, guards.Mismatch):
@@ -56,8 +66,8 @@ class LoadedPlan:
                     f"{self.name}: a check of {site.op} failed" + (f" at {site.location}" if site.location else "") + "; a bundle has no "
                     "interpreter that would raise the program's own exception"
                 )
-            results = handed_over(outcome.results, arguments, flat)
-            return None if not results else results[0] if len(results) == 1 else results
+            self._cache.note(key, record, plan, outcome, symbols)
+            return _handed(outcome.results, arguments, flat)
         raise TypeError(self._why_not(flat))
 
     def _load(self, record: VersionRecord, packed: PackedVersion, on: Device) -> CudaPlan:
@@ -97,6 +107,12 @@ def load_plan(path: str | Path, entry: str | None = None, *, libraries: bool = T
 def load_plans(path: str | Path, *, libraries: bool = True) -> dict[str, LoadedPlan]:
     """All programs of a bundle by their names. Raises as `load_plan`."""
     return {program.name: LoadedPlan(program, libraries=libraries) for program in bundle_file.read(path)}
+
+
+def _handed(results: tuple[Any, ...], arguments: tuple[Any, ...], flat: tuple[Any, ...]) -> Any:
+    """As the caller gets them."""
+    found = handed_over(results, arguments, flat)
+    return None if not found else found[0] if len(found) == 1 else found
 
 
 def _record(packed: PackedVersion) -> VersionRecord:

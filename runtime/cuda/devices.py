@@ -91,6 +91,10 @@ def bindings() -> Any:
 def device() -> Device:
     """The device, its context current in this thread. Raises NoDevice, saying what is missing and what to do."""
     global _found, _missing
+    found = _found
+    if found is not None:
+        found.driver.make_current()
+        return found
     with _lock:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         if _found is None:

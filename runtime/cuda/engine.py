@@ -165,16 +165,22 @@ class Ready:
     def __init__(self, kernels: Kernels, flat: Flat) -> None:
         self._kernels, self.flat = kernels, flat
         self._launches: list[tuple[Launch, Parameters]] = []
-        self._patches: list[tuple[Parameters, int, Any]] = []
+        self._addresses: list[tuple[Parameters, int, int]] = []  # which of the arguments each is
+        self._numbers: list[tuple[Parameters, int, int]] = []
+        self._temporaries: list[tuple[Parameters, int, Temporary]] = []
         self._graphs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # by addresses; None when they were seen once
         self.graph_launches = 0
+        self.is_closed = False
         for op in flat.launches:
             parameters = Parameters(kernels.program.types[op.kernel])
             for i, value in enumerate(op.parameters):
                 if isinstance(value, Data):
                     parameters.set_address(i, kernels.constant(value.name))
-                elif isinstance(value, Given | Temporary):
-                    self._patches.append((parameters, i, value))
+                elif isinstance(value, Temporary):
+                    self._temporaries.append((parameters, i, value))
+                elif isinstance(value, Given):
+                    is_address = kernels.program.types[op.kernel][i] == "ptr"
+                    (self._addresses if is_address else self._numbers).append((parameters, i, value.index))
                 else:
                     parameters.set(i, value)
             self._launches.append((op, parameters))
@@ -217,11 +223,12 @@ class Ready:
                 on.allocator.free(arena)
 
     def _patch(self, arena: int, given: Sequence[Any]) -> None:
-        for parameters, i, value in self._patches:
-            if isinstance(value, Given):
-                parameters.set(i, given[value.index])
-            else:
-                parameters.set_address(i, arena + value.offset)
+        for parameters, i, index in self._addresses:
+            parameters.set_address(i, given[index])
+        for parameters, i, index in self._numbers:
+            parameters.set(i, given[index])
+        for parameters, i, temporary in self._temporaries:
+            parameters.set_address(i, arena + temporary.offset)
 
     def _put(self, arena: int, given: Sequence[Any]) -> None:
         """Put everything on the stream."""
@@ -242,6 +249,18 @@ class Ready:
         if isinstance(memory, Data):
             return self._kernels.constant(memory.name)
         return given[memory.index] if isinstance(memory, Given) else arena + memory.offset
+
+    def capture(self, given: Sequence[Any]) -> tuple[Any, int]:
+        """A run as a graph, and the address of memory for its temporaries: both the caller's. To be called under the device's lock."""
+        on = self._kernels.on
+        arena = on.fresh(self.flat.bytes) if self.flat.bytes else 0
+        try:
+            self._patch(arena, given)
+            return self._captured(arena, given), arena
+        except BaseException:
+            if arena:
+                on.allocator.free(arena)
+            raise
 
     def _captured(self, arena: int, given: Sequence[Any]) -> Any:
         driver = self._kernels.on.driver
@@ -264,6 +283,7 @@ class Ready:
 
     def close(self) -> None:
         """Let graphs go. One that is running is run to its end by the driver."""
+        self.is_closed = True
         while self._graphs:
             self._drop(self._graphs.popitem()[1])
 

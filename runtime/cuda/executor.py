@@ -14,9 +14,10 @@ from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.bailing.splitting import Splitting
 from tierup.runtime.cuda.devices import device
-from tierup.runtime.cuda.interchange import handed_over, taken_or_same
+from tierup.runtime.cuda.interchange import handed_over, ours
 from tierup.runtime.cuda.on_host import on_host
 from tierup.runtime.cuda.splits import DeviceSplit, classes_of
+from tierup.runtime.cuda.table import make_device_table
 from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
@@ -25,9 +26,11 @@ from tierup.runtime.profiling import ProfilingExecutor
 class CudaExecutor(ProfilingExecutor):
     """See `ProfilingExecutor`. Raises NoDevice, DriverError, and MemoryError when the device has no memory left."""
 
+    _make_table = staticmethod(make_device_table)
+
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on, options = device(), self.options()
-        given = tuple([taken_or_same(on, value) for value in flat])
+        given = ours(on, flat)
         if not options.optimize:
             self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
             results = on_host(self.program, lambda *host: self.history.interpret(host, Reason.OPTIMIZE_OFF), given)

@@ -10,18 +10,27 @@ import numpy as np
 from tierup.runtime.cuda.arrays import DeviceArray, like, taken
 from tierup.runtime.cuda.devices import Device
 
-_OF_THE_HOST = (np.ndarray, int, float, bool)
+_AS_THEY_ARE = (DeviceArray, np.ndarray, int, float, bool)
 
 
-def taken_or_same(on: Device, value: Any) -> Any:
-    """An array on the device as ours, in the same memory; anything else as it is. Raises as `taken`."""
-    found = None if type(value) in _OF_THE_HOST else taken(on, value)
+def ours(on: Device, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with other libraries' arrays on the device as ours, in the same memory. Raises as `taken`."""
+    for value in arguments:
+        if type(value) not in _AS_THEY_ARE:
+            return tuple([_ours(on, value) for value in arguments])
+    return arguments
+
+
+def _ours(on: Device, value: Any) -> Any:
+    found = None if type(value) in _AS_THEY_ARE else taken(on, value)
     return value if found is None else found
 
 
 def handed_over(results: tuple[Any, ...], arguments: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
     """Results as arrays of the library that the first array on the device is of; an argument is that object again. `flat`: the arguments as
-    `taken_or_same` gave them."""
+    `ours` gave them."""
+    if flat is arguments:
+        return results
     theirs = next((value for value, ours in zip(arguments, flat, strict=True) if type(ours) is DeviceArray), None)
     if theirs is None or type(theirs) is DeviceArray:
         return results

@@ -30,6 +30,7 @@ from tierup.runtime.cuda.host import Left, Number, run
 from tierup.runtime.cuda.leaving import ALIGNMENT, operands, python_number, sizes_of, view_of
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
+NO_STATUS = 0  # the address that programs without checks get
 _ELEMENTS = {"u8": "i8", "bool": "i8"}  # what MLIR calls elements at the boundary, where it is not DType's name
 
 
@@ -42,6 +43,7 @@ class Outcome:
     results: tuple[Any, ...] = ()
     exit: int = -1
     live: tuple[Any, ...] = ()
+    ready: Ready | None = None  # what was launched, where it hangs on no value on the device
 
 
 class CudaPlan:
@@ -53,7 +55,7 @@ class CudaPlan:
     ) -> None:
         self.artifact, self.on = artifact, on
         self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}), libraries=libraries)
-        self._free_numbers = free_numbers(artifact.host)
+        self.free_numbers = free_numbers(artifact.host)
         self._flats: OrderedDict[tuple[Any, ...], Ready | None] = OrderedDict()
         self._exits = {site.index: site for site in artifact.exits}
         self._lost = (-1, 0)
@@ -64,6 +66,11 @@ class CudaPlan:
     def graph_launches(self) -> int:
         """How many calls were one launch of a graph."""
         return sum(ready.graph_launches for ready in self._flats.values() if ready is not None)
+
+    @property
+    def checks_on_device(self) -> bool:
+        """Whether kernels check something. Sizes that must be equal are compared on the host."""
+        return len(self.artifact.error_sites) > len(self.artifact.ties)
 
     @property
     def forcible(self) -> bool:
@@ -87,31 +94,33 @@ class CudaPlan:
             self.on.clean()
             given = [self._argument(spec, value) for spec, value in zip(self.artifact.arguments, flat, strict=True)]
             made = [self._buffer(r, flat, symbols) for r in self.artifact.results]
-            status = empty(self.on, (), np.dtype(np.int32))
-            self.on.driver.fill(status.address, bytes(4))
+            status = self._status()
             values = [_operand(value, spec.dtype) for value, spec in zip(given, self.artifact.arguments, strict=True)]
             values += [_operand(array, spec.dtype) for array, spec in zip(made, self.artifact.results, strict=True) if array is not None]
+            values.append(Buffer(NO_STATUS if status is None else status.address, "i32", 0, (), ()))
             try:
-                returned = self._launch([*values, Buffer(status.address, "i32", 0, (), ())])
+                ready = self._ready(values)
+                if ready is None:
+                    returned = run(self.artifact.host, values, DirectEngine(self.kernels), lost=self._lost, reads=self.reads)
+                else:
+                    returned = ready.run([v.memory if isinstance(v, Buffer) else v for v in values])
             except Left as left:
                 return self._left(left, flat, symbols, [*(g for g, f in zip(given, flat, strict=True) if g is not f), *made], status)
             numbers = self._taken(returned, made)
             wanted = [made[i] for i, spec in enumerate(self.artifact.results) if _comes_to_host(spec, flat, on_device)]
-            site, *fetched = self._fetch([status, *wanted] if self.artifact.error_sites else [None, *wanted])
+            site, *fetched = self._fetch([status, *wanted])
             if site is not None and site:
                 return Outcome(int(site[()]))
-            return Outcome(0, self._finish(flat, symbols, made, iter(numbers), iter(fetched), on_device))
+            return Outcome(0, self._finish(flat, symbols, made, iter(numbers), iter(fetched), on_device), ready=ready)
 
     def _left(
-        self, left: Left, flat: Sequence[Any], symbols: Mapping[str, int], own: Sequence[Any], status: DeviceArray
+        self, left: Left, flat: Sequence[Any], symbols: Mapping[str, int], own: Sequence[Any], status: DeviceArray | None
     ) -> Outcome:
         """What a call gives that ended at an exit. A check that failed before wins. `own`: what was made for this call."""
         live = operands(self.on, self._exits[left.index], left, flat, symbols, [a for a in own if type(a) is DeviceArray])
-        if self.artifact.error_sites:
-            [site] = self._fetch([status])
-            assert site is not None
-            if site:
-                return Outcome(int(site[()]))
+        [site] = self._fetch([status])
+        if site is not None and site:
+            return Outcome(int(site[()]))
         return Outcome(0, exit=left.index, live=live)
 
     def _broken_tie(self, symbols: Mapping[str, int]) -> int:
@@ -141,8 +150,17 @@ class CudaPlan:
             return empty(self.on, sizes_of(spec.sizes, symbols), dtypes.BY_NAME[spec.dtype].numpy)
         return None
 
-    def _launch(self, values: list[Any]) -> tuple[Number | Buffer, ...]:
-        free = self._free_numbers
+    def _status(self) -> DeviceArray | None:
+        """Where kernels note which check failed; None where they check nothing."""
+        if not self.checks_on_device:
+            return None
+        made = empty(self.on, (), np.dtype(np.int32))
+        self.on.driver.fill(made.address, bytes(4))
+        return made
+
+    def _ready(self, values: list[Any]) -> Ready | None:
+        """The launches for such arguments; None where they hang on what the program reads from the device."""
+        free = self.free_numbers
         key = tuple([(v.sizes, v.strides) if isinstance(v, Buffer) else None if i in free else repr(v) for i, v in enumerate(values)])
         if key in self._flats:
             self._flats.move_to_end(key)
@@ -154,9 +172,7 @@ class CudaPlan:
                 _, dropped = self._flats.popitem(last=False)
                 if dropped is not None:
                     dropped.close()
-        if ready is None:
-            return run(self.artifact.host, values, DirectEngine(self.kernels), lost=self._lost, reads=self.reads)
-        return ready.run([v.memory if isinstance(v, Buffer) else v for v in values])
+        return ready
 
     # --- what comes out ---------------------------------------------------------------------------------------------
 
@@ -166,12 +182,15 @@ class CudaPlan:
         specs = [(i, spec) for i, spec in enumerate(self.artifact.results) if spec.kind in (ResultKind.SCALAR, ResultKind.ALLOCATED)]
         for (i, spec), value in zip(specs, returned, strict=True):
             if isinstance(value, Buffer):
-                made[i] = DeviceArray(
-                    self.on, value.memory, dtypes.BY_NAME[spec.dtype].numpy, value.sizes, None, Memory(self.on, value.memory)
-                )
+                made[i] = self.owned(spec, value)
             else:
                 numbers.append(value)
         return numbers
+
+    def owned(self, spec: ResultSpec, buffer: Buffer) -> DeviceArray:
+        """An array of memory that a host program handed over."""
+        memory = Memory(self.on, buffer.memory)
+        return DeviceArray(self.on, buffer.memory, dtypes.BY_NAME[spec.dtype].numpy, buffer.sizes, None, memory)
 
     def _finish(
         self,

@@ -15,7 +15,7 @@ from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.cuda.arrays import DeviceArray, to_host
 from tierup.runtime.cuda.devices import device
-from tierup.runtime.cuda.interchange import handed_over, taken_or_same
+from tierup.runtime.cuda.interchange import handed_over, ours
 from tierup.runtime.cuda.on_host import on_host
 from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
@@ -38,7 +38,7 @@ class CudaSpecializingExecutor(SpecializingExecutor):
 
     def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         on = device()
-        given = tuple([taken_or_same(on, value) for value in flat])
+        given = ours(on, flat)
         results = super().call(given, self.options())
         tell(on, self.history)
         return handed_over(results, flat, given)

@@ -119,7 +119,7 @@ _KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Resu
 _kernel_released, _kernel_held = ctypes.CFUNCTYPE(*_KERNEL), ctypes.PYFUNCTYPE(*_KERNEL)
 
 
-class _Entry:
+class VersionEntry:
     """A version in force and its counters."""
 
     def __init__(self, record: VersionRecord) -> None:
@@ -150,7 +150,7 @@ class PythonTable:
             raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
         if record.exits and self._failed is None:
             raise ValueError("a version with exits for a table without `failed`")
-        made = _Entry(record)
+        made = VersionEntry(record)
         with self._lock:
             self._set((made, *self._chain) if first else (*self._chain, made))
 
@@ -191,12 +191,12 @@ class PythonTable:
         """Why calls with tensors do not run versions: they miss, and `slow` answers."""
         return "the entry in Python takes arrays alone"
 
-    def _set(self, chain: tuple[_Entry, ...]) -> None:
+    def _set(self, chain: tuple[VersionEntry, ...]) -> None:
         self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
         self._chain = chain
         self._by_record = {e.record: e for e in chain}
 
-    def _find(self, record: VersionRecord) -> _Entry:
+    def _find(self, record: VersionRecord) -> VersionEntry:
         found = self._by_record.get(record)
         if found is None:
             raise ValueError("the version is not in this table")
@@ -237,13 +237,13 @@ class PythonTable:
         """Whether a test wants a guard to fail that holds."""
         return faults.loses_guard(last_plan.function_of(record.serial), len(record.arguments)) is not None
 
-    def _run(self, entry: _Entry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
+    def _run(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
         with self._lock:
             entry.hits += 1
             self._hits += 1
         record = entry.record
         if record.on_device:
-            return self._run_on_device(record, flat, symbols)
+            return self._run_on_device(entry, flat, symbols)
         call = Call(record, flat, symbols)
         prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
         status = prototype(record.address)(call.arguments, call.results)
@@ -265,7 +265,8 @@ class PythonTable:
         return tuple(user) if record.form is Form.TUPLE else user
 
 
-    def _run_on_device(self, record: VersionRecord, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
+    def _run_on_device(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
+        record = entry.record
         plan: Any = record.keepalive  # a CudaPlan, which writes arguments itself
         outcome = plan.run(flat, symbols)
         if outcome.site or outcome.exit >= 0:
@@ -276,7 +277,11 @@ class PythonTable:
                 return self._failed(record, abi.EXIT_BASE + outcome.exit, flat, outcome.live)
             return self._failed(record, abi.ERROR_BASE + outcome.site - 1, flat, None)
         last_plan.note_serial(record.serial)
+        self._ran_on_device(entry, flat, symbols, outcome)
         return outcome.results
+
+    def _ran_on_device(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Any) -> None:
+        """For who wants to know how a call went."""
 
 
 def read_source(source: Source, args: tuple[Any, ...]) -> Any:

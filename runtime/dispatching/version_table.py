@@ -63,7 +63,8 @@ def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:
 
 class VersionTable:
     """Versions of one program, for calls that all go through `slow(*flat)` when none fits and through `failed(record, status, flat)`
-    when native code left. `direct`: the table in the user's convention that serves them too; `owner` answers what leaves that one.
+    when native code left. `direct`: the table in the user's convention that serves them too; `owner` answers what leaves that one. `make`
+    makes the other tables.
 
     The order is by use: of late, and before that. At a `tick`, of which there is one at each addition and the owner gives others, a
     version's score is halved, and the logarithm of its hits since the last tick is added: who was called millions of times, but not
@@ -74,7 +75,11 @@ class VersionTable:
     Changes are made under `lock`, which the table's owner may hold over more than one of them; calls take no lock.
     """
 
-    def __init__(self, width: int, slow: Callable[..., Any], failed: Callable[..., Any], direct: DirectTable | None, owner: Owner) -> None:
+    def __init__(
+        self, width: int, slow: Callable[..., Any], failed: Callable[..., Any], direct: DirectTable | None, owner: Owner,
+        make: Callable[..., DispatchTable] = make_table,
+    ) -> None:  # fmt: skip
+        self._make = make
         self._width, self._slow, self._failed = width, slow, failed
         self._direct, self._owner = direct, owner
         self.lock = threading.RLock()
@@ -104,7 +109,7 @@ class VersionTable:
         with self.lock:
             table = self._tables.get(entry)
             if table is None:
-                table = make_table(self._width, self._slow, self._failed, entry=entry)
+                table = self._make(self._width, self._slow, self._failed, entry=entry)
                 for version in self.order():
                     table.add(version.record)
                 self._tables[entry] = table

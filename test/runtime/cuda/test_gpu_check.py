@@ -21,7 +21,7 @@ from tierup.tools.gpu_programs import GpuProgram, arrays_for, error, exact, to_b
 
 SMALL = (
     GpuProgram("scale", gpu_programs.scale, "f32[512]", "f32[n]", 1e-6, moved=8 * 512, torch="scale"),
-    GpuProgram("small_steps", gpu_programs.small_steps, "f32[64], f32[64]", "", 1e-6),
+    GpuProgram("small_steps", gpu_programs.small_steps, "f32[64], f32[64]", "", 1e-6, captured=True),
 )
 
 
@@ -131,4 +131,4 @@ def test_every_program_has_arguments_for_small_sizes_and_numpys_answer() -> None
             flat = arrays_for(program.general, {"n": 5, "m": 3, "k": 4}, 0)
             found = program.function(*[exact(a) for a in flat])
             assert np.all(np.isfinite(np.asarray(found)))
-        assert program.moved or program.flops or program.name == "small_steps"
+        assert program.moved or program.flops or program.name.startswith("small_steps")
