@@ -150,6 +150,17 @@ def test_functions_of_the_library_are_within_the_bound_in_which_tiers_agree(type
             assert worst.max() <= 2.5, f"{name}({x[worst.argmax()]!r}) = {got[worst.argmax()]!r}: {worst.max():.2f} ulp"
 
 
+def test_the_choice_is_the_one_that_the_figures_in_the_docs_give() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "math-accuracy.md"
+    rows = [line.strip("| \n").split(" | ") for line in page.read_text().partition("<!-- cuda:")[2].splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 50
+    for name, dtype, *figures, used in rows:
+        ours, our_doubles, _, theirs, doubles, _, ulp = map(int, figures)
+        cheaper = 2 * theirs <= ours or 2 * doubles <= our_doubles != 0
+        better = cheaper and ulp <= 2 and name != "cbrt"  # which no op of a program becomes
+        assert (used == "libdevice") == better == (name in BETTER[dtype]), f"{name} of {dtype}"
+
+
 @needs_it
 def test_what_is_linked_assembles_without_spills_and_remainders_are_exact(on: Device) -> None:
     for dtype in ("f4", "f8"):
