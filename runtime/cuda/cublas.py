@@ -29,6 +29,7 @@ _DEFAULT_ALGORITHM = -1
 _MATH = 0 | 16  # CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 _POINTERS_ON_HOST = 0
 _WORKSPACE, _WORKSPACE_HOPPER, _HOPPER = 4 << 20, 32 << 20, 9  # bytes, as "cublasSetWorkspace" recommends
+_HAVE_TF32 = (8, 0)  # compute capability
 _pointer, _int, _long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
 _MATRIX = (_pointer, _int, _int, _long)
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -111,7 +112,8 @@ class Cublas:
         self._follow(self._driver.target)
         kind, held = gemm.types
         scalar = ctypes.c_double if kind == "f64" else ctypes.c_float
-        compute = _COMPUTE_64F if kind == "f64" else _COMPUTE_32F_FAST_TF32 if TF32 in flags and kind == "f32" else _COMPUTE_32F
+        tf32 = TF32 in flags and kind == "f32" and self._driver.capability >= _HAVE_TF32
+        compute = _COMPUTE_64F if kind == "f64" else _COMPUTE_32F_FAST_TF32 if tf32 else _COMPUTE_32F
         alpha, beta = scalar(1), scalar(1 if ADDS in flags else 0)
 
         def of(matrix: Matrix, dtype: str) -> tuple[int, int, int, int]:
