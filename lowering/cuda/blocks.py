@@ -141,7 +141,7 @@ def _warp_reduce(value: ir.Value, combiner: Combiner) -> ir.Value:
     """The values of a warp's threads combined, in each of them."""
     distance = gpu.WARP // 2
     while distance:
-        value = combiner.combine(value, shuffle_xor(value, distance))
+        value = combiner.combine(value, shuffle(value, distance))
         distance //= 2
     return value
 
@@ -151,7 +151,7 @@ def _warp_select(values: Sequence[ir.Value], selector: Selector) -> list[ir.Valu
     found = list(values)
     distance = gpu.WARP // 2
     while distance:
-        found = selector.combine(found, [shuffle_xor(v, distance) for v in found])
+        found = selector.combine(found, [shuffle(v, distance) for v in found])
         distance //= 2
     return found
 
@@ -165,30 +165,31 @@ def _beyond(place: ir.Value, which: int) -> ir.Value:
     return b.value("arith.addi", [place, b.index(which * gpu.WARP)], b.index_type()) if which else place
 
 
-def shuffle_xor(value: ir.Value, distance: int) -> ir.Value:
-    """The value of the thread whose lane differs in one bit. Registers of 32 bits are exchanged: narrow types take one, wide two."""
+def shuffle(value: ir.Value, distance: int, mode: str = "xor") -> ir.Value:
+    """The value of another thread of the warp, by `mode`: "xor", whose lane differs in one bit; "up", so many lanes before, where there is
+    one. Registers of 32 bits are exchanged: narrow types take one, wide two."""
     type_ = value.type
     bits = _bits(type_)
     if bits == 64:
-        return _shuffle_halves(value, distance)
+        return _shuffle_halves(value, distance, mode)
     if bits == 32:
         made = b.op(
             "gpu.shuffle", [value, b.integer(distance, 32), b.integer(gpu.WARP, 32)], [type_, b.integer_type(1)],
-            mode=ir.Attribute.parse("#gpu<shuffle_mode xor>"),
+            mode=ir.Attribute.parse(f"#gpu<shuffle_mode {mode}>"),
         )  # fmt: skip
         return made.results[0]
     narrow = b.integer_type(bits)
     as_bits = value if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [value], narrow)
-    moved = shuffle_xor(b.value("arith.extui", [as_bits], b.integer_type(32)), distance)
+    moved = shuffle(b.value("arith.extui", [as_bits], b.integer_type(32)), distance, mode)
     back = b.value("arith.trunci", [moved], narrow)
     return back if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [back], type_)
 
 
-def _shuffle_halves(value: ir.Value, distance: int) -> ir.Value:
+def _shuffle_halves(value: ir.Value, distance: int, mode: str) -> ir.Value:
     word, half, type_ = b.integer_type(64), b.integer_type(32), value.type
     as_bits = value if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [value], word)
     high = b.value("arith.shrui", [as_bits, b.integer(32, 64)], word)
-    low, high = (shuffle_xor(b.value("arith.trunci", [part], half), distance) for part in (as_bits, high))
+    low, high = (shuffle(b.value("arith.trunci", [part], half), distance, mode) for part in (as_bits, high))
     low, high = (b.value("arith.extui", [part], word) for part in (low, high))
     back = b.value("arith.ori", [low, b.value("arith.shli", [high, b.integer(32, 64)], word)], word)
     return back if isinstance(type_, ir.IntegerType) else b.value("arith.bitcast", [back], type_)

@@ -43,6 +43,11 @@ class Combiner:
         return made.results[0]
 
 
+def is_combining(op: ir.Operation) -> bool:
+    """Whether an op is one that a `Combiner` may be of."""
+    return op.name in _NEUTRAL
+
+
 def combiners(op: Structured) -> list[Combiner] | None:
     """One for each buffer that a reduction writes; None where one is not a known op of its accumulator and a term without it."""
     if not len(op.op.regions):

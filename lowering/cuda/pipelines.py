@@ -35,7 +35,7 @@ KERNELS = NamedPipeline(
     "a kernel for every op on buffers",
     (
         "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-transposes-to-tiles)",
-        "func.func(tierup-pointwise-to-threads,tierup-loops-to-threads)",
+        "func.func(tierup-pointwise-to-threads,tierup-scans-to-blocks,tierup-loops-to-threads)",
         "tierup-math-to-libdevice",
         "func.func(tierup-expand-math,tierup-legalize-bf16,affine-loop-unroll{unroll-factor=16 unroll-up-to-factor=1})",
         "lower-affine",

@@ -10,6 +10,7 @@ from emulated_programs import agrees, compiled
 
 from tierup.lowering.cuda import row_slots
 from tierup.lowering.cuda.host_steps import walk
+from tierup.lowering.cuda.transforms import scans_to_blocks
 
 RNG = np.random.default_rng(11)
 
@@ -152,3 +153,16 @@ def test_running_sums() -> None:
     agrees(lambda x: np.cumprod(x, 1), (f32(5, 7),))
     for outcome in agrees(lambda x: x.cumsum(0), (f32(5, 37),), (f32(3, 300),), dynamic=True):
         assert outcome.reads == 0
+
+
+def test_running_sums_along_the_last_axis_are_scans_in_parts_where_rows_are_few_and_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scans_to_blocks, "_TILES", 1)
+    tile, whole = scans_to_blocks._TILE, RNG.integers(-99, 99, (1, 2 * scans_to_blocks._TILE + 70))
+    calls = [(np.ascontiguousarray(whole[:, :n]),) for n in (2, tile, tile + 1, whole.size)]
+    for (x,), outcome in zip(calls, agrees(lambda x: x.cumsum(1), *calls, dynamic=True), strict=True):
+        assert len(outcome.launches) == (1 if x.size <= tile else 3) + 1  # sums of parts, their scan, scans of the parts; a copy
+    x = f32(tile + 300)
+    x[700], x[900] = np.inf, np.nan
+    agrees(lambda x: x.cumsum(), (x,), rtol=1e-4, atol=1e-4)
+    agrees(lambda x: np.cumprod(x, 2), (np.exp(f32(2, 3, 70) / 9),), (np.exp(f32(3, 2, 2) / 9),), dynamic=True)
+    agrees(lambda x: (x > 0).cumsum(1), (f32(2, 40),))

@@ -1,0 +1,288 @@
+"""tierup-scans-to-blocks: running sums and products along the last axis become kernels in which blocks of threads scan together.
+
+    scf.for %i = %c0 to %rows step %c1 {
+      scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (f64) {
+        %v = memref.load %x[%i, %j]
+        %next = arith.addf %sum, %v
+        memref.store %next, %y[%i, %j]
+        scf.yield %next
+      }
+    }
+becomes
+    gpu.launch blocks(%row, %part) ... { each part's sum, but the last one's }
+    gpu.launch blocks(%row) ...        { the parts' running sums }
+    gpu.launch blocks(%row, %part) ... {
+      for each 1024 elements of the part: a thread sums four in a row; five exchanges make the warp's running sums, which go through shared
+      memory to the other warps; what came before is added, and the elements are written
+    }
+
+A row is cut into parts where there are too few rows to keep the device busy; where one part is enough the host launches the last kernel
+alone. The scan of a warp by shuffles is Hillis and Steele's ("Data parallel algorithms", 1986); sums of parts, their scan, scan of the
+parts is the usual way for long rows (Harris, Sengupta and Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3; of those that read
+twice, "reduce, then scan": Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
+
+Floats are scanned where the op is one that says no order (cumsum, cumprod): what a program adds up in a loop of its own keeps its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.blocks import Block, positions, shuffle
+from tierup.lowering.cuda.combining import Combiner, is_combining
+from tierup.lowering.origins import origin
+
+_THREADS, _EACH = 256, 4
+_TILE = _THREADS * _EACH
+_TILES = 8  # of a part, at least
+_BLOCKS = 1056  # that keep any device busy, eight for each of 132 multiprocessors
+_ORDERLESS = ("aten.cumsum", "aten.cumprod")
+
+Element = Callable[[ir.Value], ir.Value]
+Put = Callable[[ir.Value, ir.Value], None]
+
+
+@register
+@dataclass(frozen=True)
+class ScansToBlocks(Pass):
+    """Launch kernels for running sums along the last axis."""
+
+    name = "tierup-scans-to-blocks"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        loops = [op for op in gpu.host_ops(function) if op.name == "scf.for"]
+        done: list[ir.Operation] = []
+        for loop in loops:
+            if any(_is_in(loop, other) for other in done):
+                continue
+            scan = _scan(loop)
+            if scan is not None:
+                with loop.location, ir.InsertionPoint(loop):
+                    _launch(scan)
+                done.append(loop)
+        for loop in done:
+            loop.erase()
+
+
+def _is_in(op: ir.Operation, outer: ir.Operation) -> bool:
+    while op.name != "func.func":
+        if op == outer:
+            return True
+        op = op.parent.operation
+    return False
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """A nest of loops: the last carries `state`, which each turn `combiner.op` gives anew."""
+
+    loops: tuple[ir.Operation, ...]
+    combiner: Combiner
+
+    @property
+    def body(self) -> ir.Block:
+        return self.loops[-1].regions[0].blocks[0]
+
+    @property
+    def state(self) -> ir.Value:
+        return self.body.arguments[1]
+
+
+def _scan(loop: ir.Operation) -> _Scan | None:
+    loops = [loop]
+    while not len(loops[-1].results):
+        inside = [view.operation for view in loops[-1].regions[0].blocks[0].operations][:-1]
+        if len(inside) != 1 or inside[0].name != "scf.for":
+            return None
+        loops.append(inside[0])
+    last = loops[-1]
+    if len(last.results) != 1 or any(True for _ in last.results[0].uses) or not all(_counts_from_zero(each, loop) for each in loops):
+        return None
+    block = last.regions[0].blocks[0]
+    *ops, end = [view.operation for view in block.operations]
+    made = b.defining_op(end.operands[0])
+    state = block.arguments[1]
+    if made is None or made.block != block or not is_combining(made) or [use.owner.operation for use in state.uses] != [made]:
+        return None
+    found = origin(last.location)
+    if not isinstance(state.type, ir.IntegerType) and (found is None or found.op not in _ORDERLESS):
+        return None
+    inner = [each.regions[0].blocks[0].arguments[0] for each in loops]
+    return _Scan(tuple(loops), Combiner(made, state.type)) if _goes_along(ops, inner, loop) else None
+
+
+def _counts_from_zero(loop: ir.Operation, outermost: ir.Operation) -> bool:
+    start, stop, step = list(loop.operands)[:3]
+    made = b.defining_op(stop)
+    return gpu.constant(start) == 0 and gpu.constant(step) == 1 and (made is None or not _is_in(made, outermost))
+
+
+def _goes_along(ops: list[ir.Operation], indices: list[ir.Value], outermost: ir.Operation) -> bool:
+    """Whether a loop's ops are arithmetic, loads, and stores of a row's elements, one in each turn; a turn loads nothing that is stored."""
+    stores = [op for op in ops if op.name == "memref.store"]
+    loads = [op for op in ops if op.name == "memref.load"]
+    if not stores or any(op not in stores and op not in loads and not op.name.startswith("arith.") for op in ops):
+        return False
+    if any(may_alias(base(load.operands[0]), base(store.operands[1])) for load in loads for store in stores):
+        return False
+    if any((made := b.defining_op(v)) is not None and _is_in(made, outermost) for op in stores for v in list(op.operands)[1:]):
+        return False
+    if len({base(op.operands[1]) for op in stores}) != len(stores):
+        return False
+    for op in stores:
+        places = list(op.operands)[2:]
+        if not places or places[-1] != indices[-1] or any(places.count(index) != 1 for index in indices):
+            return False
+    return True
+
+
+def _launch(scan: _Scan) -> None:
+    last, known = scan.loops[-1], scan.combiner
+    n, counts, first = last.operands[1], [loop.operands[1] for loop in scan.loops[:-1]], last.operands[3]
+    rows = gpu.product(counts)
+    parts, length = _parts(rows, n)
+    before = None if gpu.constant(parts) == 1 else _before(scan, rows, parts, length)
+    with gpu.launch([rows, parts], [b.index(_THREADS)], [gpu.shared_type([gpu.WARP], known.type)]) as here:
+        at, part = positions(here.block[0], counts), here.block[1]
+        start = b.value("arith.muli", [part, length], b.index_type())
+        stop = gpu.smaller(b.value("arith.addi", [start, length], b.index_type()), n)
+        if before is not None:
+            branch = b.op("scf.if", [gpu.below(b.index(0), part)], [known.type], regions=2)
+            with ir.InsertionPoint(branch.regions[0].blocks.append()):
+                place = b.value("arith.subi", [part, b.index(1)], b.index_type())
+                b.op("scf.yield", [b.value("memref.load", [before, here.block[0], place], known.type)])
+            with ir.InsertionPoint(branch.regions[1].blocks.append()):
+                b.op("scf.yield", [first])
+            first = branch.results[0]
+        _tiles(here, known, (start, stop), lambda i: _element(scan, at, i), lambda i, v: _put(scan, at, i, v), first)
+
+
+def _before(scan: _Scan, rows: ir.Value, parts: ir.Value, length: ir.Value) -> ir.Value:
+    """For each row and part a buffer's element: what the row's running sum is at the part's end. (That of the last part is not set.) Where
+    there is one part, nothing is launched."""
+    known, counts = scan.combiner, [loop.operands[1] for loop in scan.loops[:-1]]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    segments = ir.DenseI32ArrayAttr.get([2, 0])
+    before = b.value("memref.alloc", [rows, parts], ir.MemRefType.get([dynamic, dynamic], known.type), operandSegmentSizes=segments)
+    scratch, threads, one = gpu.shared_type([gpu.WARP], known.type), b.index(_THREADS), b.index(1)
+    others = b.value("arith.subi", [parts, one], b.index_type())
+    with gpu.launch([rows, others], [threads], [scratch]) as here:
+        at, start = positions(here.block[0], counts), b.value("arith.muli", [here.block[1], length], b.index_type())
+        stop = b.value("arith.addi", [start, length], b.index_type())  # a part that another follows is whole
+        span = b.value("arith.addi", [start, here.thread[0]], b.index_type()), stop, threads
+        mine = gpu.carried_together(span, [known.neutral()], lambda i, sums: [known.combine(sums[0], _element(scan, at, i))], _EACH)
+        total = Block(here, threads, here.shared).all_reduce(mine[0], known)
+        with gpu.when(gpu.same(here.thread[0], b.index(0))):
+            b.op("memref.store", [total, before, here.block[0], here.block[1]])
+    with gpu.launch([b.value("arith.muli", [rows, gpu.smaller(others, one)], b.index_type())], [threads], [scratch]) as here:
+        row = here.block[0]
+
+        def element(i: ir.Value) -> ir.Value:
+            return b.value("memref.load", [before, row, i], known.type)
+
+        def put(i: ir.Value, state: ir.Value) -> None:
+            b.op("memref.store", [state, before, row, i])
+
+        _tiles(here, known, (b.index(0), others), element, put, scan.loops[-1].operands[3])
+    return before
+
+
+def _parts(rows: ir.Value, n: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Into how many parts a row is cut, and how long they are: whole tiles."""
+    worth = gpu.ceil_div(n, b.index(_TILE * _TILES))
+    free = gpu.larger(b.value("arith.divui", [b.index(_BLOCKS), gpu.larger(rows, b.index(1))], b.index_type()), b.index(1))
+    wanted = gpu.larger(gpu.smaller(worth, free), b.index(1))
+    tiles = gpu.larger(gpu.ceil_div(gpu.ceil_div(n, b.index(_TILE)), wanted), b.index(1))
+    length = gpu.folded(b.value("arith.muli", [tiles, b.index(_TILE)], b.index_type()))
+    return gpu.folded(gpu.larger(gpu.ceil_div(n, length), b.index(1))), length
+
+
+def _tiles(here: gpu.Here, known: Combiner, span: tuple[ir.Value, ir.Value], element: Element, put: Put, first: ir.Value) -> None:
+    """Scan what lies in `span` (from, up to), tile by tile, from `first` on."""
+    start, stop = span
+    thread, scratch = here.thread[0], here.shared[0]
+    lane = b.value("arith.remui", [thread, b.index(gpu.WARP)], b.index_type())
+    warp = b.value("arith.divui", [thread, b.index(gpu.WARP)], b.index_type())
+    last = b.value("arith.subi", [gpu.larger(stop, b.index(1)), b.index(1)], b.index_type())
+
+    def tile(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+        mine = b.value("arith.addi", [at, b.value("arith.muli", [thread, b.index(_EACH)], b.index_type())], b.index_type())
+        places = [b.value("arith.addi", [mine, b.index(k)], b.index_type()) for k in range(_EACH)]
+        inside = [gpu.below(place, stop) for place in places]
+        values = [element(gpu.smaller(place, last)) for place in places]
+        running: list[ir.Value] = []
+        for value, yes in zip(values, inside, strict=True):
+            term = b.value("arith.select", [yes, value, known.neutral()], known.type)
+            running.append(known.combine(running[-1], term) if running else term)
+        total = _warp_scan(running[-1], known, lane)
+        with gpu.when(gpu.same(lane, b.index(gpu.WARP - 1))):
+            b.op("memref.store", [total, scratch, warp])
+        gpu.barrier()
+        before = everything = known.neutral()
+        for w in range(_THREADS // gpu.WARP):
+            theirs = b.value("memref.load", [scratch, b.index(w)], known.type)
+            everything = known.combine(everything, theirs)
+            if w < _THREADS // gpu.WARP - 1:
+                more = known.combine(before, theirs)
+                before = b.value("arith.select", [gpu.below(b.index(w), warp), more, before], known.type)
+        above = shuffle(total, 1, "up")
+        above = b.value("arith.select", [gpu.same(lane, b.index(0)), known.neutral(), above], known.type)
+        offset = known.combine(known.combine(carried[0], before), above)
+        for place, yes, value in zip(places, inside, running, strict=True):
+            with gpu.when(yes):
+                put(place, known.combine(offset, value))
+        gpu.barrier()  # before the next tile's sums go where these were
+        return [known.combine(carried[0], everything)]
+
+    gpu.carried((start, stop, b.index(_TILE)), [first], tile)
+
+
+def _warp_scan(value: ir.Value, known: Combiner, lane: ir.Value) -> ir.Value:
+    """Each thread's value combined with those of the threads before it in the warp."""
+    distance = 1
+    while distance < gpu.WARP:
+        more = known.combine(shuffle(value, distance, "up"), value)
+        value = b.value("arith.select", [gpu.below(lane, b.index(distance)), value, more], known.type)
+        distance *= 2
+    return value
+
+
+def _element(scan: _Scan, at: list[ir.Value], i: ir.Value) -> ir.Value:
+    """What the turn `i` combines the state with."""
+    made = scan.combiner.op
+    (term,) = [v for v in made.operands if v != scan.state]
+    return _Copy(scan, at, i).value(term)
+
+
+def _put(scan: _Scan, at: list[ir.Value], i: ir.Value, state: ir.Value) -> None:
+    """What the turn `i` stores, when `state` is what it hands on."""
+    copy = _Copy(scan, at, i)
+    copy.known[scan.combiner.op.results[0]] = state
+    for view in scan.body.operations:
+        if view.operation.name == "memref.store":
+            b.op("memref.store", [copy.value(v) for v in view.operation.operands])
+
+
+class _Copy:
+    """Ops of a loop's body for one turn, at the insertion point, as they are asked for."""
+
+    def __init__(self, scan: _Scan, at: list[ir.Value], i: ir.Value) -> None:
+        indices = [loop.regions[0].blocks[0].arguments[0] for loop in scan.loops]
+        self.known = dict(zip(indices, [*at, i], strict=True))
+        self._block = scan.body
+
+    def value(self, value: ir.Value) -> ir.Value:
+        made = b.defining_op(value)
+        if value not in self.known and made is not None and made.block == self._block:
+            operands = [self.value(v) for v in made.operands]
+            again = made.clone()
+            for k, operand in enumerate(operands):
+                again.operands[k] = operand
+            self.known[value] = again.results[0]
+        return self.known.get(value, value)
