@@ -267,7 +267,7 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         return ResultSpec(ResultKind.ALIAS, argument=roots[value].argument)
     try:
         view = view_of(value, roots, inference)
-        own = view is None and not stated.startswith("item_view:")  # tier 0 may give the argument that was put into the list
+        own = view is None and not stated.startswith("unclear_view:")  # tier 0 may give (a view of) the argument
         own = own and (not stated.startswith("may_view:") or ensure_own(value, roots, inference))
     except Unknown as e:
         raise _at(value, f"a result is a view of an argument, but {e}") from e

@@ -9,9 +9,9 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
   decide), "result:J" (it shares memory with the earlier result J),
-  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "item_view:I", "item_result:J,K"
-  (so may it, and it or one of them comes out of a list). Where it is something to results and to an argument, both stand there:
-  "may_result:J;may_view:I".
+  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "unclear_view:I",
+  "unclear_result:J,K" (so may it, and no check could tell: it comes out of a list, or a branch or a loop writes the argument). Where it is
+  something to results and to an argument, both stand there: "may_result:J;may_view:I".
 
     func.func @f(%x: !torch.tensor, %i: !torch.int) {
       %row = torch.aten.select.int %x, %zero, %i : ...
@@ -121,7 +121,7 @@ class _Function:
                 near = [j for j, ref in shown.items() if self.walker.memory.share(ref, entry)]
                 if same or near:
                     taken = entry.storage.taken or any(shown[j].storage.taken for j in near)
-                    others = f"{'item' if taken else 'may'}_result:{','.join(map(str, near))}"
+                    others = f"{'unclear' if taken else 'may'}_result:{','.join(map(str, near))}"
                     others = f"result:{same[0]}" if same else others
                     alias = others if alias == "fresh" else f"{others};{alias}"
                 shown[i] = entry
@@ -137,10 +137,12 @@ class _Function:
             if identity(entry.chain):
                 return f"argument:{argument}"
             return f"may_view:{argument}" if perhaps_identity(entry.chain) else f"view:{argument}"
-        others = sorted(s.argument for s in self.walker.memory.may_be(entry) if s.argument is not None)
+        memory = self.walker.memory
+        others = sorted((s for s in memory.may_be(entry) if s.argument is not None), key=lambda s: s.argument or 0)
         if not others:
             return "fresh"
-        return f"{'item' if entry.storage.taken else 'may'}_view:{others[0]}"
+        unclear = entry.storage.taken or any(_of_a_region(memory.current[s]) for s in others)
+        return f"{'unclear' if unclear else 'may'}_view:{others[0].argument}"
 
     def _describe(
         self, new: ir.Operation, inputs: list[ir.Type], results: list[ir.Value], aliases: list[str], written: list[int]
@@ -153,3 +155,8 @@ class _Function:
                 if "res_attrs" in new.attributes:
                     given = list(ir.ArrayAttr(new.attributes["res_attrs"]))
                     new.attributes["res_attrs"] = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * len(written)])
+
+
+def _of_a_region(value: ir.Value) -> bool:
+    """Whether a branch or a loop gives the value: contents that are written in it are others' values inside."""
+    return not isinstance(value.owner, ir.Block) and len(value.owner.operation.regions) > 0

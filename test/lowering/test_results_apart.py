@@ -67,15 +67,7 @@ def in_a_loop(a, b, c):
     return x, y, x * y
 
 
-def chosen(a, b, c):
-    x = np.cumsum(a)
-    y = b + 1
-    if np.sum(a) > 99:
-        x = y
-    return x, y
-
-
-@pytest.mark.parametrize("program", [chosen, three_sums, two_edits, edit_and_original, edit_and_reads, filled, in_branches, in_a_loop])
+@pytest.mark.parametrize("program", [three_sums, two_edits, edit_and_original, edit_and_reads, filled, in_branches, in_a_loop])
 def test_each_result_is_its_own(program: Callable[..., tuple[Any, ...]]) -> None:
     f = tierup.jit(program)
     rng = np.random.default_rng(3)
