@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tierup.runtime.bailing.bailout_splits import BailoutSplits
     from tierup.runtime.dispatching.direct import DirectTable
     from tierup.runtime.executor import Executor
-    from tierup.runtime.regions import Split
+    from tierup.runtime.regions import Publication, Split
 
 _RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING)  # calls that a later bet in mid-program is made on
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
@@ -312,6 +312,10 @@ class ProfilingExecutor:
             return self.bailing.left(record, status, flat, live)
         self.history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
         return self.program.run(flat)
+
+    def published(self, publish: Publication, flat: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The results of a call whose bet was lost, of what goes on there; what the program writes is written."""
+        return publish.results(flat, values)
 
     def failed_directly(
         self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None

@@ -247,13 +247,15 @@ Fact = Profiled | ProfiledScalar
 
 def observe(value: object) -> Fact | None:
     """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor, an absent optional), numbers;
-    of a list that it is there. None for anything else (strings): there is no bet to make on it."""
+    of a list that it is there. None for anything else (strings): there is no bet to make on it. An array on a device is one as NumPy's."""
     if value is None or isinstance(value, np.ndarray):
         return Profiled.of(value)
     if isinstance(value, list):
         return Profiled(defined=True)
     if type(value) in (int, float, bool):
         return ProfiledScalar.of(value)  # type: ignore[arg-type]  # just checked
+    if hasattr(type(value), "__cuda_array_interface__"):
+        return Profiled.of(value)  # type: ignore[arg-type]  # it has what is asked of an array
     return None
 
 

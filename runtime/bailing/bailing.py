@@ -234,13 +234,20 @@ class Bailing:
             faults.left(self._owner.program.name, status - EXIT_BASE)
         drawing.begin()
         try:
-            results = self.publish.results(flat, resuming.go_on(status - EXIT_BASE, live))
+            results = self._owner.published(self.publish, flat, resuming.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
             return self._owner.failed(None, 0, flat)
         if resuming.is_due and self._owner.options().profile:
             self._make_again(record, resuming)
         return results
+
+    def goes_on_by_code(self, record: VersionRecord, status: int) -> bool:
+        """Whether there is code for what goes on after this exit."""
+        with self._lock:
+            resuming = self._resuming[record]
+        rest = resuming.executors.get(status - EXIT_BASE)
+        return rest is not None and bool(rest.versions)
 
     def _make_again(self, record: VersionRecord, resuming: Resuming) -> None:
         """A version without the bets that were lost too often takes the place of one with them."""

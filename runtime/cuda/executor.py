@@ -13,14 +13,17 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.bailing.splitting import Splitting
+from tierup.runtime.cuda.arrays import DeviceArray
 from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, ours
+from tierup.runtime.cuda.moving import Moves
 from tierup.runtime.cuda.on_host import on_host
-from tierup.runtime.cuda.splits import DeviceSplit, classes_of
+from tierup.runtime.cuda.splits import DeviceSplit, classes_of, published
 from tierup.runtime.cuda.table import make_device_table
 from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
+from tierup.runtime.regions import Publication
 
 
 class CudaExecutor(ProfilingExecutor):
@@ -70,9 +73,17 @@ class CudaExecutor(ProfilingExecutor):
         self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
     ) -> tuple[Any, ...]:
         again = super().failed
+        if live is not None and record is not None and self.bailing is not None and self.bailing.goes_on_by_code(record, status):
+            return again(record, status, flat, live)  # arrays stay where they are
         operands = () if live is None else live
 
         def run(*host: Any) -> tuple[Any, ...]:
             return again(record, status, host[: len(flat)], None if live is None else host[len(flat) :])
 
         return on_host(self.program, run, flat, operands)
+
+    def published(self, publish: Publication, flat: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        moves = Moves(device())
+        if any(type(value) is DeviceArray for value in flat):
+            return published(publish, flat, values, moves)
+        return publish.results(flat, tuple([moves.host(value, "results") for value in values]))

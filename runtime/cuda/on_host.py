@@ -21,11 +21,11 @@ def on_host(program: Program, run: Run, flat: tuple[Any, ...], live: tuple[Any, 
     copies of views are views of the copies."""
     there = [(value, p.written) for value, p in zip(flat, program.tier0.parameters, strict=True) if type(value) is DeviceArray]
     arrays = [array for array, _ in there]
-    moved = [*arrays, *arrays_in(live)]
+    moved = list({id(array): array for array in (*arrays, *arrays_in([v for v in flat if isinstance(v, list)]), *arrays_in(live))}.values())
     if not moved:
         return run(*flat, *live)
-    copies = to_host(moved)
-    by_identity = {id(array): copy for array, copy in zip(moved, copies, strict=True)}
+    by_identity = {id(array): copy for array, copy in zip(moved, to_host(moved), strict=True)}
+    copies = [by_identity[id(array)] for array in arrays]
 
     def copied(value: Any) -> Any:
         return [copied(item) for item in value] if isinstance(value, list) else by_identity.get(id(value), value)
@@ -33,12 +33,12 @@ def on_host(program: Program, run: Run, flat: tuple[Any, ...], live: tuple[Any, 
     try:
         results = run(*[copied(value) for value in (*flat, *live)])
     finally:
-        for (array, written), copy in zip(there, copies, strict=False):
+        for (array, written), copy in zip(there, copies, strict=True):
             if written and array.writeable:
                 _write(array, copy)
     if not there:
         return results
-    return tuple([_there(result, arrays, copies[: len(arrays)]) for result in results])
+    return tuple([_there(result, arrays, copies) for result in results])
 
 
 def _write(array: DeviceArray, copy: np.ndarray) -> None:

@@ -66,7 +66,7 @@ class DeviceSplit:
             given = self._tier0.call(*flat)
             values = given if isinstance(given, tuple) else () if given is None else (given,)
             if any(type(value) is DeviceArray for value in flat):
-                results = _published(self._split.publish, flat, values, moves)
+                results = published(self._split.publish, flat, values, moves)
             else:
                 results = self._split.publish.results(flat, tuple([moves.host(value, "results") for value in values]))
         except BaseException:
@@ -107,7 +107,7 @@ def _resolved(path: str) -> Callable[..., Any]:
     return found
 
 
-def _published(publish: Publication, flat: tuple[Any, ...], values: Sequence[Any], moves: Moves) -> tuple[Any, ...]:
+def published(publish: Publication, flat: tuple[Any, ...], values: Sequence[Any], moves: Moves) -> tuple[Any, ...]:
     """What `Publication.results` does, for results on the device."""
     written = [flat[i] for i in publish.writebacks]
     new = [_apart(moves.device(value), written) for value in values[publish.n_results :]]

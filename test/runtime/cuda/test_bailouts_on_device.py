@@ -104,6 +104,42 @@ def test_a_bet_that_the_host_decides_alone_waits_for_nothing(on: Device, api: Fa
     assert print(f.explain()) or f.stats().bailouts == 1 and "waits for the device" not in f.explain()
 
 
+def arm(x, y):
+    z = x * 3 - 1
+    if z[0] > 0:
+        w = np.exp(z) * z
+    else:
+        w = np.tanh(z) - 1
+    y[:] = w + x
+    return z * w, x, z
+
+
+def test_what_goes_on_by_code_is_given_the_arrays_that_lie_on_the_device(on: Device, api: FakeDriver) -> None:
+    with tierup.options(testing=True):  # bets that are lost on purpose are never dropped
+        f = tierup.jit(arm, speculate="bailout", backend="cuda")
+        for loss in range(5):
+            x, y = f32(2, 3, 4), f32(0, 0, 0)
+            want = y.copy()
+            wanted = arm(x, want)
+            ours, into = put(on, x), put(on, y)
+            events: list[Event] = []
+            api.calls.clear()
+            with tierup.testing.faults(guard="arm:bailout0"), tierup.events.subscribe(events.append):
+                found = f(ours, into)
+            assert found[1] is ours and all(type(v) is DeviceArray for v in found)
+            if loss == 4:
+                assert [e.action for e in events] == ["went on natively"]
+                assert api.calls.count("cuMemcpyDtoHAsync") == 1 and "cuMemcpyHtoDAsync" not in api.calls  # the condition
+            for got, expected in zip((*found, into), (*wanted, want), strict=True):
+                np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5)
+        with tierup.testing.faults(guard="arm:bailout0"):
+            found = f(x, y)  # of the host, and so are the results
+        assert found[1] is x and all(type(v) is np.ndarray for v in found)
+        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-5)
+        np.testing.assert_allclose(y, want, rtol=1e-5)
+        assert f.stats().bailouts == 5
+
+
 def write(x, y):
     x[0] = x[0] + 1
     n = int(y.sum())
