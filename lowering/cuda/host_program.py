@@ -108,6 +108,9 @@ class _Extraction:
             return [(_ARITHMETIC[name], wide, *given), ("cast", self._new(op.results[0]), wide, type_)]
         if name in _CASTS:
             (number,) = self._all(op.operands)
+            if name == "arith.trunci" and all(use.owner.operation.name == "gpu.launch_func" for use in op.results[0].uses):
+                self._numbers[op.results[0]] = number  # a parameter loses the bits that do not fit as it is packed
+                return []
             return [("cast", self._new(op.results[0]), number, str(op.results[0].type))]
         handler = getattr(self, "_" + name.replace(".", "_"), None)
         if handler is None:

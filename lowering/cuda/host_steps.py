@@ -38,7 +38,7 @@ Step = tuple[Union[int, str, tuple], ...]  # type: ignore[type-arg]  # nested, a
 NOTHING = -1
 NUMBER = -1  # the field of a parameter that is a number
 ADDS, TF32 = "adds", "tf32"  # a product adds to what its result holds; may round what it multiplies to TF32
-_BODIES = {"for": 5, "if": 2, "while": 2}  # where the steps begin that a step has inside
+BODIES = {"for": 5, "if": 2, "while": 2}  # where the steps begin that a step has inside
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def walk(steps: Sequence[Step]) -> Sequence[Step]:
     found: list[Step] = []
     for step in steps:
         found.append(step)
-        for body in step[_BODIES.get(step[0], len(step)) :]:
+        for body in step[BODIES.get(step[0], len(step)) :]:
             found.extend(walk(body))
     return found
 
@@ -102,9 +102,9 @@ def reads_of_bets(program: HostProgram) -> dict[int, frozenset[int]]:
                 asked.setdefault(parts[0], set()).add(condition)
             elif name == "cast":
                 uses.setdefault(parts[0], set()).add(parts[1])
-            elif name not in _NO_NUMBERS and name not in _BODIES:
+            elif name not in _NO_NUMBERS and name not in BODIES:
                 uses.setdefault(parts[0], set()).update(parts[1:])
-            for body in step[_BODIES.get(name, len(step)) :]:
+            for body in step[BODIES.get(name, len(step)) :]:
                 visit(body, parts[0] if name == "if" else condition)
 
     visit(program.steps, NOTHING)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.records import dataclass
-from tierup.lowering.cuda.host_steps import NUMBER, HostProgram, walk
+from tierup.lowering.cuda.host_steps import BODIES, NUMBER, HostProgram, walk
 from tierup.runtime.cuda import elements
 from tierup.runtime.cuda.buffers import Buffer
 from tierup.runtime.cuda.gemm import Gemm
@@ -106,12 +106,12 @@ def free_numbers(program: HostProgram) -> frozenset[int]:
         elif step[0] in ("fits", "multiply"):
             continue  # of buffers alone
         elif step[0] not in ("constant", "exit", "forced"):  # no flat program has the latter two
-            used.update(_numbers(step[1:]))
+            used.update(_numbers(step[1 : BODIES.get(step[0], len(step))]))
     return frozenset(range(program.arguments)) - used
 
 
 def _numbers(parts: Sequence[Any]) -> Iterator[int]:
-    """All ints in a step; bodies have steps of their own."""
+    """All ints in parts of a step."""
     for part in parts:
         if isinstance(part, tuple):
             yield from _numbers(part)

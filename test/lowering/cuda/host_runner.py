@@ -15,22 +15,25 @@ from tierup.dialect.inference.dims import substitute
 from tierup.lowering.abi import ResultKind
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.host_steps import Constant
-from tierup.runtime.cuda.host import Buffer, dense
+from tierup.runtime.cuda.host import Buffer, Left, dense
 from tierup.runtime.cuda.host import run as run_host
 
 
 @dataclass
 class Outcome:
-    """`results`: arrays, numbers and new contents of arguments, in the order of the artifact's. `status`: 0, or the error site."""
+    """`results`: arrays, numbers and new contents of arguments, in the order of the artifact's. `status`: 0, or the error site. `exit`: the
+    exit that was taken, or -1; then `handed` is what the host program handed over there, and there are no results."""
 
     results: list[Any]
     status: int
     launches: list[str] = field(default_factory=list)
     reads: int = 0
+    exit: int = -1
+    handed: list[Any] = field(default_factory=list)
 
 
-def run(artifact: CudaArtifact, values: Sequence[Any]) -> Outcome:
-    """Launch a program's kernels on NumPy arrays and numbers. Raises `Fault` for a kernel that is wrong.
+def run(artifact: CudaArtifact, values: Sequence[Any], lost: tuple[int, int] = (-1, 0)) -> Outcome:
+    """Launch a program's kernels on NumPy arrays and numbers. Raises `Fault` for a kernel that is wrong. `lost`: as `run_host` has it.
     `artifact` must have the stages "kernels" and "nvvm"."""
     engine = _Engine(Emulator(artifact.stages["kernels"], artifact.stages["nvvm"]), artifact.host.constants)
     sizes = _sizes(artifact, values)
@@ -44,7 +47,11 @@ def run(artifact: CudaArtifact, values: Sequence[Any]) -> Outcome:
             fresh[i] = memory, kind, shape
             given.append(dense(engine.emulator.share(memory), _spelled(kind), shape))
     status = Memory("the status", np.zeros(1, np.int32), written=True)
-    returned = iter(run_host(artifact.host, [*given, dense(engine.emulator.share(status), "i32", ())], engine))
+    try:
+        returned = iter(run_host(artifact.host, [*given, dense(engine.emulator.share(status), "i32", ())], engine, lost=lost))
+    except Left as left:
+        handed = [engine.taken(v) if isinstance(v, Buffer) else v for v in left.values]
+        return Outcome([], int(status.data[0]), engine.emulator.launches, engine.reads, left.index, handed)
     results: list[Any] = []
     for i, spec in enumerate(artifact.results):
         if i in fresh:
@@ -105,6 +112,15 @@ class _Engine:
         memory.written[places - low] = True
         first = self.emulator.share(memory) - low * array.itemsize  # the address of the first element, as a caller hands it over
         return Buffer(first, dtype, 0, array.shape, steps)
+
+    def taken(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """A copy of what a buffer shows, all of which something must have written."""
+        memory, start = self.emulator.memory(buffer.memory)
+        places = np.full(buffer.sizes, start + buffer.offset, np.int64)
+        for axis, (n, s) in enumerate(zip(buffer.sizes, buffer.strides, strict=True)):
+            places += (np.arange(n) * s).reshape([-1 if i == axis else 1 for i in range(len(buffer.sizes))])
+        assert memory.written[places].all(), f"an exit hands over {memory.what}, of which no kernel wrote all"
+        return memory.data[places]
 
     def allocate(self, dtype: str, count: int) -> int:
         self._count += 1

@@ -41,7 +41,7 @@ def clip(x):
 
 
 UP, DOWN, MORE = f32(1, 4, 1), f32(-1, 6, 1), f32(1, 4, 3)
-CALLS = (UP, UP, UP, DOWN, MORE, UP, DOWN, DOWN, DOWN, UP, MORE, MORE, MORE)
+CALLS = (UP, UP, DOWN, MORE, UP, DOWN, DOWN, DOWN, UP)
 
 
 def told(function: Any, calls: Any) -> tuple[list[Any], list[Any]]:
@@ -61,7 +61,7 @@ def test_bets_are_kept_lost_and_dropped_in_the_calls_in_which_the_cpu_does(on: D
         assert type(got) is np.ndarray
         np.testing.assert_allclose(got, want, rtol=1e-6)
     assert our_events == events
-    assert [e[1] for e in events].count(EventKind.BAILOUT) == ours.stats().bailouts > 3
+    assert [e[1] for e in events].count(EventKind.BAILOUT) == ours.stats().bailouts >= 3
     assert any("went on natively" in e[-1] for e in events)
     assert ours.stats() == on_cpu.stats()
     assert api.launched and [v.record.on_device for v in ours.versions] == [True]
@@ -193,7 +193,7 @@ def test_what_an_exit_hands_over_owns_its_memory_once_and_nothing_is_left_behind
     x, y = f32(1, 2, 3), f32(3, 4)
     native = OnDevice(three, [[x, y]], [x, y], force=True)
     before = None
-    for _ in range(2):
+    for x in (x, x + 1):
         assert native.losing_each([x, y])[0] > 2
         native.left.clear()
         gc.collect()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tierup.lowering.cuda.host_steps import Constant, HostProgram
+from tierup.lowering.cuda.host_steps import Constant, HostProgram, reads_of_bets
 from tierup.runtime.cuda import elements
 from tierup.runtime.cuda.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
-from tierup.runtime.cuda.host import ARITHMETIC, dense, run
+from tierup.runtime.cuda.host import ARITHMETIC, Left, dense, run
 
 
 class NumpyEngine:
@@ -91,6 +92,52 @@ def test_loops_branches_reads_and_writes() -> None:
     array = np.array([0.5, 1.5, 2.5, 9.0], "f4")
     assert run(program(*steps, returns=(7, 2)), [dense(array, "f32", (4,))], NumpyEngine()) == (1.0, 3)
     assert array.tolist() == [3.0, 1.0, 2.0, 9.0]
+
+
+def test_an_exit_ends_the_program_with_values_whose_memory_is_the_catchers() -> None:
+    engine = NumpyEngine()
+    steps = (
+        ("constant", 1, 4), ("allocate", 2, "f32", (1,)), ("allocate", 3, "f32", (1,)), ("view", 4, 3, 5, (1,), (1,)), ("constant", 6, 0),
+        ("for", 7, 6, 1, 8, (
+            ("forced", 9, 2),
+            ("read", 10, 0, (7,), "f32"), ("eq", 11, 10, 1), ("or", 12, 11, 9), ("if", 12, (("exit", 2, (4, 7, 0, 2)),), ()),
+            ("write", 10, 2, (7,), "f32"),
+        )),
+        ("launch", "k", (8, 8, 8), (8, 8, 8), -1, ()),
+    )  # fmt: skip
+    wrapped = program(("constant", 5, 1), ("constant", 8, 1), *steps, reads={10: "aten.Bool.Tensor at f.py:3"})
+    for at, lost in ((2, (-1, 0)), (1, (2, 1)), (2, (1, 0))):
+        counts: Counter[int] = Counter()
+        engine.freed.clear()
+        with pytest.raises(Left) as left:
+            run(wrapped, [dense(np.array([0, 9, 4, 4], "f4"), "f32", (4,))], engine, lost=lost, reads=counts)
+        exit_ = left.value
+        view, number, given, other = exit_.values
+        assert (exit_.index, number, view.offset, view.strides) == (2, at, 1, (4,)) and counts == {10: at + 1}
+        assert {id(m) for m in exit_.memory} == {id(view.memory), id(other.memory)} and not engine.freed and given.memory[1] == 9
+        assert other.memory.tolist() == [[0, 9][i] if i < at else 0 for i in range(4)]
+    assert not engine.launches
+    assert flatten(wrapped, [dense(X, "f32", (4,))]) is None and reads_of_bets(wrapped) == {2: frozenset({10})}
+
+
+def test_a_program_is_flat_for_the_numbers_for_which_its_bets_are_kept() -> None:
+    kept, lost = ("launch", "k", (3, 3, 3), (3, 3, 3), -1, ((0, 1),)), ("exit", 0, (0, 2))
+    bets = program(("constant", 3, 3), ("gt", 4, 1, 3), ("if", 4, (kept,), (lost,)), arguments=3)
+    x = dense(X, "f32", (12,))
+    assert free_numbers(bets) == {2}, "what only lives on at an exit may be any number"
+    assert flatten(bets, [x, 4, 7], free_numbers(bets)) is not None and flatten(bets, [x, 3, 7], free_numbers(bets)) is None
+    assert reads_of_bets(bets) == {0: frozenset()}
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (0.1, "f32", float(np.float32(0.1))), (1e300, "f32", np.inf), (0.1, "bf16", 0.10009765625), (2.5, "i64", 2), (-2.5, "i64", -2),
+        (np.nan, "i64", 0), (2.0**63, "i64", 0), (300, "i8", 44), (2**31, "i32", -(2**31)), (3, "i1", 1), (2, "i1", 0), (7, "f64", 7.0),
+    ],
+)  # fmt: skip
+def test_a_cast_rounds_floats_and_cuts_ints(value: float, dtype: str, expected: float) -> None:
+    assert run(program(("cast", 1, 0, dtype), returns=(1,)), [value], NumpyEngine()) == (expected,)
 
 
 def test_a_loop_frees_in_each_turn_what_it_does_not_carry_on() -> None:
