@@ -28,6 +28,7 @@ _ARITHMETIC = {
     "arith.remui": "rem", "arith.remsi": "rem", "arith.minui": "min",
     "arith.minsi": "min", "arith.maxui": "max", "arith.maxsi": "max", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
     "arith.select": "select", "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "fdiv",
+    "arith.maximumf": "fmax", "arith.minimumf": "fmin",
 }  # fmt: skip
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.extf", "memref.cast")
 _CASTS = ("arith.trunci", "arith.truncf", "arith.sitofp", "arith.uitofp", "arith.fptosi")

@@ -250,6 +250,11 @@ def _divided(a: float, b: float) -> float:
     return float("nan") if not a or a != a else float("inf") * a * (1.0 if str(float(b))[0] != "-" else -1.0)
 
 
+def _larger(a: float, b: float) -> float:
+    """A NaN where either is one."""
+    return a if a != a or (b == b and a > b) else b
+
+
 ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: _wrapped(a + b),
     "sub": lambda a, b: _wrapped(a - b),
@@ -258,6 +263,8 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "floordiv": lambda a, b: a // b if b else 0,
     "ceildiv": lambda a, b: -(-a // b) if b else 0,
     "fdiv": _divided,
+    "fmax": _larger,
+    "fmin": lambda a, b: -_larger(-a, -b),
     "rem": lambda a, b: a - b * _truncated(a, b) if b else 0,
     "min": min,
     "max": max,

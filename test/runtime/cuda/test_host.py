@@ -161,11 +161,16 @@ def test_a_loop_frees_in_each_turn_what_it_does_not_carry_on() -> None:
         ("add", ((1 << 63) - 1, 1), -(1 << 63)), ("mul", (1 << 62, 4), 0), ("sub", (-(1 << 63), 1), (1 << 63) - 1),
         ("div", (-7, 2), -3), ("floordiv", (-7, 2), -4), ("ceildiv", (7, 2), 4), ("ceildiv", (-7, 2), -3), ("rem", (-7, 2), -1), ("div", (7, 0), 0),
         ("min", (2, -1), -1), ("select", (0, 5, 6), 6), ("xor", (1, 1), 0), ("fdiv", (1.0, 0.0), float("inf")), ("fdiv", (1.0, -0.0), float("-inf")),
-        ("lt", (1, 2), True), ("ge", (1, 2), False),
+        ("lt", (1, 2), True), ("ge", (1, 2), False), ("fmax", (2.0, -1.0), 2.0), ("fmin", (2.0, -1.0), -1.0), ("fmax", (1.0, 3.0), 3.0),
     ],
 )  # fmt: skip
 def test_arithmetic_is_that_of_64_bits(name: str, given: tuple, expected: float) -> None:
     assert ARITHMETIC[name](*given) == expected
+
+
+def test_the_larger_of_a_number_and_none_is_none() -> None:
+    nan = float("nan")
+    assert all(np.isnan(ARITHMETIC[name](*given)) for name in ("fmax", "fmin") for given in ((nan, 1.0), (1.0, nan)))
 
 
 def test_an_unknown_step_and_a_wrong_number_of_arguments_are_refused() -> None:
