@@ -26,6 +26,7 @@ from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
@@ -83,6 +84,8 @@ class Owner(Protocol):
 class SpecializedPlan:
     """See the module. Thread-safe: locks cover bookkeeping only."""
 
+    _make_table: Callable[..., DispatchTable] = staticmethod(make_table)
+
     def __init__(self, owner: Owner, spec: CallSpec, program: ValuesProgram) -> None:
         self._owner, self.spec = owner, spec
         self.program: Program = program
@@ -92,7 +95,7 @@ class SpecializedPlan:
         self.closed = False
         self.users = 0  # calls in it, counted under the owner's lock
         self.split: Split | None = None
-        self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self)
+        self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self, self._make_table)
         self._lock = self.table.lock
         self._local = threading.local()
         self._tried: set[tuple[ArgumentSpec, ...]] = set()

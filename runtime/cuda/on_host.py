@@ -38,7 +38,8 @@ def on_host(program: Program, run: Run, flat: tuple[Any, ...], live: tuple[Any, 
                 _write(array, copy)
     if not there:
         return results
-    return tuple([_there(result, arrays, copies) for result in results])
+    here = [value for value in flat if isinstance(value, np.ndarray)]
+    return tuple([_there(result, arrays, copies, here) for result in results])
 
 
 def _write(array: DeviceArray, copy: np.ndarray) -> None:
@@ -51,8 +52,8 @@ def _write(array: DeviceArray, copy: np.ndarray) -> None:
         array.on.driver.to_device(low, start, high - low)
 
 
-def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> Any:
-    """A result of tier 0 on the device: an argument itself, a view of one, or a copy."""
+def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray], here: list[np.ndarray]) -> Any:
+    """A result of tier 0 on the device: an argument itself, a view of one, or a copy. `here`: arguments on the host, which stay there."""
     if not isinstance(result, np.ndarray):
         return result
     for array, copy in zip(there, copies, strict=True):
@@ -62,4 +63,6 @@ def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> A
         if result.size and np.may_share_memory(result, copy) and np.shares_memory(result, copy):
             moved = array.address - copy.ctypes.data
             return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
+    if any(result is other or np.may_share_memory(result, other) and np.shares_memory(result, other) for other in here):
+        return result
     return put(there[0].on, result)

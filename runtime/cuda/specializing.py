@@ -17,6 +17,7 @@ from tierup.runtime.cuda.arrays import DeviceArray, to_host
 from tierup.runtime.cuda.devices import device
 from tierup.runtime.cuda.interchange import handed_over, ours
 from tierup.runtime.cuda.on_host import on_host
+from tierup.runtime.cuda.table import make_device_table
 from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
@@ -26,6 +27,8 @@ from tierup.runtime.specializing import SpecializingExecutor
 
 class CudaSpecializedPlan(SpecializedPlan):
     """See `SpecializedPlan`."""
+
+    _make_table = staticmethod(make_device_table)
 
     def _no_version(self, *flat: Any) -> tuple[Any, ...]:
         return on_host(self._owner.program, super()._no_version, flat)

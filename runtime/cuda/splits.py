@@ -118,6 +118,9 @@ def published(publish: Publication, flat: tuple[Any, ...], values: Sequence[Any]
         if alias.startswith("argument:"):
             results.append(flat[int(alias.partition(":")[2])])
             continue
+        if alias not in ("", "fresh") and isinstance(value, np.ndarray) and any(_overlap(value, other) for other in flat):
+            results.append(value)  # a view of an argument on the host
+            continue
         found = moves.device(value)
         if alias == "fresh" and type(found) is DeviceArray:
             found = _apart(found, others)
