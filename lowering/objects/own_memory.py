@@ -19,6 +19,7 @@ from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 from tierup.lowering.views import View, view_of
 
+_IF, _LOOP = "torch.prim.If", "torch.prim.Loop"
 _CASTS = ("torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast")
 
 
@@ -31,12 +32,48 @@ def ensure_own(value: ir.Value, roots: Mapping[ir.Value, View], inference: Infer
 
 
 def ensure_apart(value: ir.Value, other: ir.Value, inference: Inference) -> bool:
-    """Whether two results share no memory, once the checks hold that this puts into the function. One of them must be, or be a view of,
-    what an op makes on all paths."""
-    for one, base in ((value, _base(other)), (other, _base(value))):
+    """Whether two results share no memory, once the checks hold that this puts into the function. Both come of one branch or loop, or one
+    of them is, or is a view of, what an op makes on all paths."""
+    one, two = _base(value), _base(other)
+    if isinstance(one.owner, ir.Block) or isinstance(two.owner, ir.Block) or one == two:
+        return _is_earlier(one, two) or _is_earlier(two, one)
+    op, numbers = one.owner.operation, [ir.OpResult(v).result_number for v in (one, two)]
+    if op == two.owner.operation and op.name in (_IF, _LOOP):
+
+        def apart(region: ir.Region, first: int = 0) -> bool:
+            given = [_yielded(region, first + number) for number in numbers]
+            return ensure_apart(*given, inference)
+
+        if op.name == _IF:
+            return _leave_arm(op, *map(apart, op.regions), _Apart.message)
+        at_first = [op.operands[2 + number] for number in numbers]
+        return apart(op.regions[0], 1) and (
+            ensure_apart(*at_first, inference) or _leave_no_round(op, inference, _Apart.message)
+        )
+    for base, rest in ((two, one), (one, two)):
         if _is_made(base):
-            return _Apart(inference, base).ensure(one)
+            return _Apart(inference, base).ensure(rest)
     return False
+
+
+def _leave_arm(op: ir.Operation, yes: bool, no: bool, message: str) -> bool:
+    """Leave to tier 0 the arm of a branch that is not as it should be; whether one is."""
+    if yes != no:
+        with op.location, ir.InsertionPoint(op):
+            condition = op.operands[0]
+            t.check(condition if yes else b.value("torch.aten.__not__", [condition], t.bool_type()), message)
+    return yes or no
+
+
+def _leave_no_round(op: ir.Operation, inference: Inference, message: str) -> bool:
+    """Leave to tier 0 a loop that runs no round: one that does gives what its body yields."""
+    trip, condition = (inference.values.get(v) for v in list(op.operands)[:2])
+    with op.location, ir.InsertionPoint(op):
+        if not (isinstance(trip, Int) and trip.value is not None and dims.at_least(trip.value, 1)):
+            t.check(b.value("torch.aten.ge.int", [op.operands[0], t.integer(1)], t.bool_type()), message)
+        if condition != Bool(True):
+            t.check(op.operands[1], message)
+    return True
 
 
 class _Paths:
@@ -49,13 +86,18 @@ class _Paths:
 
     def ensure(self, value: ir.Value) -> bool:
         value = where_control_stayed(value)
-        if self.is_shared(value) or isinstance(value.owner, ir.Block):
+        if self.is_shared(value):
             return False
+        if isinstance(value.owner, ir.Block):
+            return self.is_argument_apart(value)
         op, number = value.owner.operation, ir.OpResult(value).result_number
-        if op.name == "torch.prim.If":
-            return self._branch(op, number)
-        if op.name == "torch.prim.Loop":
-            return self._loop(op, number)
+        if op.name == _IF:
+            yes, no = (self.ensure(_yielded(region, number)) for region in op.regions)
+            return _leave_arm(op, yes, no, self.message)
+        if op.name == _LOOP:
+            if not self.ensure(_yielded(op.regions[0], 1 + number)):
+                return False
+            return self.ensure(op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
         row = optable.lookup(op.name)
         if _is_view(op, row):
             return self.ensure(op.operands[0])
@@ -67,31 +109,13 @@ class _Paths:
         """Whether it is what the value should lie apart from."""
         raise NotImplementedError
 
+    def is_argument_apart(self, value: ir.Value) -> bool:
+        """The answer for an argument of a block."""
+        return False
+
     def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool:
         """The answer for an op that gives a view or a copy."""
         return self.ensure(op.operands[0])
-
-    def _branch(self, op: ir.Operation, number: int) -> bool:
-        yes, no = (self.ensure(_yielded(region, number)) for region in op.regions)
-        if yes != no:
-            with op.location, ir.InsertionPoint(op):
-                condition = op.operands[0]
-                t.check(condition if yes else b.value("torch.aten.__not__", [condition], t.bool_type()), self.message)
-        return yes or no
-
-    def _loop(self, op: ir.Operation, number: int) -> bool:
-        """A loop that runs at least once gives what its body yields."""
-        if not self.ensure(_yielded(op.regions[0], 1 + number)):
-            return False
-        if self.ensure(op.operands[2 + number]):
-            return True
-        trip, condition = (self.inference.values.get(v) for v in list(op.operands)[:2])
-        with op.location, ir.InsertionPoint(op):
-            if not (isinstance(trip, Int) and trip.value is not None and dims.at_least(trip.value, 1)):
-                t.check(b.value("torch.aten.ge.int", [op.operands[0], t.integer(1)], t.bool_type()), self.message)
-            if condition != Bool(True):
-                t.check(op.operands[1], self.message)
-        return True
 
 
 class _Arguments(_Paths):
@@ -123,6 +147,19 @@ class _Apart(_Paths):
 
     def is_shared(self, value: ir.Value) -> bool:
         return value == self._base
+
+    def is_argument_apart(self, value: ir.Value) -> bool:
+        return _is_earlier(value, self._base)
+
+
+def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
+    """Whether a value is what a round of a loop began with, and `base` what an op makes in that round."""
+    if not isinstance(value.owner, ir.Block) or not _is_made(base) or value.owner.owner.name != _LOOP:
+        return False
+    at = base.owner.operation
+    while at.name != "func.func" and at.block != value.owner:
+        at = at.parent.operation
+    return at.name != "func.func"
 
 
 def _is_view(op: ir.Operation, row: Op | None) -> bool:

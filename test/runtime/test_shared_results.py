@@ -97,6 +97,14 @@ def fibonacci(x, n):
     return a, b
 
 
+def two_that_start_as_one(x, n):
+    a = x * 2
+    total = a
+    for _ in range(n):
+        a, total = a * 0.5 + 1, total + a
+    return total, a
+
+
 def until_it_is_small(x, n):
     v = x + n
     w = v
@@ -121,7 +129,8 @@ def a_copy_or_the_result(x, n):
 SHARING = [reshaped, of_a_branch, the_last_row_of_a_loop, one_that_a_loop_hands_on, two_that_are_one_after_a_round,
            one_of_two_arguments_or_of_two_results, written_after_one_is_the_other, a_copy_or_the_argument,
            a_copy_or_the_result, a_view_of_what_a_loop_writes]  # fmt: skip
-NATIVE = [one_that_was_written_or_the_other, turned_while_written, fibonacci, until_it_is_small]  # apart in all calls that run a round
+NATIVE = [one_that_was_written_or_the_other, turned_while_written, fibonacci, two_that_start_as_one,
+          until_it_is_small]  # apart in all calls that run a round  # fmt: skip
 
 
 def arrays(value: Any) -> Iterator[np.ndarray]:
