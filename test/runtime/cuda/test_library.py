@@ -21,13 +21,15 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.cuda import ptx, toolkit
 from tierup.lowering.cuda.compile import compile as compile_cuda
+from tierup.lowering.cuda.host_steps import HostProgram
 from tierup.lowering.cuda.transforms import products_to_library
 from tierup.runtime.cuda import cublas
 from tierup.runtime.cuda.arrays import put
-from tierup.runtime.cuda.buffers import Buffer
+from tierup.runtime.cuda.buffers import Buffer, dense
 from tierup.runtime.cuda.cublas import Cublas, NoLibrary, open_cublas
 from tierup.runtime.cuda.devices import Device
 from tierup.runtime.cuda.errors import DriverError
+from tierup.runtime.cuda.flat import Multiply, flatten
 from tierup.runtime.cuda.gemm import gemm
 from tierup.runtime.cuda.plan import CudaPlan
 
@@ -70,7 +72,7 @@ def test_what_the_library_is_asked_is_the_product_for_all_layouts_and_sizes(on: 
     assert isinstance(opened, Cublas)
     equation = data.draw(st.sampled_from(_EQUATIONS))
     terms = equation.replace("->", ",").split(",")
-    sizes = {letter: data.draw(st.sampled_from((0, 1, 2, 3, 5)), label=letter) for letter in "abcde"}
+    sizes = {letter: data.draw(st.sampled_from((2, 3, 5, 1, 1, 4, 2, 3, 0)), label=letter) for letter in "abcde"}
     kind, held = data.draw(st.sampled_from((("f32", "f32"), ("f64", "f64"), ("bf16", "f32"), ("bf16", "bf16"), ("f16", "f16"))))
     adds = data.draw(st.booleans())
     dtypes = {"f32": np.dtype("f4"), "f64": np.dtype("f8"), "f16": np.dtype("f2"), "bf16": bf16}
@@ -108,6 +110,33 @@ def test_what_the_library_is_asked_is_the_product_for_all_layouts_and_sizes(on: 
 def _lies_apart(term: str, buffer: Buffer) -> bool:
     """Whether neighbours of no axis, or loops of one part, are neighbours in memory."""
     return len(term) > 2 or not any(step == 1 for step, size in zip(buffer.strides, buffer.sizes, strict=True) if size > 1)
+
+
+def test_what_no_leading_dimension_describes_is_not_asked_of_the_library() -> None:
+    def takes(x: tuple[int, int], y: tuple[int, int] = (4, 1), out: tuple[int, int] = (4, 1)) -> bool:
+        return gemm("ab,bc->ac", [Buffer(0, "f32", 0, s, t) for s, t in zip(((2, 3), (3, 4), (2, 4)), (x, y, out), strict=True)]) is not None
+
+    assert takes((3, 1)) and takes((1, 2)) and takes((7, 1)) and takes((3, 1), out=(1, 2))
+    for strides in ((0, 1), (1, 0), (2, 1), (6, 2), (-3, 1), (3, -1)):
+        assert not takes(strides)
+    assert not takes((3, 1), out=(0, 1)) and not takes((3, 1), y=(0, 0))
+    summed = ((2, 2, 2), (4, 2, 1)), ((2, 2, 3), (6, 3, 1)), ((2, 3), (3, 1))
+    assert gemm("abc,bcd->ad", [Buffer(0, "f32", 0, *each) for each in summed]) is not None
+    turned = summed[0], ((2, 2, 3), (3, 6, 1)), summed[2]  # the loops of k lie in one another in x alone
+    assert gemm("abc,bcd->ad", [Buffer(0, "f32", 0, *each) for each in turned]) is None
+
+
+def test_memory_that_a_product_uses_is_nobody_elses_meanwhile() -> None:
+    steps = (
+        ("constant", 2, 8), ("allocate", 3, "f32", (2, 2)), ("allocate", 4, "f32", (2, 2)), ("constant", 5, 1),
+        ("launch", "first", (5, 5, 5), (5, 5, 5), -1, ((3, 1),)), ("multiply", "product_0", "ab,bc->ac", (0, 3, 4), ()),
+        ("launch", "last", (5, 5, 5), (5, 5, 5), -1, ((4, 1),)),
+    )  # fmt: skip
+    flat = flatten(HostProgram(2, steps, (), (), {}), [dense(1, "f32", (8, 8)), dense(2, "f32", (8, 8))])
+    assert flat is not None
+    [multiply] = [op for op in flat.ops if isinstance(op, Multiply)]
+    y, out = multiply.memories[1:]
+    assert {y.offset, out.offset} == {0, 256} and flat.bytes == 512
 
 
 def test_singles_keep_their_bits_unless_tf32_is_allowed(on: Device, api: FakeDriver) -> None:
