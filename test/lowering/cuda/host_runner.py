@@ -14,7 +14,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import substitute
 from tierup.lowering.abi import ResultKind
 from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.host_steps import Constant
+from tierup.lowering.cuda.host_steps import ADDS, Constant
+from tierup.runtime.cuda.gemm import Gemm
 from tierup.runtime.cuda.host import Buffer, Left, dense
 from tierup.runtime.cuda.host import run as run_host
 
@@ -30,12 +31,13 @@ class Outcome:
     reads: int = 0
     exit: int = -1
     handed: list[Any] = field(default_factory=list)
+    products: list[str] = field(default_factory=list)  # by NVIDIA's library
 
 
-def run(artifact: CudaArtifact, values: Sequence[Any], lost: tuple[int, int] = (-1, 0)) -> Outcome:
-    """Launch a program's kernels on NumPy arrays and numbers. Raises `Fault` for a kernel that is wrong. `lost`: as `run_host` has it.
-    `artifact` must have the stages "kernels" and "nvvm"."""
-    engine = _Engine(Emulator(artifact.stages["kernels"], artifact.stages["nvvm"]), artifact.host.constants)
+def run(artifact: CudaArtifact, values: Sequence[Any], lost: tuple[int, int] = (-1, 0), *, library: bool = False) -> Outcome:
+    """Launch a program's kernels on NumPy arrays and numbers; `library`: NVIDIA's for products is there. Raises `Fault` for a kernel that is
+    wrong. `lost`: as `run_host` has it. `artifact` must have the stages "kernels" and "nvvm"."""
+    engine = _Engine(Emulator(artifact.stages["kernels"], artifact.stages["nvvm"]), artifact.host.constants, library)
     sizes = _sizes(artifact, values)
     given: list[Any] = [engine.given(f"argument {i}", v) if isinstance(v, np.ndarray) else v for i, v in enumerate(values)]
     fresh: dict[int, tuple[Memory, np.dtype[Any], tuple[int, ...]]] = {}
@@ -68,7 +70,7 @@ def run(artifact: CudaArtifact, values: Sequence[Any], lost: tuple[int, int] = (
             results.append(memory.data[:count].view(dtypes.BY_NAME[spec.dtype].numpy).reshape(buffer.sizes))
         else:
             results.append((spec.kind, spec.argument))
-    return Outcome(results, int(status.data[0]), engine.emulator.launches, engine.reads)
+    return Outcome(results, int(status.data[0]), engine.emulator.launches, engine.reads, products=engine.products)
 
 
 def _sizes(artifact: CudaArtifact, values: Sequence[Any]) -> dict[str, int]:
@@ -90,10 +92,11 @@ def _spelled(kind: np.dtype[Any]) -> str:
 class _Engine:
     """The emulated device, as `runtime/cuda/host.py` asks for it: memory is an address."""
 
-    def __init__(self, emulator: Emulator, constants: Mapping[str, Constant]) -> None:
+    def __init__(self, emulator: Emulator, constants: Mapping[str, Constant], library: bool) -> None:
         self.emulator, self._constants = emulator, constants
         self._count = 0
         self.reads = 0
+        self.library, self.products = library, list[str]()
 
     def given(self, what: str, array: np.ndarray[Any, Any]) -> Buffer:
         """A NumPy array in the device's memory: what lies between its elements comes along, as something never written."""
@@ -137,7 +140,31 @@ class _Engine:
         self.emulator.launch(kernel, grid, block, shared, parameters)  # type: ignore[arg-type]
 
     def has_library(self) -> bool:
-        return False
+        return self.library
+
+    def multiply(self, name: str, gemm: Gemm, memories: tuple[int, ...], flags: tuple[str, ...]) -> None:
+        """As BLAS has it: matrices in columns. Sums are in double precision."""
+        self.products.append(name)
+        views = []
+        for matrix, rows, columns in ((gemm.a, gemm.m, gemm.k), (gemm.b, gemm.k, gemm.n), (gemm.c, gemm.m, gemm.n)):
+            piece, start = self.emulator.memory(memories[matrix.operand])
+            if matrix.transposed:
+                rows, columns = columns, rows
+            assert matrix.leading >= rows
+            step = piece.data.itemsize
+            shape, strides = (gemm.batch, rows, columns), (matrix.page * step, step, matrix.leading * step)
+            low = start + matrix.start
+            assert low + sum((n - 1) * s // step for n, s in zip(shape, strides, strict=True)) < piece.data.size, f"{name} beyond {piece.what}"
+            found, known = (
+                np.lib.stride_tricks.as_strided(a[low:], shape, tuple(s * a.itemsize // step for s in strides))
+                for a in (piece.data, piece.written)
+            )
+            views.append((np.swapaxes(found, 1, 2) if matrix.transposed else found, known))
+        (x, x_written), (y, y_written), (out, out_written) = views
+        assert x_written.all() and y_written.all() and (out_written.all() or ADDS not in flags), f"{name} reads what nothing wrote"
+        total = x.astype(np.float64) @ y.astype(np.float64)
+        out[...] = total + out if ADDS in flags else total
+        out_written[...] = True
 
     def read(self, memory: int, element: int, dtype: str) -> Any:
         del dtype

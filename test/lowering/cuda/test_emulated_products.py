@@ -17,7 +17,7 @@ from tierup.lowering.abi import Request
 from tierup.lowering.cuda import product_schemes
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.cuda.targets import MOST_SHARED
-from tierup.lowering.cuda.transforms import products_to_tiles
+from tierup.lowering.cuda.transforms import products_to_library, products_to_tiles
 
 RNG = np.random.default_rng(5)
 bf16 = ml_dtypes.bfloat16
@@ -125,6 +125,22 @@ def test_singles_run_on_tensor_cores_rounded_to_tf32_where_that_is_asked_for(dyn
         np.testing.assert_allclose(found, function(x, y, values[2].astype(np.float64)), rtol=1e-5, atol=1e-5)
     assert "mma.sync" not in compile(asked, "sm_80", STAGES).stages["kernels"]  # not by themselves
     assert "mma.sync" not in compile(replace(asked, tf32=True), "sm_75", STAGES).stages["kernels"]
+
+
+def test_with_nvidias_library_what_follows_its_product_is_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products_to_library, "LEAST_WORK", 24)
+    monkeypatch.setitem(products_to_library._LEAST_DEPTH, "f32", 2)
+
+    def biased(x: Any, y: Any, c: Any) -> Any:
+        return np.maximum(x @ y + c, 0.5).sum(0)
+
+    calls = [(of(np.float32, m, k), of(np.float32, k, n), of(np.float32, n)) for m, k, n in ((5, 7, 3), (2, 2, 3))]
+    artifact = compiled(biased, calls[0], dynamic=True)
+    for values, by_library in zip(calls, (True, False), strict=True):
+        found, ours = run(artifact, values, library=True), run(artifact, values)
+        assert bool(found.products) == by_library and not ours.products
+        for outcome in (found, ours):
+            np.testing.assert_allclose(results(outcome)[0], biased(*values), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 3), (70, 33, 66)])
