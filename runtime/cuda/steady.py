@@ -51,6 +51,8 @@ class SteadyCall:
     def of(plan: CudaPlan, outcome: Outcome, symbols: Mapping[str, int]) -> SteadyCall | None:
         """What the plan just did, for arguments that have a key; None where a call has more to do."""
         artifact, ready = plan.artifact, outcome.ready
+        if not any(a.kind is ArgumentKind.ARRAY for a in artifact.arguments):
+            return None  # results go to the host
         if ready is None or plan.checks_on_device or any(r.kind not in _FRESH for r in artifact.results):
             return None
         results: list[Layout | ResultSpec] = [

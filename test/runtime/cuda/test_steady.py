@@ -74,6 +74,13 @@ def test_a_number_that_a_guard_looks_at_is_part_of_what_is_known(on: Device, pas
     assert past
 
 
+def test_without_an_array_among_the_arguments_results_are_on_the_host_each_time(on: Device, past: list[int]) -> None:
+    f = tierup.jit(lambda n: np.full(3, 2.0) * n, backend="cuda")
+    for _ in range(4):
+        assert type(f(2.5)) is np.ndarray
+    assert f.stats().hits == 3 and not past
+
+
 def test_what_lies_at_an_odd_address_or_strided_or_elsewhere_goes_through_the_guards(on: Device, past: list[int]) -> None:
     f = tierup.jit(lambda x: x * 2.0, backend="cuda")
     base, host = f32(on, 40)
