@@ -25,7 +25,7 @@ BUFFERS = NamedPipeline(
         "func.func(tierup-asserts-to-status)",
         "canonicalize",
         "cse",
-        "func.func(tierup-products-to-library,tierup-products-to-tiles,tierup-relax-reductions)",
+        "func.func(tierup-forward-results,tierup-products-to-library,tierup-products-to-tiles,tierup-relax-reductions)",
         "func.func(tierup-fuse-rows{stack-bytes=32768 lone-row=4096 heap=false},tierup-collapse-loops)",
     ),
 )
