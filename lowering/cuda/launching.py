@@ -89,9 +89,12 @@ def why_alone(location: ir.Location) -> str:
 
 def bytes_of(type_: ir.Type) -> int:
     """Of a shared buffer, up to where the next may begin."""
-    element = ir.ShapedType(type_).element_type
-    bits = element.width if isinstance(element, (ir.IntegerType, ir.FloatType)) else 64
-    return -(-math.prod(b.shape_of(type_)) * -(-bits // 8) // _ALIGNMENT) * _ALIGNMENT
+    return -(-math.prod(b.shape_of(type_)) * bytes_of_element(ir.ShapedType(type_).element_type) // _ALIGNMENT) * _ALIGNMENT
+
+
+def bytes_of_element(element: ir.Type) -> int:
+    """That an element of a number's type, or an index, takes in memory."""
+    return -(-element.width // 8) if isinstance(element, (ir.IntegerType, ir.FloatType)) else 8
 
 
 def _views(types: Sequence[ir.Type], bytes_: Sequence[int]) -> tuple[ir.Value, ...]:

@@ -75,6 +75,38 @@ FEW_COLUMNS = Scheme(32, 16, 2, 1, 8, 4, 0.1)
 _BY_TIME = (LARGE, TALL, MIDDLE, SMALL)
 
 
+@dataclass(frozen=True)
+class RegisterScheme:
+    """Tiles of a product without tensor cores: a thread has each_rows x each_columns numbers of a block's rows x columns. `speed`: the
+    share of the device's peak that shared memory allows."""
+
+    rows: int
+    columns: int
+    each_rows: int
+    each_columns: int
+    depth: int
+    speed: float
+
+    @property
+    def threads(self) -> int:
+        return self.rows // self.each_rows * (self.columns // self.each_columns)
+
+
+# For one of k a warp fetches its threads' numbers of rows and of columns, 16 bytes of each thread at a time, in 4 clocks of shared memory;
+# the multiprocessor's schedulers multiply 128 pairs in one (NVIDIA H100; 64 on an A100).
+# WIDE: 8 x 8 numbers: 16 clocks of shared memory, and 16 of arithmetic for 64 products of 32 threads.
+# NARROW: 4 x 4 numbers: 8 clocks, and 4 of arithmetic; four times as many blocks for small results.
+WIDE = RegisterScheme(128, 128, 8, 8, 8, 1.0)
+NARROW = RegisterScheme(64, 64, 4, 4, 16, 0.5)
+# Few rows or columns: as FEW_ROWS above. 64 threads load 32 columns x 64 of k while they multiply as many: 8 KB a block on the way, and a
+# thread's four numbers take two fetches for each of k.
+THIN_ROWS = RegisterScheme(8, 32, 4, 1, 64, 0.1)
+THIN_COLUMNS = RegisterScheme(32, 8, 1, 4, 64, 0.1)
+
+_REGISTERS_BY_TIME = (WIDE, NARROW)
+_THIN = 8  # rows or columns
+
+
 def multiplies_on_tensor_cores(product: Product, target: Target | None, *, tf32: bool) -> bool:
     """f16 and bf16 with f32 sums; f32 where `tf32` says so; from sm_80 on."""
     if target is None or not has_halves(target):
@@ -120,7 +152,24 @@ def large_is_worth(product: Product) -> ir.Value:
     return gpu.below(b.index(_MULTIPROCESSORS // 2), tiles)
 
 
-def _time(scheme: Scheme, m: int, n: int, batch: int) -> float:
+def register_scheme_of(product: Product) -> RegisterScheme:
+    """For a product without tensor cores."""
+    m, n, batch = (length(product.op, loops) for loops in (product.m, product.n, product.batch))
+    return register_scheme_for(m, n, batch)
+
+
+def register_scheme_for(m: int | None, n: int | None, batch: int | None) -> RegisterScheme:
+    """For so many rows, columns and products; None: known at run time only."""
+    if m is not None and m <= _THIN:
+        return THIN_ROWS
+    if n is not None and n <= _THIN:
+        return THIN_COLUMNS
+    if m is None or n is None or batch is None:
+        return NARROW
+    return min(_REGISTERS_BY_TIME, key=lambda scheme: _time(scheme, m, n, batch))
+
+
+def _time(scheme: Scheme | RegisterScheme, m: int, n: int, batch: int) -> float:
     """Of the multiprocessor with most tiles."""
     tiles = -(-m // scheme.rows) * -(-n // scheme.columns) * batch
     return -(-tiles // _MULTIPROCESSORS) * scheme.rows * scheme.columns / scheme.speed

@@ -18,6 +18,7 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.index_math import chosen, divided, plus, rest, times, xor
+from tierup.lowering.cuda.operand_lines import is_straight
 from tierup.lowering.cuda.product_results import Place, place_of, zero
 from tierup.lowering.cuda.products import Product, length
 from tierup.lowering.cuda.tensor_cores import Operands, operands_of
@@ -89,22 +90,8 @@ class Layout:
         return times(xor(chunk, turn), self.kind.chunk)
 
     def is_straight(self) -> ir.Value | bool:
-        """Whether the operand's lines, cut in chunks, begin at multiples of 16 bytes and end with a whole chunk."""
-        type_, chunk = ir.MemRefType(self.buffer.type), self.kind.chunk
-        loop = self.product.contiguous(self.operand)
-        group = self.product.k if self.along_k else self.line
-        strides, offset = type_.get_strides_and_offset()
-        identity = ir.AffineMap.get_identity(type_.rank, type_.context)
-        if loop != group[-1] or strides[-1] != 1:
-            return False
-        unknown = ir.ShapedType.get_dynamic_stride_or_offset()
-        if type_.layout.value != identity if isinstance(type_.layout, ir.AffineMapAttr) else True:
-            if any(s == unknown or s % chunk for s in (*strides[:-1], offset)):
-                return False
-        last = type_.rank - 1
-        if not type_.is_dynamic_dim(last):
-            return type_.get_dim_size(last) % chunk == 0
-        return gpu.same(rest(b.dim(self.buffer, last), chunk), b.index(0))
+        """Whether 16 bytes can be copied at a time: always, never, or an i1."""
+        return is_straight(self.product, self.operand, self.kind.chunk)
 
 
 @dataclass(frozen=True)

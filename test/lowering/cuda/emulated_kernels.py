@@ -19,7 +19,7 @@ from typing import Any
 import emulated_ops as ops
 import numpy as np
 from emulated_memory import DTYPES, Fault, Private, View, contiguous
-from emulated_tensor_cores import Copies, TensorCores, ldmatrix, mma, mma_tf32, to_tf32
+from emulated_tensor_cores import Copies, TensorCores, ldmatrix, load_run, mma, mma_tf32, to_tf32
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
@@ -102,7 +102,7 @@ class _Translation(TensorCores):
         self.constants: dict[str, Any] = {
             "ops": ops, "np": np, "View": View, "Private": Private, "Fault": Fault, "wrap": ops.wrap, "shuffle": shuffle,
             "check_step": check_step, "alloca": alloca,
-            "ldmatrix": ldmatrix, "mma": mma, "mma_tf32": mma_tf32, "to_tf32": to_tf32, "Copies": Copies,
+            "ldmatrix": ldmatrix, "mma": mma, "mma_tf32": mma_tf32, "to_tf32": to_tf32, "load_run": load_run, "Copies": Copies,
         }  # fmt: skip
         self._names: dict[ir.Value, str] = {}
         self._indent = ""
@@ -173,7 +173,8 @@ class _Translation(TensorCores):
         attribute = op.attributes["value"]
         if isinstance(attribute, ir.DenseElementsAttr):
             type_ = ir.VectorType(op.results[0].type)
-            splat = ir.FloatAttr(attribute.get_splat_value()).value
+            element = attribute.get_splat_value()
+            splat = (ir.IntegerAttr if isinstance(element, ir.IntegerAttr) else ir.FloatAttr)(element).value
             self.let(op, self.constant(np.full(type_.shape, splat, DTYPES[str(type_.element_type)])))
             return
         if isinstance(attribute, ir.BoolAttr):

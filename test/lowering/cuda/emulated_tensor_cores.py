@@ -27,13 +27,13 @@ from tierup.dialect.mlir import ir
 
 WARP = 32
 _ROW = 8
-_TF32 = np.uint32(0xFFFFE000)  # the bits that it keeps
+_INFINITY, _BELOW_TF32 = 0x7F800000, np.uint32(0x1FFF)  # the exponent's bits of a float; those that a tf32 has not
 
 
-def to_tf32(value: Any) -> np.ndarray[Any, Any]:
-    """cvt.rna.tf32.f32 of numbers or arrays."""
-    bits = np.asarray(value, np.float32).view(np.uint32)
-    return np.where(np.isfinite(value), (bits + np.uint32(0x1000)) & _TF32, bits).astype(np.uint32).view(np.float32)
+def to_tf32(value: Any) -> int:
+    """cvt.rna.tf32.f32: the bits, as a signed number."""
+    bits = int(np.float32(value).view(np.int32))
+    return bits if bits & _INFINITY == _INFINITY else (bits + 0x1000) & ~0x1FFF
 
 
 def ldmatrix(given: list[Any]) -> list[Any]:
@@ -73,10 +73,10 @@ def mma(given: list[Any]) -> list[Any]:
 
 def mma_tf32(given: list[Any]) -> list[Any]:
     """The same of floats that are tf32."""
-    for t, (a, b, _) in enumerate(given):
-        operands = np.asarray([*a.flat, *b.flat], np.float32)
-        if (operands.view(np.uint32)[np.isfinite(operands)] & ~_TF32).any():
-            raise Fault(f"mma: thread {t} hands over floats that are no tf32")
+    for operand in (0, 1):
+        values = np.array([lane[operand] for lane in given], np.float32)
+        if (values.view(np.uint32)[np.isfinite(values)] & _BELOW_TF32).any():
+            raise Fault("mma: a warp hands over floats that are no tf32")
     return _mma(given, _X_TF32, _Y_TF32, 8)
 
 
@@ -84,6 +84,15 @@ def _mma(given: list[Any], x_at: Any, y_at: Any, inner: int) -> list[Any]:
     x, y, sums = np.zeros((16, inner)), np.zeros((inner, 8)), np.zeros((16, 8))
     x[tuple(x_at)], y[tuple(y_at)], sums[tuple(_SUMS)] = (np.array(part) for part in zip(*given, strict=True))
     return list((x @ y + sums).astype(np.float32)[tuple(_SUMS)])
+
+
+def load_run(view: View, at: tuple[int, ...], count: int, aligned: int, me: int) -> np.ndarray[Any, Any]:
+    """vector.load: neighbours, the first at a multiple of so many bytes."""
+    start = view.at(at)
+    if start * view.memory.data.itemsize % aligned:
+        raise Fault(f"a load of {count} elements: element {start} of {view.memory.what} is at no multiple of {aligned} bytes")
+    view.at([*at[:-1], at[-1] + count - 1])
+    return np.array([view.memory.load(start + i, me) for i in range(count)], view.memory.data.dtype)
 
 
 class Copies:
@@ -132,7 +141,7 @@ class TensorCores:
 
     def nvvm_convert_float_to_tf32(self: Any, op: ir.Operation, value: str) -> None:
         assert "rna" in str(op.attributes["rnd"])
-        self.let(op, f"int(to_tf32({value}).view(np.int32))")
+        self.let(op, f"to_tf32({value})")
 
     def nvgpu_device_async_copy(self: Any, op: ir.Operation, *given: str) -> None:
         _, to, _, at, taken = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -161,3 +170,7 @@ class TensorCores:
     def vector_from_elements(self: Any, op: ir.Operation, *given: str) -> None:
         shape = tuple(ir.VectorType(op.results[0].type).shape)
         self.let(op, f"np.array([{', '.join(given)}]).reshape({shape})")
+
+    def vector_load(self: Any, op: ir.Operation, view: str, *at: str) -> None:
+        count, aligned = ir.VectorType(op.results[0].type).shape[0], ir.IntegerAttr(op.attributes["alignment"]).value
+        self.let(op, f"load_run({view}, ({''.join(f'{i}, ' for i in at)}), {count}, {aligned}, me)")

@@ -47,7 +47,7 @@ def test_bfloat16_products_of_any_size_run_on_tensor_cores(sizes: tuple[int, int
 
 
 def test_one_kernel_on_tensor_cores_serves_all_sizes() -> None:
-    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (20, 33, 66), (5, 0, 3), (0, 5, 3))]
+    calls = [(of(bf16, m, k), of(bf16, k, n)) for m, k, n in ((5, 7, 3), (40, 72, 48), (20, 33, 9), (5, 0, 3), (0, 5, 3))]
     on_tensor_cores(lambda x, y: x @ y, *calls, dynamic=True)
 
 
@@ -62,16 +62,14 @@ def test_what_follows_a_product_runs_on_its_sums() -> None:
 
 
 def test_few_rows_or_columns_take_narrow_and_deep_tiles() -> None:
-    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, 3, 136), of(bf16, 40, 136)))
-    on_tensor_cores(lambda x, y: x @ y, (of(bf16, 40, 130), of(bf16, 130, 3)))
+    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, 3, 136), of(bf16, 24, 136)))
+    on_tensor_cores(lambda x, y: x @ y, (of(bf16, 24, 130), of(bf16, 130, 3)))
 
 
-@pytest.mark.parametrize("scheme", [product_schemes.LARGE, product_schemes.TALL])
-def test_large_tiles_are_right_at_the_edges(scheme: product_schemes.Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(product_schemes, "_BY_TIME", (scheme,))
+def test_large_tiles_are_right_at_the_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_schemes, "_BY_TIME", (product_schemes.LARGE,))
     monkeypatch.setattr(product_schemes, "_FEW", 0)
-    m, n = (8, scheme.columns + 8) if scheme.rows < scheme.columns else (scheme.rows + 8, 8)
-    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, m, 40), of(bf16, n, 40)))
+    on_tensor_cores(lambda x, y: x @ y.T, (of(bf16, 8, 40), of(bf16, product_schemes.LARGE.columns + 8, 40)))
 
 
 def test_sizes_choose_the_tiles() -> None:
@@ -82,6 +80,10 @@ def test_sizes_choose_the_tiles() -> None:
     assert scheme(1024, 1024) is scheme(64, 4096) is scheme(None, 4096) is scheme(4096, 4096, straight=False) is product_schemes.SMALL
     assert scheme(8, 4096) is product_schemes.FEW_ROWS
     assert scheme(4096, 16) is product_schemes.FEW_COLUMNS
+    assert product_schemes.register_scheme_for(4096, 4096, 1) is product_schemes.WIDE
+    assert product_schemes.register_scheme_for(512, 512, 1) is product_schemes.register_scheme_for(None, 4096, 1) is product_schemes.NARROW
+    assert product_schemes.register_scheme_for(8, 4096, 1) is product_schemes.THIN_ROWS
+    assert product_schemes.register_scheme_for(4096, 2, 1) is product_schemes.THIN_COLUMNS
     assert all(s.shared <= MOST_SHARED for s in vars(product_schemes).values() if isinstance(s, product_schemes.Scheme))
 
 
@@ -105,15 +107,14 @@ def tf32(x: Array) -> Array:
     return np.ldexp(np.trunc(fraction * 2048 + np.copysign(0.5, fraction)), exponent - 11)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_singles_run_on_tensor_cores_rounded_to_tf32_where_that_is_asked_for(dynamic: bool) -> None:
+def test_singles_run_on_tensor_cores_rounded_to_tf32_where_that_is_asked_for() -> None:
     def plain(x: Any, y: Any, c: Any) -> Any:
         return np.maximum(x @ y + c, -1)
 
     def swapped(x: Any, y: Any, c: Any) -> Any:
         return np.maximum(x.T @ y.T + c, -1)
 
-    for function, (m, k, n) in ((plain, (33, 20, 36)), (swapped, (36, 17, 40)), (plain, (35, 9, 3))):
+    for function, (m, k, n), dynamic in ((plain, (33, 20, 36), False), (swapped, (36, 17, 40), False), (plain, (5, 9, 3), True)):
         values = tuple(RNG.standard_normal(sizes).astype(np.float32) for sizes in ((m, k), (k, n), (n,)))
         if function is swapped:
             values = values[0].T.copy(), values[1].T.copy(), values[2]
@@ -143,10 +144,22 @@ def test_with_nvidias_library_what_follows_its_product_is_a_kernel(monkeypatch: 
             np.testing.assert_allclose(results(outcome)[0], biased(*values), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("sizes", [(5, 9, 3), (70, 33, 66)])
-def test_products_of_singles_run_in_tiles(sizes: tuple[int, int, int]) -> None:
+def test_products_of_singles_run_in_tiles() -> None:
+    calls = [(of(np.float32, m, k), of(np.float32, k, n)) for m, k, n in ((5, 9, 3), (66, 20, 68), (3, 0, 2), (0, 3, 2))]
+    agrees(lambda x, y: x @ y + 1, *calls, dynamic=True)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "dtype", "sizes"),
+    [("WIDE", np.float32, (130, 9, 131)), ("WIDE", np.float64, (20, 12, 132)), ("THIN_ROWS", np.float32, (3, 70, 36)), ("THIN_COLUMNS", np.int32, (36, 68, 3))],
+)
+def test_tiles_in_registers_are_right_at_the_edges(
+    scheme: str, dtype: Any, sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = getattr(product_schemes, scheme)
+    monkeypatch.setattr(products_to_tiles, "register_scheme_of", lambda product: chosen)
     m, k, n = sizes
-    agrees(lambda x, y: x @ y + 1, (of(np.float32, m, k), of(np.float32, k, n)), dynamic=True)
+    agrees(lambda x, y: x.T @ y.T, (of(dtype, k, m), of(dtype, n, k)))  # of x neighbours are neighbours along m, of y along k
 
 
 _LINEAR = """func.func @f(%x: !torch.vtensor<[40,32],f16>, %w: !torch.vtensor<[24,32],f16>, %b: !torch.vtensor<[24],f16>)

@@ -59,6 +59,22 @@ def test_older_targets_multiply_without_tensor_cores() -> None:
     assert "fma.rn.f32" in ptx
 
 
+@pytest.mark.parametrize(("dtype", "registers"), [(np.float32, 128), (np.float64, 255)])
+def test_large_products_without_tensor_cores_assemble_without_spills(dtype: Any, registers: int) -> None:
+    if ptxas.find() is None:
+        pytest.skip("CUDA's ptxas is not installed")
+
+    def product(x: Any, y: Any) -> Any:
+        return x @ y
+
+    ptx = compile(request(product, [np.ones((2048, 32), dtype), np.ones((32, 2048), dtype)]), "sm_80").ptx
+    assert ptx.count(f"fma.rn.f{8 * np.dtype(dtype).itemsize}") == 64 * 8  # 8 x 8 numbers of a thread, 8 of k
+    for target in ("sm_80", "sm_90"):
+        for kernel in ptxas.assemble(ptx, target).report:
+            assert kernel.spill_stores == kernel.spill_loads == kernel.stack == 0
+            assert kernel.registers <= registers
+
+
 def test_the_products_of_a_tile_stand_in_a_row() -> None:
     def product(x: Any, y: Any) -> Any:
         return x @ y

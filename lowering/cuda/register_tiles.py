@@ -1,0 +1,241 @@
+"""The kernel of a product without tensor cores: a thread keeps some numbers of the result in registers and adds to them, for each k, the
+products of some elements of a column of x and of a row of y.
+
+    launch blocks(%tile, 1, %batch) threads (256) {
+      the threads put the first rows x depth of x and depth x columns of y into shared memory
+      for each depth of k: they load the next tiles into registers; each adds depth outer products to its numbers;
+                           they put what they loaded into the other half of shared memory, and wait for each other
+      the elementwise op on the numbers, stores
+    }
+
+So loads are on their way while a tile is multiplied, and a tile costs one barrier. In shared memory lines are along m or n, so that a
+thread fetches four neighbours at once; threads' fours stand side by side, for which reason a thread's second four are half a tile away.
+
+The scheme is that of Volkov and Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008): shared memory makes each element of an
+operand cross the bus once per tile, registers make each element of shared memory serve several multiplications. Loads a tile ahead are
+CUTLASS' ("Efficient GEMM in CUDA", software pipelining).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.lowering import builders as b
+from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.cuda.index_math import chosen, divided, minus, plus, rest, times
+from tierup.lowering.cuda.operand_lines import is_straight
+from tierup.lowering.cuda.product_results import Line, Place, finish, place_of, zero
+from tierup.lowering.cuda.product_schemes import RegisterScheme
+from tierup.lowering.cuda.products import Product, length
+from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.cuda.tile_order import tile_of
+
+_PAD = 4  # elements between a tile's lines: columns then lie in different banks, and lines still begin at 16 bytes
+_FOUR = 4  # neighbours that a thread has of a tile's side
+_BLOCKS_Z = 65535
+_CHUNK_BYTES = 16
+
+
+def launch(product: Product, after: Structured | None, scheme: RegisterScheme) -> None:
+    """Launch the kernel, built at the insertion point."""
+    ir.Context.current.get_dialect_descriptor("vector")  # loads it
+    op = product.op
+    _contract(op.op)
+    sizes = op.sizes()
+    m, n, k, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.k, product.batch))
+    sides = (scheme.rows, scheme.columns)
+    down, across = (gpu.ceil_div(size, b.index(side)) for size, side in zip((m, n), sides, strict=True))
+    elements = [ir.ShapedType(buffer.type).element_type for buffer in op.buffers[:2]]
+    shared = [gpu.shared_type([2, scheme.depth, side + _PAD], element) for side, element in zip(sides, elements, strict=True)]
+    grid = [times(down, across), b.index(1), gpu.smaller(batch, b.index(_BLOCKS_Z))]
+    with gpu.launch(grid, [b.index(scheme.threads)], shared) as here:
+        tile = tile_of(here.block[0], down, across)
+        corner = [times(number, side) for number, side in zip(tile, sides, strict=True)]
+        with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
+            at = place_of(product.batch, number, sizes)
+            tiles = [
+                _Tile(product, i, here.shared[i], sides[i], scheme, here.thread[0], corner[i], (m, n)[i], k, sizes, at) for i in (0, 1)
+            ]  # fmt: skip
+            _Kernel(product, scheme, tiles, here.thread[0], k).run(after, sizes, at)
+
+
+def _contract(op: ir.Operation) -> None:
+    """Multiplications may fuse with additions: it is one op of the program."""
+    for inner in b.walk(op):
+        if inner.name in ("arith.mulf", "arith.addf"):
+            inner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """An operand's tiles, [2, depth, side + pad] in shared memory. `corner`, `end`: the first row (or column) of the block's tile, and how
+    many there are."""
+
+    product: Product
+    operand: int
+    shared: ir.Value
+    side: int
+    scheme: RegisterScheme
+    thread: ir.Value
+    corner: ir.Value
+    end: ir.Value
+    k: ir.Value
+    sizes: Sequence[ir.Value]
+    batch: Place
+
+    @property
+    def buffer(self) -> ir.Value:
+        return self.product.op.buffers[self.operand]
+
+    @property
+    def element(self) -> ir.Type:
+        return ir.ShapedType(self.buffer.type).element_type
+
+    @property
+    def along_k(self) -> bool:
+        """Whether neighbours in memory are neighbours along k."""
+        return self.product.contiguous(self.operand) in self.product.k
+
+    @property
+    def chunk(self) -> int:
+        """Elements that a thread loads at once: of 16 bytes, or as many as it takes of a tile."""
+        most = self.side * self.scheme.depth // self.scheme.threads
+        return min(_FOUR, most, _CHUNK_BYTES // max(1, gpu.bytes_of_element(self.element)))
+
+    def _chunks(self) -> list[tuple[ir.Value, ir.Value]]:
+        """Where the thread's chunks begin in a tile: line, as lines lie in memory, and position in it."""
+        inner = self.scheme.depth if self.along_k else self.side
+        count = self.side * self.scheme.depth // self.chunk
+        found = []
+        for start in range(0, count, self.scheme.threads):
+            number = plus(self.thread, start)
+            found.append((divided(number, inner // self.chunk), times(rest(number, inner // self.chunk), self.chunk)))
+        return found
+
+    def load(self, depth: ir.Value) -> list[ir.Value]:
+        """The thread's elements of the tile at a position along k; zeros beyond the operand's edges."""
+        straight = is_straight(self.product, self.operand, self.chunk) if self.chunk > 1 else False
+        types = [self.element] * (self.chunk * len(self._chunks()))
+        if isinstance(straight, bool):
+            return self._load_chunks(depth) if straight else self._load_elements(depth)
+        return gpu.either(straight, types, lambda: self._load_chunks(depth), lambda: self._load_elements(depth))
+
+    def _load_chunks(self, depth: ir.Value) -> list[ir.Value]:
+        type_ = ir.VectorType.get([self.chunk], self.element)
+        nothing = b.value("arith.constant", [], type_, value=ir.DenseElementsAttr.get_splat(type_, _zero(self.element)))
+        bytes_ = ir.IntegerAttr.get(b.integer_type(64), self.chunk * gpu.bytes_of_element(self.element))
+        found = []
+        for line, inside in self._chunks():
+            there, places = self._source(depth, line, inside)
+            read = b.value("vector.load", [self.buffer, *places], type_, alignment=bytes_)
+            read = b.value("arith.select", [there, read, nothing], type_)
+            for i in range(self.chunk):
+                found.append(b.value("vector.extract", [read], self.element, static_position=ir.DenseI64ArrayAttr.get([i])))
+        return found
+
+    def _load_elements(self, depth: ir.Value) -> list[ir.Value]:
+        found = []
+        for line, inside in self._chunks():
+            for i in range(self.chunk):
+                there, places = self._source(depth, line, plus(inside, i))
+                read = b.value("memref.load", [self.buffer, *places], self.element)
+                found.append(b.value("arith.select", [there, read, zero(self.element)], self.element))
+        return found
+
+    def _source(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, list[ir.Value]]:
+        """Whether an element of a tile is there, and where in memory; where it is not, some place that is."""
+        side, deep = (line, inside) if self.along_k else (inside, line)
+        along, below = plus(self.corner, side), plus(depth, deep)
+        there = b.value("arith.andi", [gpu.below(along, self.end), gpu.below(below, self.k)], b.integer_type(1))
+        along, below = (chosen(there, position, 0) for position in (along, below))
+        lines = (self.product.m, self.product.n)[self.operand]
+        place = self.batch | place_of(lines, along, self.sizes) | place_of(self.product.k, below, self.sizes)
+        return there, [place[ir.AffineDimExpr(e).position] for e in self.product.op.maps[self.operand].results]
+
+    def store(self, half: ir.Value, elements: Sequence[ir.Value]) -> None:
+        given = iter(elements)
+        for line, inside in self._chunks():
+            for i in range(self.chunk):
+                here = plus(inside, i)
+                deep, side = (here, line) if self.along_k else (line, here)
+                b.op("memref.store", [next(given), self.shared, half, deep, side])
+
+    def fetched(self, half: ir.Value, deep: ir.Value, positions: Sequence[ir.Value]) -> list[ir.Value]:
+        return [b.value("memref.load", [self.shared, half, deep, position], self.element) for position in positions]
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """What a block does for one of the batch."""
+
+    product: Product
+    scheme: RegisterScheme
+    tiles: list[_Tile]
+    thread: ir.Value
+    k: ir.Value
+
+    def run(self, after: Structured | None, sizes: Sequence[ir.Value], batch: Place) -> None:
+        scheme = self.scheme
+        across = scheme.columns // scheme.each_columns
+        mine = [
+            _positions(divided(self.thread, across), scheme.rows, scheme.each_rows),
+            _positions(rest(self.thread, across), scheme.columns, scheme.each_columns),
+        ]
+        type_ = ir.ShapedType(self.product.op.buffers[2].type).element_type
+        nothing = [zero(type_)] * (scheme.each_rows * scheme.each_columns)
+        if length(self.product.op, self.product.k):
+            sums = self._sums(mine, nothing)
+        else:  # perhaps there is nothing to load
+            types = [type_] * len(nothing)
+            sums = gpu.either(gpu.below(b.index(0), self.k), types, lambda: self._sums(mine, nothing), lambda: nothing)
+        rows, columns = ([plus(tile.corner, at) for at in positions] for tile, positions in zip(self.tiles, mine, strict=True))
+        lines: list[Line] = []
+        for i, row in enumerate(rows):
+            numbers = list(zip(columns, sums[i * len(columns) : (i + 1) * len(columns)], strict=True))
+            lines.append((row, [numbers[j : j + _FOUR] for j in range(0, len(numbers), _FOUR)]))
+        ends = [tile.end for tile in self.tiles]
+        finish(self.product, after, sizes, ends, (scheme.rows, scheme.columns), batch, lines)
+
+    def _sums(self, mine: list[list[ir.Value]], nothing: list[ir.Value]) -> list[ir.Value]:
+        """The loop along k. `mine`: the thread's rows and columns in a tile."""
+        depth = self.scheme.depth
+
+        def tile_by_tile(start: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            half, so_far = carried[0], carried[1:]
+            later = [tile.load(plus(start, depth)) for tile in self.tiles]
+
+            def line_by_line(line: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
+                left, right = (tile.fetched(half, line, at) for tile, at in zip(self.tiles, mine, strict=True))
+                return [_add(self.product.op, left[i // len(right)], right[i % len(right)], total) for i, total in enumerate(sums)]
+
+            sums = gpu.unrolled(depth, so_far, line_by_line)
+            other = minus(b.index(1), half)
+            self._store(other, later)
+            return [other, *sums]
+
+        self._store(b.index(0), [tile.load(b.index(0)) for tile in self.tiles])
+        found = gpu.carried((b.index(0), self.k, b.index(depth)), [b.index(0), *nothing], tile_by_tile)
+        return found[1:]
+
+    def _store(self, half: ir.Value, elements: list[list[ir.Value]]) -> None:
+        for tile, each in zip(self.tiles, elements, strict=True):
+            tile.store(half, each)
+        gpu.barrier()  # all of the tile is there, and nobody reads the other half any more
+
+
+def _positions(number: ir.Value, side: int, each: int) -> list[ir.Value]:
+    """What a thread has of a tile's side: neighbours, up to four; the next four beyond those of all other threads."""
+    together = min(each, _FOUR)
+    first = times(number, together)
+    return [plus(first, group * (side // (each // together)) + i) for group in range(each // together) for i in range(together)]
+
+
+def _zero(type_: ir.Type) -> ir.Attribute:
+    return ir.IntegerAttr.get(type_, 0) if isinstance(type_, ir.IntegerType) else ir.FloatAttr.get(type_, 0.0)
+
+
+def _add(op: Structured, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+    """total + left * right by the op's own body, the addition of one product rounded once or twice as the device likes."""
+    return op.compute([], [left, right, total])[0]
