@@ -17,7 +17,7 @@ from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.objects.own_memory import ensure_apart, ensure_own
+from tierup.lowering.objects.own_memory import ensure_apart, ensure_own, is_made
 from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
@@ -242,7 +242,16 @@ def _keep_apart(value: ir.Value, stated: str, returned: list[ir.Value], specs: l
         return
     for other, spec in ((returned[int(j)], specs[int(j)]) for j in others.split(",")):
         if spec.kind in _OWN and not (kind and (_differ(value, other) or (kind == "may_" and ensure_apart(value, other, inference)))):
-            raise _at(value, "two results may share memory" if kind else "two results share memory")
+            raise _of_two(value, other, "two results may share memory" if kind else "two results share memory")
+
+
+def _of_two(value: ir.Value, other: ir.Value, reason: str) -> Unsupported:
+    """Unsupported at a result that is a view or a choice, which a split then leaves to tier 0, rather than at what computes it: where all
+    views are folded, at its line."""
+    for one in (value, other):
+        if not is_made(one):
+            return _at(one, reason)
+    return Unsupported("func.return", _at(value, reason).location, reason)
 
 
 def _differ(value: ir.Value, other: ir.Value) -> bool:

@@ -18,8 +18,9 @@ from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.contracts import defined_functions
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.core import Aliasing
 from tierup.lowering import builders as b
+from tierup.lowering.objects.own_memory import is_made
 
 HIDDEN = "tierup.hidden"
 _OWN = "own"  # the unit attribute of a value that has memory of its own
@@ -44,20 +45,12 @@ def hide(module: ir.Module) -> None:
 def restore(op: ir.Operation) -> None:
     """Put in the place of a hidden value what was hidden, with memory of its own if it had that."""
     value = op.operands[0]
-    if _OWN in op.attributes and not _is_made(value):
+    if _OWN in op.attributes and not is_made(value):
         with op.location, ir.InsertionPoint(op):
             none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
             value = b.value("torch.aten.clone", [value, none], value.type)
     op.results[0].replace_all_uses_with(value)
     op.erase()
-
-
-def _is_made(value: ir.Value) -> bool:
-    """Whether an op makes a value afresh: no view, no item of a list."""
-    if isinstance(value.owner, ir.Block):
-        return False
-    row = optable.lookup(value.owner.operation.name)
-    return row is not None and row.kind is not Kind.SCALAR and row.aliasing is Aliasing.FRESH
 
 
 def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
@@ -66,7 +59,7 @@ def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
     value = user.operands[k]
     if isinstance(value.owner, ir.Block) or value in seen:
         return
-    if _is_made(value):
+    if is_made(value):
         yield use
         return
     seen.add(value)

@@ -51,7 +51,7 @@ def ensure_apart(value: ir.Value, other: ir.Value, inference: Inference) -> bool
             ensure_apart(*at_first, inference) or _leave_no_round(op, inference, _Apart.message)
         )
     for base, rest in ((two, one), (one, two)):
-        if _is_made(base):
+        if is_made(base):
             return _Apart(inference, base).ensure(rest)
     return False
 
@@ -154,7 +154,7 @@ class _Apart(_Paths):
 
 def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
     """Whether a value is what a round of a loop began with, and `base` what an op makes in that round."""
-    if not isinstance(value.owner, ir.Block) or not _is_made(base) or value.owner.owner.name != _LOOP:
+    if not isinstance(value.owner, ir.Block) or not is_made(base) or value.owner.owner.name != _LOOP:
         return False
     at = base.owner.operation
     while at.name != "func.func" and at.block != value.owner:
@@ -178,8 +178,8 @@ def _base(value: ir.Value) -> ir.Value:
     return value
 
 
-def _is_made(value: ir.Value) -> bool:
-    """Whether an op makes the value afresh."""
+def is_made(value: ir.Value) -> bool:
+    """Whether an op makes the value afresh: it is no view, and no item of a list."""
     if isinstance(value.owner, ir.Block):
         return False
     row = optable.lookup(value.owner.operation.name)
