@@ -15,8 +15,10 @@ from pathlib import Path
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.registry import parse
+from tierup.lowering import builders as b
 from tierup.lowering import literals
 from tierup.lowering.cuda import libdevice, ptx, ptxas, targets
+from tierup.lowering.cuda.transforms import expand_remainders
 from tierup.lowering.cuda.transforms.math_to_libdevice import BETTER
 from tierup.lowering.math import table
 from tierup.lowering.objects import elf
@@ -31,12 +33,12 @@ NVIDIAS = {
     "f32": {
         "acos": 3, "acosh": 4, "asin": 4, "asinh": 3, "atan": 2, "atanh": 3, "cbrt": 1, "cos": 2, "cosh": 2, "erf": 2, "erfc": 4, "exp": 2,
         "exp2": 2, "expm1": 1, "log": 1, "log10": 2, "log1p": 1, "log2": 1, "rsqrt": 2, "sin": 2, "sinh": 3, "tan": 4, "tanh": 2,
-        "atan2": 3, "powf": 8,
+        "atan2": 3, "powf": 8, "remf": 0,
     },
     "f64": {
         "acos": 1, "acosh": 2, "asin": 2, "asinh": 2, "atan": 2, "atanh": 2, "cbrt": 1, "cos": 1, "cosh": 1, "erf": 2, "erfc": 4, "exp": 1,
         "exp2": 1, "expm1": 1, "log": 1, "log10": 1, "log1p": 1, "log2": 1, "rsqrt": 1, "sin": 1, "sinh": 1, "tan": 2, "tanh": 1,
-        "atan2": 2, "powf": 2,
+        "atan2": 2, "powf": 2, "remf": 0,
     },
 }  # fmt: skip
 
@@ -55,7 +57,7 @@ class Cost:
 
 def cost(name: str, dtype: str, *, by_library: bool) -> Cost:
     """Of loading an argument, the function, and storing what it gives."""
-    operands = 2 if name in ("atan2", "powf") else 1
+    operands = 2 if name in ("math.atan2", "math.powf", "arith.remf") else 1
     made = ptx.emit(_kernel(name, dtype, operands, by_library), targets.target(TARGET), library=libdevice.find())
     assert bool(made.linked) == by_library
     assembled = ptxas.assemble(made.ptx, TARGET)
@@ -70,7 +72,7 @@ def _kernel(name: str, dtype: str, operands: int, by_library: bool) -> str:
     text = f"""gpu.module @kernels {{
       gpu.func @k({", ".join(f"{p}: !llvm.ptr<1>" for p in (*pointers, "%out"))}) kernel {{
         {loads}
-        %r = math.{name} {", ".join(values)} {f"{{{LIBRARY_CALL}}}" if by_library else ""} : {dtype}
+        %r = {name} {", ".join(values)} {f"{{{LIBRARY_CALL}}}" if by_library else ""} : {dtype}
         llvm.store %r, %out : {dtype}, !llvm.ptr<1>
         gpu.return
       }}
@@ -78,10 +80,13 @@ def _kernel(name: str, dtype: str, operands: int, by_library: bool) -> str:
     with thread_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         kernels = module.body.operations[0].operation.regions[0].blocks[0]
-        ExpandMath().run_on_function(kernels.operations[0].operation)
+        kernel = kernels.operations[0].operation
+        ExpandMath().run_on_function(kernel)
+        for op in [op for op in b.walk(kernel) if op.name == "arith.remf" and not by_library]:
+            expand_remainders.expand(op)
         parse(
             "builtin.module(canonicalize,cse,tierup-math-to-intrinsics,gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,"
-            "convert-arith-to-llvm,reconcile-unrealized-casts),canonicalize,cse)"
+            "convert-arith-to-llvm,convert-index-to-llvm,reconcile-unrealized-casts),canonicalize,cse)"
         ).run(module)
         apart = ir.Module.create()
         for view in list(module.body.operations[0].operation.regions[0].blocks[0].operations):
@@ -92,8 +97,9 @@ def _kernel(name: str, dtype: str, operands: int, by_library: bool) -> str:
 def main() -> None:
     lines = []
     for dtype in ("f32", "f64"):
-        for name in sorted(op.removeprefix("math.") for op in (*table.UNARY, *table.BINARY)):
-            ours, theirs = cost(name, dtype, by_library=False), cost(name, dtype, by_library=True)
+        for op in (*sorted((*table.UNARY, *table.BINARY)), "arith.remf"):
+            ours, theirs = cost(op, dtype, by_library=False), cost(op, dtype, by_library=True)
+            name = op.rpartition(".")[2]
             used = "libdevice" if name in BETTER[dtype] else "ours"
             lines.append(f"| {name} | {dtype} | {ours} | {theirs} | {NVIDIAS[dtype][name]} | {used} |")
             print(lines[-1], flush=True)
@@ -110,8 +116,7 @@ Instructions: all in the code of a kernel of one function, assembled for {target
 for which many devices have one unit for 64 threads. NVIDIA's ulp: the largest distance from the correctly rounded result, by the CUDA
 C++ Programming Guide ("Mathematical Functions"); the error may be half an ulp more. libdevice is used where its figure is at most 2, so
 that with half an ulp for rounding and tier 0's own error tiers agree within 4 ulp, and where it takes at most half of the instructions, or
-of those in f64; and for the remainder of floats (fmod, %, //), exact in libdevice, which has no expansion of ours. cbrt: no op of a
-program becomes it.
+of those in f64. remf, the remainder of fmod, % and //, is exact either way. cbrt: no op of a program becomes it.
 
 | function | type | ours: instructions | f64 | registers | libdevice: instructions | f64 | registers | NVIDIA's ulp | used |
 |---|---|---|---|---|---|---|---|---|---|

@@ -11,14 +11,12 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.lowering import builders as b
 from tierup.lowering import literals
 from tierup.lowering.abi import ErrorSite, Request
-from tierup.lowering.cuda import host_program, libdevice, ptx, targets
+from tierup.lowering.cuda import host_program, ptx, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
-from tierup.lowering.cuda.transforms.math_to_intrinsics import calls_libdevice
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
-from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.origins import origin
+from tierup.lowering.errors import CompileError
 from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
 
 _SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
@@ -32,7 +30,7 @@ def compile(  # noqa: A001 - the field's word
     library: Path | None = None,
 ) -> CudaArtifact:
     """Compile a request for a GPU. `stages`: whose texts to keep, of torch, linalg, buffers, kernels, nvvm, optimized, ptx; `library`:
-    NVIDIA's libdevice, used where it is better than our own math, or the only one.
+    NVIDIA's libdevice, used where it is better than our own math.
 
     Raises what `lowering.compile.compile` does, ValueError for a target that is none.
     """
@@ -49,8 +47,6 @@ def compile(  # noqa: A001 - the field's word
             module.operation.attributes[TF32] = ir.UnitAttr.get()
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is NVVM)
-            if named is KERNELS and library is None:
-                _refuse_calls(module)
         with log.timed("translate"):
             sites = error_sites(module)
             function = next(iter(registry.functions(module.operation)))
@@ -69,14 +65,6 @@ def compile(  # noqa: A001 - the field's word
         emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, prepared.exits,
         stages=log.texts, timings_ms=log.milliseconds, linked=emitted.linked,
     )  # fmt: skip
-
-
-def _refuse_calls(module: ir.Module) -> None:
-    """What only libdevice computes, where it is not installed."""
-    op = b.first(module.operation, calls_libdevice)
-    if op is not None:
-        found = origin(op.location)
-        raise Unsupported(found.op if found is not None else op.name, found.place if found is not None else "", libdevice.MISSING)
 
 
 def _llvm(module: ir.Module, request: Request) -> str:

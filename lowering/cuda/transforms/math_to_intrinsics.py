@@ -5,8 +5,8 @@ becomes
     %r = llvm.call_intrinsic "llvm.fma.f32"(%a, %b, %c) : (f32, f32, f32) -> f32
 
 In gpu.func alone. MLIR's own conversion calls libdevice for these (`__nv_fmaf`), which not every machine has and which does no more than
-the instruction. What has neither an instruction nor an expansion of ours (tierup-expand-math) is left, and becomes a call of libdevice:
-of all that lowering makes arith.remf alone, and what is marked for it (tierup-math-to-libdevice).
+the instruction. What has neither an instruction nor an expansion of ours (tierup-expand-math, tierup-expand-remainders), which lowering
+makes nothing of, and what is marked for it (tierup-math-to-libdevice), is left, and becomes a call of libdevice.
 """
 
 from __future__ import annotations
@@ -23,11 +23,6 @@ _INTRINSICS = {
     "math.cttz": "cttz",
 }  # fmt: skip
 _WITH_FLAG = ("math.absi", "math.ctlz", "math.cttz")  # whether the one value that has no answer is poison: it is not
-
-
-def calls_libdevice(op: ir.Operation) -> bool:
-    """Whether an op of a kernel becomes a call of libdevice."""
-    return op.name == "arith.remf" or op.name.startswith("math.") and op.name not in _INTRINSICS
 
 
 @register
