@@ -62,17 +62,19 @@ class Scheme:
 #   there is one block only, each of the four schedulers has one warp and waits with it.
 # SMALL: warps of 32 x 32, twice as much. 24 KB, so that five blocks of four warps fit and results of few tiles keep all multiprocessors
 #   busy. It takes operands as they lie: others' lines begin at multiples of 16 bytes.
+# TINY: for batches of small results, and results of few tiles: half the warps of a small tile, and a quarter of its zeros at the edges.
 LARGE = Scheme(128, 256, 2, 4, 2, 4, 1.0)
 TALL = Scheme(256, 128, 4, 2, 2, 4, 1.0)
 MIDDLE = Scheme(128, 128, 2, 2, 2, 3, 0.8)
 SMALL = Scheme(64, 64, 2, 2, 2, 3, 0.5)
+TINY = Scheme(32, 32, 1, 2, 2, 4, 0.35)
 # Few rows or columns: the other operand crosses the bus once whatever the tile, so bytes on the way count, not products. 3 of 4 stages of
 # 32 x 256 bytes are 24 KB a block; 128 such blocks keep the 2 to 3 MB on the way that a bus of 3 to 5 TB/s and 600 ns takes (Little's law).
 # A tile of 64 would have half as many blocks for the same columns and multiply zeros.
 FEW_ROWS = Scheme(16, 32, 1, 2, 8, 4, 0.1)
 FEW_COLUMNS = Scheme(32, 16, 2, 1, 8, 4, 0.1)
 
-_BY_TIME = (LARGE, TALL, MIDDLE, SMALL)
+_BY_TIME = (LARGE, TALL, MIDDLE, SMALL, TINY)
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,16 @@ class RegisterScheme:
 # the multiprocessor's schedulers multiply 128 pairs in one (NVIDIA H100; 64 on an A100).
 # WIDE: 8 x 8 numbers: 16 clocks of shared memory, and 16 of arithmetic for 64 products of 32 threads.
 # NARROW: 4 x 4 numbers: 8 clocks, and 4 of arithmetic; four times as many blocks for small results.
+# LITTLE: the same in blocks of two warps, for batches of small results and results of few tiles.
 WIDE = RegisterScheme(128, 128, 8, 8, 8, 1.0)
 NARROW = RegisterScheme(64, 64, 4, 4, 16, 0.5)
+LITTLE = RegisterScheme(32, 32, 4, 4, 16, 0.45)
 # Few rows or columns: as FEW_ROWS above. 64 threads load 32 columns x 64 of k while they multiply as many: 8 KB a block on the way, and a
 # thread's four numbers take two fetches for each of k.
 THIN_ROWS = RegisterScheme(8, 32, 4, 1, 64, 0.1)
 THIN_COLUMNS = RegisterScheme(32, 8, 1, 4, 64, 0.1)
 
-_REGISTERS_BY_TIME = (WIDE, NARROW)
+_REGISTERS_BY_TIME = (WIDE, NARROW, LITTLE)
 _THIN = 8  # rows or columns
 
 

@@ -8,11 +8,11 @@ module attributes {tierup.target = "sm_90"} {
   // CHECK-LABEL: @product
   // CHECK-SAME: %[[X:.*]]: memref<64x40xf16>, %[[Y:.*]]: memref<48x40xf16>
   // CHECK: gpu.launch
-  // CHECK-SAME: workgroup(%[[XS:.*]] : memref<3x64x32xf16, #gpu.address_space<workgroup>>, %[[YS:.*]] : memref<3x64x32xf16, #gpu.address_space<workgroup>>)
+  // CHECK-SAME: workgroup(%[[XS:.*]] : memref<4x32x32xf16, #gpu.address_space<workgroup>>, %[[YS:.*]] : memref<4x32x32xf16, #gpu.address_space<workgroup>>)
   // CHECK: scf.for
   // CHECK: nvgpu.device_async_copy %[[X]]{{.*}}, %[[XS]]{{.*}}, 8, %{{.*}} {bypassL1}
   // CHECK: nvgpu.device_async_copy %[[Y]]{{.*}}, %[[YS]]{{.*}}, 8, %{{.*}} {bypassL1}
-  // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
+  // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
   // CHECK: gpu.barrier
   // The first step's operands, and then those of the step after the one that is multiplied.
   // CHECK: nvgpu.ldmatrix %[[XS]]{{.*}} {numTiles = 4 : i32, transpose = false}
@@ -22,7 +22,7 @@ module attributes {tierup.target = "sm_90"} {
   // CHECK: nvgpu.ldmatrix %[[XS]]
   // CHECK: nvgpu.mma.sync
   // CHECK-SAME: mmaShape = [16, 8, 16]
-  // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
+  // CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
   // CHECK: gpu.barrier
   // CHECK: nvgpu.ldmatrix
   // CHECK: nvgpu.mma.sync
