@@ -61,7 +61,7 @@ def run(artifact: CudaArtifact, values: Sequence[Any], lost: tuple[int, int] = (
             assert status.data[0] or memory.written.all(), f"no kernel wrote all of result {i}"
             results.append(memory.data.view(kind).reshape(shape))
         elif spec.kind is ResultKind.SCALAR:
-            results.append(next(returned))
+            results.append({"int": int, "float": float, "bool": bool}[spec.dtype](next(returned)))  # as a plan does
         elif spec.kind is ResultKind.ALLOCATED:
             buffer = next(returned)
             memory, start = engine.emulator.memory(buffer.memory)
