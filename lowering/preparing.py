@@ -14,8 +14,10 @@ from dataclasses import field
 from tierup.dialect import optable, registry
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim
+from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable import operands
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
@@ -29,12 +31,14 @@ from tierup.lowering.exits import bailouts, live_values
 from tierup.lowering.pipelines import LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.insert_bounds_checks import is_checked
+from tierup.lowering.transforms.insert_size_checks import TIED, takes_sizes
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
 Ties = tuple[tuple[Dim, Dim], ...]
 Keep = Callable[[str, str], None]
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 
+_CHECKS = "func.func(tierup-unpack-lists,tierup-insert-bounds-checks,tierup-insert-size-checks)"
 _STAGES = {"tensors": "linalg", "buffers": "bufferise", "optimise+emit": "emit"}  # those of lowering/faults.py, where they have other names
 
 
@@ -171,17 +175,28 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
         _guard(registry.parse("func.func(tierup-infer-types)"), "types", module, request)  # sizes may hang on the values
     bailouts.lower(function, force=request.force)
     inference = signature.infer(function, request.arguments)
+    _mark_tied(function, inference)
     signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
     exits = live_values.sites(function, request.arguments, inference)
     bailouts.forget_guards(function)
     _refuse_lost_errors(function)
-    _guard(registry.parse("func.func(tierup-unpack-lists,tierup-insert-bounds-checks)"), "bounds checks", module, request)
+    _guard(registry.parse(_CHECKS), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
     function.attributes[STRICT] = ir.UnitAttr.get()
     return results, ties, exits
+
+
+def _mark_tied(function: ir.Operation, inference: Inference) -> None:
+    """What sizes the inference knows: that they fit, it has said in ties."""
+    for op in b.walk(function):
+        slot = takes_sizes(op.name.removeprefix("torch."))
+        listed = None if slot is None else inference.values.get(op.operands[slot])
+        sizes = None if listed is None else operands.or_unknown(operands.sizes_or_none)(listed)
+        if sizes is not None and None not in sizes:
+            op.attributes[TIED] = ir.UnitAttr.get(op.context)
 
 
 def _refuse_lost_errors(function: ir.Operation) -> None:

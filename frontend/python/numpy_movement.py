@@ -163,9 +163,21 @@ def pad(frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value
         raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
     x = as_array(frame, node, array)
     pairs = _pad_pairs(frame, node, x, pad_width)
+    _refuse_negative(frame, node, list({id(w): w for pair in pairs for w in pair}.values()))
     widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
     operands = [x.ssa, em.int_list(widths), number(frame, constant_values)]
     return copied(x, em.numpy("aten.constant_pad_nd", operands), x.rank, x.min_rank)
+
+
+def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
+    """As NumPy does; the op would cut off."""
+    em, message = frame.em, "index can't contain negative values"
+    for width in widths:
+        if isinstance(width, Const) and width.value < 0:
+            raise WillRaise(ValueError(message))
+        if not isinstance(width, Const):
+            given = as_int(frame, node, width, "`pad_width`")
+            raise_if(frame, em.scalar("aten.lt.int", [given, em.int(0)], em.types.bool), "ValueError", message)
 
 
 def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tuple[Value, Value]]:

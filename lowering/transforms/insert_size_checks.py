@@ -1,0 +1,171 @@
+"""tierup-insert-size-checks: sizes that the run computes are checked to fit the elements that they are for.
+
+    %0 = torch.prim.ListConstruct %n, %int4
+    %1 = torch.aten.reshape %x, %0 : !torch.vtensor<[12],f32>, !torch.list<int> -> !torch.vtensor<[?,4],f32>
+becomes
+    %ok = ... %n >= 0, and 12 is %n * 4                      // by division: no product overflows
+    torch.runtime.assert %ok, "the elements do not fill the shape"
+    %safe = torch.prim.If %ok -> %n, else 0                  // the program goes on: nothing outside is read
+    %0 = torch.prim.ListConstruct %safe, %int4
+
+and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant; and for torch's arange of ints, whose
+end is not to lie before its start. A size of -1 that only the run knows fails the check: tier 0 answers. Where type inference knows all
+sizes, as it does those made of arguments' sizes, it has said what must be equal, and the compiler checks that before anything else: ops
+marked `tierup.tied` are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from math import prod
+
+from tierup.dialect.ir.rewriting import promotion
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
+
+TIED = "tierup.tied"  # on ops of whose sizes the inference knows all; and on those that have been looked at
+_INFERRED = -1
+
+
+@register
+@dataclass(frozen=True)
+class InsertSizeChecks(Pass):
+    """Assert that sizes which the run computes fit the elements."""
+
+    name = "tierup-insert-size-checks"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in list(b.walk(function)):
+            name = op.name.removeprefix("torch.")
+            if TIED in op.attributes or name not in _HANDLERS and name not in _ARANGE:
+                continue
+            op.attributes[TIED] = ir.UnitAttr.get(op.context)
+            if name in _ARANGE:
+                with op.location, ir.InsertionPoint(op):
+                    _arange(op)
+                continue
+            slot, check = _HANDLERS[name]
+            made = b.defining_op(op.operands[slot])
+            if made is None or made.name != "torch.prim.ListConstruct" or check is not _fresh and t.sizes_of(op.operands[0]) is None:
+                continue
+            sizes = list(made.operands)
+            if any(t.known_int(size) is None for size in sizes):
+                with op.location, ir.InsertionPoint(op):
+                    op.operands[slot] = b.value("torch.prim.ListConstruct", check(op, sizes), made.results[0].type)
+
+
+def takes_sizes(name: str) -> int | None:
+    """Which operand of an op is a list of sizes; None for another op. `name` without "torch."."""
+    return _HANDLERS[name][0] if name in _HANDLERS else None
+
+
+def _reshape(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
+    x = op.operands[0]
+    known = t.sizes_of(x)
+    assert known is not None
+    counts = [t.size(x, i) for i, size in enumerate(known[0]) if size is None]
+    static = t.integer(prod(size for size in known[0] if size is not None))
+    return _filled(reduce(lambda n, m: b.value("torch.aten.mul.int", [n, m], t.int_type()), counts, static), sizes)
+
+
+def _unflatten(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
+    known, axis = t.sizes_of(op.operands[0]), t.known_int(op.operands[1])
+    if known is None or axis is None or not known[0]:
+        return sizes
+    return _filled(t.size(op.operands[0], axis % len(known[0])), sizes)
+
+
+def _filled(count: ir.Value, sizes: list[ir.Value]) -> list[ir.Value]:
+    """`count` elements fill a shape, of which one size may be inferred. In divisions, 0 is taken for 1."""
+    given = [size for size in sizes if t.known_int(size) != _INFERRED]
+    infers = len(given) < len(sizes)
+    holds = [_compared("ge", size, t.integer(int(infers))) for size in given if t.known_int(size) is None]
+    rest = count
+    for size in given:
+        divisor = b.value("torch.prim.max.int", [size, t.integer(1)], t.int_type())
+        holds.append(_compared("eq", b.value("torch.aten.remainder.int", [rest, divisor], t.int_type()), t.integer(0)))
+        rest = b.value("torch.aten.floordiv.int", [rest, divisor], t.int_type())
+    if not infers:
+        one = t.integer(1)
+        is_empty = [_least([*some, one]) for some in ([count], given)]  # 0 or 1
+        holds.append(_compared("eq", *is_empty))
+        holds.append(_compared("le", rest, one))  # a count of 0 leaves 0
+    ok = _asserted(holds, "the elements do not fill the shape")
+    return [size if t.known_int(size) is not None else _or_else(ok, size, t.integer(int(infers))) for size in sizes]
+
+
+def _expand(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
+    """Sizes that are not 1 stay."""
+    x = op.operands[0]
+    known = t.sizes_of(x)
+    assert known is not None
+    new = len(sizes) - len(known[0])
+    holds, fallback = [], {}
+    for i, size in enumerate(sizes):
+        if t.known_int(size) is not None:
+            continue
+        if i < new or known[0][i - new] == 1:
+            fallback[i] = t.integer(0)
+            holds.append(_compared("ge", size, fallback[i]))
+        else:
+            fallback[i] = t.size(x, i - new)
+            holds.append(_compared("eq", size, fallback[i]))
+    ok = _asserted(holds, "a size must match the existing size")
+    return [size if i not in fallback else _or_else(ok, size, fallback[i]) for i, size in enumerate(sizes)]
+
+
+def _least(numbers: list[ir.Value]) -> ir.Value:
+    return reduce(lambda x, y: b.value("torch.prim.min.int", [x, y], t.int_type()), numbers)
+
+
+def _compared(how: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    return b.value(f"torch.aten.{how}.int", [x, y], t.bool_type())
+
+
+def _fresh(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
+    zero = t.integer(0)
+    given = [size for size in sizes if t.known_int(size) is None]
+    ok = _asserted([_compared("ge", size, zero) for size in given], "a size is negative")
+    return [_or_else(ok, size, zero) if size in given else size for size in sizes]
+
+
+def _arange(op: ir.Operation) -> None:
+    """NumPy's is empty where the end lies before the start."""
+    bounds, step = ([t.integer(0), op.operands[0]], 1) if op.name.endswith("arange") else (list(op.operands[:2]), 1)
+    if op.name.endswith("start_step"):
+        step = t.known_int(op.operands[2]) or 0
+    if promotion(op) is not None or not step or any(v.type != t.int_type() for v in bounds):
+        return
+    known = [t.known_int(v) for v in bounds]
+    if None in known:
+        t.check(_compared("ge" if step > 0 else "le", bounds[1], bounds[0]), "upper bound and lower bound inconsistent with step sign")
+
+
+def _asserted(conditions: list[ir.Value], message: str) -> ir.Value:
+    """Whether all hold, which is asserted."""
+    ok = reduce(lambda x, y: b.value("torch.aten.__and__.bool", [x, y], t.bool_type()), conditions)
+    t.check(ok, message)
+    return ok
+
+
+def _or_else(ok: ir.Value, size: ir.Value, other: ir.Value) -> ir.Value:
+    made = b.op("torch.prim.If", [ok], [t.int_type()], regions=2)
+    for region, value in zip(made.regions, (size, other), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("torch.prim.If.yield", [value], [])
+    return made.results[0]
+
+
+_ARANGE = ("aten.arange", "aten.arange.start", "aten.arange.start_step")
+_Check = Callable[[ir.Operation, list[ir.Value]], list[ir.Value]]
+_HANDLERS: dict[str, tuple[int, _Check]] = {
+    **{f"aten.{name}": (1, _reshape) for name in ("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy")},
+    **{f"aten.{name}": (1, _expand) for name in ("expand", "broadcast_to", "expand_copy")},
+    "aten.unflatten.int": (2, _unflatten),
+    **{f"aten.{name}": (0, _fresh) for name in ("zeros", "ones", "empty.memory_format", "full")},
+    **{f"aten.new_{name}": (1, _fresh) for name in ("zeros", "ones", "empty", "full")},
+}

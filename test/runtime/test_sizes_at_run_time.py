@@ -1,0 +1,58 @@
+"""Sizes that are numbers of the call: native code takes those that fit, and leaves the others' exceptions to tier 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+
+X = np.arange(12, dtype="f4")
+# program, a number that fits, others that fit natively, others: tier 0 answers or raises
+PROGRAMS = {
+    "reshape": (lambda x, n: x.reshape(n, 4) * 2.0, 3, (3,), (5, 2, 0, -1, -3, 1 << 62, (1 << 62) + 3)),
+    "one size inferred": (lambda x, n: x.reshape(n, -1) * 2.0, 3, (1, 2, 4, 12), (5, 0, -1, 13, 1 << 40)),
+    "twice": (lambda x, n: x[:9].reshape(n, n) * 2.0, 3, (3,), (2, 4, 0, -1, -3, 1 << 33)),
+    "of a quotient": (lambda x, n: x.reshape(x.shape[0] // n, n) * 1.0, 3, (1, 2, 4, 6, 12), (5, 7, 13)),
+    "of none": (lambda x, n: x[12:].reshape(n, 4) * 2.0, 0, (0,), (1, 5, 1 << 62)),
+    "broadcast in front": (lambda x, n: np.broadcast_to(x, (n, 12)) * 2.0, 3, (0, 1, 5), (-1,)),
+    "broadcast a size that stays": (lambda x, n: np.broadcast_to(x, (2, n)) * 2.0, 12, (12,), (5, 1, 0, -1, 24)),
+    "broadcast one": (lambda x, n: np.broadcast_to(x.reshape(12, 1), (12, n)) * 2.0, 3, (0, 1, 5), (-1,)),
+    "fresh": (lambda x, n: np.zeros((n, 2)).sum() + x, 3, (0, 1, 5), (-1,)),
+    "a range": (lambda x, n: np.arange(n).sum() + x, 3, (0, 1, 5, -1), ()),
+}
+
+
+def attempt(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except ValueError as e:
+        return str(e).partition(" (at")[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_size_that_does_not_fit_never_leaves_native_code(name: str) -> None:
+    function, fits, natively, otherwise = PROGRAMS[name]
+    f = tierup.jit(function)
+    for _ in range(2):
+        f(X.copy(), fits)
+    compiles = f.stats().compiles
+    for numbers, is_native in ((natively, True), (otherwise, False)):
+        for n in numbers:
+            before = f.stats()
+            found, wanted = attempt(f, X.copy(), n), attempt(function, X.copy(), n)
+            assert isinstance(found, str) == isinstance(wanted, str), (n, found, wanted)
+            if not isinstance(wanted, str):
+                np.testing.assert_array_equal(found, wanted)
+                assert np.shape(found) == np.shape(wanted)
+            after = f.stats()
+            assert (after.hits > before.hits and after.bailouts == before.bailouts) == is_native, n
+    assert f.stats().compiles == compiles
+
+
+def test_a_negative_width_of_padding_raises_in_every_tier() -> None:
+    f = tierup.jit(lambda x, n: np.pad(x, n))
+    for n in (-1, 2, 2, -1, 2):
+        assert np.array_equal(attempt(f, X, n), attempt(np.pad, X, n)), n
