@@ -273,6 +273,10 @@ class Executor:
     def stats(self) -> Stats:
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
 
+    def stats_with_gradients(self) -> Stats:
+        """Its own and those of the forward and backward programs that were made of it."""
+        return self.stats() if self._gradients is None else self.stats() + self._gradients.program_stats()
+
     def counters(self) -> Counters:
         """What was counted since the executor was made, resets or not. No region is asked: this is also what `__del__` does, which may run
         in the middle of anything, and a region may be in use by the thread of background compiles."""

@@ -269,7 +269,7 @@ class Function:
         return gone
 
     def _let_go(self, executor: Executor) -> None:
-        self._stats_before += replace(executor.stats(), versions=0)
+        self._stats_before += replace(executor.stats_with_gradients(), versions=0)
         executor.reset()
         self._counted_before += executor.counters()
 
@@ -337,8 +337,9 @@ class Function:
         return self._overrides.changes
 
     def stats(self) -> Stats:
-        """Counts of what happened since the function was made or `reset`."""
-        return sum((e.stats() for e in self._executors), self._stats_before)
+        """Counts of what happened since the function was made or `reset`. A call whose gradient is wanted counts as one of the forward
+        program, its pullback as one of the backward program."""
+        return sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
 
     @property
     def is_optimized(self) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.gradients.kinds import Equal, Key, are_equal, difference, kind_of
 from tierup.runtime.gradients.list_leaves import ListPullback, Nesting, takes_list
 from tierup.runtime.gradients.pullback import Array, Captured, Pullback, own, shape_of
@@ -171,6 +173,7 @@ class Gradients:
         self._pairs: Recent[Pair] = Recent()
         self._refused: Recent[str] = Recent()
         self._counts = dict.fromkeys(("plain", "hits", "misses", "refused", "pullbacks"), 0)
+        self._retired = Stats()  # what the programs of pairs that are gone have done
         self._forget()
 
     def _forget(self) -> None:
@@ -253,6 +256,8 @@ class Gradients:
         if gone:
             self._forget()
         for old in gone:
+            with self._counting:
+                self._retired = sum((replace(e.stats_with_gradients(), versions=0) for e in old.executors), self._retired)
             self._executor.history.emit(EventKind.EVICTED, Reason.PAIR_EVICTED, guard=f"gradients of {old.describe}")
         if pair is None:
             assert refused is not None
@@ -295,6 +300,12 @@ class Gradients:
         with self._counting:
             self._counts[what] += 1
 
+    def program_stats(self) -> Stats:
+        """Counts of all forward and backward programs there are and were."""
+        with self._counting:
+            retired = self._retired
+        return sum((executor.stats_with_gradients() for executor in self.executors), retired)
+
     def stats(self) -> GradientStats:
         with self._counting:
             return GradientStats(**self._counts, pairs=len(self._pairs.all()))
@@ -315,4 +326,4 @@ class Gradients:
         self._pairs.clear()
         self._refused.clear()
         with self._counting:
-            self._counts = dict.fromkeys(self._counts, 0)
+            self._counts, self._retired = dict.fromkeys(self._counts, 0), Stats()
