@@ -32,6 +32,11 @@ BETTER = {
         "tan": "16% of those in f64",
     },
 }  # fmt: skip
+_THEIR_NAMES = {"remf": "fmod"}
+# the functions of libdevice that programs may come to call
+CALLED = frozenset(
+    f"__nv_{_THEIR_NAMES.get(name, name)}{'f' if dtype == 'f32' else ''}" for dtype, names in BETTER.items() for name in names
+)
 
 
 @register
