@@ -68,10 +68,10 @@ def run(on: Device, artifact: Any, *flat: Any) -> Any:
     return outcome.results[0]
 
 
-def test_a_function_that_is_not_ours_is_linked_from_the_library_and_no_other(on: Device, small: Path) -> None:
+def test_functions_are_linked_from_the_library_as_far_as_they_are_called(on: Device, small: Path) -> None:
     x, y = of_remainders("f4")
     artifact = compile_cuda(request_of(left, (np.ones_like(x), np.ones_like(y))), library=small)
-    assert artifact.linked == ("__nv_fmodf",) and ".extern" not in artifact.ptx and "unused" not in artifact.ptx
+    assert artifact.linked == ("__nv_fmodf",) and ".extern" not in artifact.ptx and "unused" not in artifact.ptx and ".func" not in artifact.ptx
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(run(on, artifact, x, y), np.fmod(x, y))
 
