@@ -148,6 +148,17 @@ def has_symbolic_tiles(product: Product) -> bool:
     return any(length(product.op, loops) is None for loops in (product.m, product.n, product.batch))
 
 
+def may_have_few_rows(product: Product) -> bool:
+    """Whether the rows alone are symbolic, as where they are a batch's."""
+    return length(product.op, product.m) is None and length(product.op, product.n) is not None
+
+
+def has_few_rows(product: Product) -> ir.Value:
+    """Whether there are, at run time, so few rows that FEW_ROWS is for them."""
+    sizes = product.op.sizes()
+    return gpu.below(gpu.product([sizes[i] for i in product.m]), b.index(_FEW + 1))
+
+
 def large_is_worth(product: Product) -> ir.Value:
     """Whether, for sizes known at run time, LARGE takes less time than SMALL: `_time` says so from half a tile per multiprocessor on."""
     sizes = product.op.sizes()

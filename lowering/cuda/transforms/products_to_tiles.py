@@ -13,7 +13,8 @@ What reads the result right after, element by element, is the kernel's epilogue.
 batches; threads read along the axis in which neighbours are neighbours in memory. Tiles at the edges read nothing beyond: they take zeros.
 Products of f16 and bf16 with f32 sums run on the tensor cores where the module's `tierup.target` has them,
 those of f32 too where the module has the attribute `tierup.tf32`, which lets operands be rounded to 10 bits of mantissa;
-for symbolic sizes there are two such kernels, for large results and for small ones, of which the host takes one.
+for symbolic sizes there are such kernels for large results and for small ones, and where only the rows are symbolic (a batch) for few rows;
+the host takes one.
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 
 The kernels: lowering/cuda/register_tiles.py and tensor_tiles.py; which sizes of tiles: product_schemes.py.
@@ -30,10 +31,14 @@ from tierup.lowering.cuda import register_tiles, tensor_tiles
 from tierup.lowering.cuda.epilogues import epilogue_of
 from tierup.lowering.cuda.module_target import of_function, takes_tf32
 from tierup.lowering.cuda.product_schemes import (
+    FEW_ROWS,
     LARGE,
     SMALL,
+    Scheme,
+    has_few_rows,
     has_symbolic_tiles,
     large_is_worth,
+    may_have_few_rows,
     multiplies_on_tensor_cores,
     register_scheme_of,
     scheme_of,
@@ -72,17 +77,26 @@ class ProductsToTiles(Pass):
 
 
 def _launch_on_tensor_cores(product: Product, after: Structured | None) -> None:
-    """One launch; where sizes are symbolic and may be large, two, of which the host takes one."""
+    """One launch; where it hangs on symbolic sizes which tiles are best, one for each kind, of which the host takes one."""
     straight = [layout.is_straight() for layout in tensor_tiles.layouts(product, SMALL)]
     scheme = scheme_of(product, straight=straight == [True, True])
-    if scheme is not SMALL or False in straight or not has_symbolic_tiles(product):
-        tensor_tiles.launch(product, after, scheme, straight)
-        return
-    condition = large_is_worth(product)
-    for lies in straight:
-        if lies is not True:
-            condition = b.value("arith.andi", [condition, lies], b.integer_type(1))
-    for region, how, lie in zip(b.op("scf.if", [condition], regions=2).regions, (LARGE, SMALL), ([True, True], straight), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            tensor_tiles.launch(product, after, how, lie)
-            b.op("scf.yield")
+
+    def launch(scheme: Scheme, lies: list[ir.Value | bool]) -> list[ir.Value]:
+        tensor_tiles.launch(product, after, scheme, lies)
+        return []
+
+    def large_or_small() -> list[ir.Value]:
+        if False in straight or not has_symbolic_tiles(product):
+            return launch(SMALL, straight)
+        condition = large_is_worth(product)
+        for lies in straight:
+            if lies is not True:
+                condition = b.value("arith.andi", [condition, lies], b.integer_type(1))
+        return gpu.either(condition, [], lambda: launch(LARGE, [True, True]), lambda: launch(SMALL, straight))
+
+    if scheme is not SMALL:
+        launch(scheme, straight)
+    elif may_have_few_rows(product):
+        gpu.either(has_few_rows(product), [], lambda: launch(FEW_ROWS, straight), large_or_small)
+    else:
+        large_or_small()

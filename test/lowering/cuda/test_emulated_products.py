@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import emulated_programs
 import ml_dtypes
 import numpy as np
 import pytest
@@ -87,6 +88,19 @@ def test_sizes_choose_the_tiles() -> None:
     assert product_schemes.register_scheme_for(8, 4096, 1) is product_schemes.THIN_ROWS
     assert product_schemes.register_scheme_for(4096, 2, 1) is product_schemes.THIN_COLUMNS
     assert all(s.shared <= MOST_SHARED for s in vars(product_schemes).values() if isinstance(s, product_schemes.Scheme))
+
+
+def test_a_batch_of_symbolic_size_takes_tiles_for_few_rows_when_it_has_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulated_programs, "symbolic", lambda values: [("rows", 40), None])
+    w = of(bf16, 40, 24)
+    artifact = compiled(lambda x, w: x @ w, (of(bf16, 20, 40), w), dynamic=True)
+    launches = []
+    for rows in (16, 17, 1, 0):
+        x = of(bf16, rows, 40)
+        outcome = run(artifact, (x, w))
+        np.testing.assert_allclose(results(outcome)[0], x.astype(float) @ w.astype(float), rtol=1e-5, atol=1e-5)
+        launches.append(outcome.launches)
+    assert launches[0] == launches[2] != launches[1] and not launches[3]
 
 
 def test_symbolic_sizes_take_the_large_tiles_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
