@@ -18,6 +18,8 @@ from oracle_cases import Case, cases, dtypes_of, gradient_dtypes_of
 from oracle_errors import refused
 from oracle_judge import FAILED, NO_RULE, NOT_NATIVE, PASSED, SKIPPED, judge, judge_gradient
 from oracle_table import PAGE, SEED, drawn
+from sampling import IS_EXHAUSTIVE
+from sampling import drawn as drawn_of
 
 from tierup.dialect import kernels, optable
 from tierup.torch import from_torchscript
@@ -42,7 +44,7 @@ def _all(cell: str) -> bool:
 
 
 def _some(ops: list[str], most: int) -> list[str]:
-    return sorted(random.Random(SEED).sample(ops, min(most, len(ops))))
+    return ops if IS_EXHAUSTIVE else sorted(random.Random(SEED).sample(ops, min(most, len(ops))))
 
 
 @cache
@@ -60,7 +62,7 @@ def _check(case: Case, verdicts: dict, native: bool) -> None:
         assert verdict.kind in allowed, f"{case.name}, {tier}: {verdict.kind}: {verdict.why}"
 
 
-@pytest.mark.parametrize("entry", _some(sorted(CLAIMED), 48))
+@pytest.mark.parametrize("entry", _some(sorted(CLAIMED), 24))
 def test_a_sample_passes_in_tier_0_and_in_native_code(entry: str) -> None:
     for case in _chosen(entry, False):
         _check(case, judge(case, native=True), False)
@@ -72,21 +74,21 @@ def test_a_sample_is_native(entry: str) -> None:
         _check(case, judge(case, native=True), True)
 
 
-@pytest.mark.parametrize("entry", sorted({*DERIVED, *_some([op for op in sorted(CLAIMED) if _all(CLAIMED[op]["gradient"])], 12)}))
+@pytest.mark.parametrize("entry", sorted({*DERIVED, *_some([op for op in sorted(CLAIMED) if _all(CLAIMED[op]["gradient"])], 6)}))
 def test_a_gradient_is_autograds(entry: str) -> None:
     for case in _chosen(entry, True):
         _check(case, judge_gradient(case, native=True), False)
 
 
 @pytest.mark.parametrize("entry", WHOLE)
-def test_all_samples_of_an_op_pass_in_all_dtypes(entry: str) -> None:
-    for dtype in dtypes_of(entry):
+def test_all_samples_of_an_op_pass(entry: str) -> None:
+    for dtype in drawn_of(entry, dtypes_of(entry), 3):
         for case in cases(entry, dtype):
             _check(case, judge(case, native=False), False)
 
 
 def _refused() -> Iterator[str]:
-    yield from _some([op for op in sorted(CLAIMED) if oracle_cases.entries()[op].error_inputs_func is not None], 40)
+    yield from _some([op for op in sorted(CLAIMED) if oracle_cases.entries()[op].error_inputs_func is not None], 16)
 
 
 @pytest.mark.parametrize("entry", _refused())

@@ -9,11 +9,15 @@ torch = pytest.importorskip("torch")
 
 from gradient_cases import CASES, CORNERS, UNKNOWN_TO_TORCH  # noqa: E402
 from gradient_harness import Case, array, case, differentiated, program, runner  # noqa: E402
+from sampling import drawn  # noqa: E402
 from torch_oracle import run_torch, to_torch  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-@pytest.mark.parametrize("given", [c for c in [*CASES, *CORNERS] if c.op not in UNKNOWN_TO_TORCH], ids=str)
+KNOWN_TO_TORCH = [c for c in CASES if c.op not in UNKNOWN_TO_TORCH]
+
+
+@pytest.mark.parametrize("given", [*drawn("autograd", KNOWN_TO_TORCH, 3, kind=lambda c: c.op), *(c for c in CORNERS if c.op not in UNKNOWN_TO_TORCH)], ids=str)
 def test_gradients_of_both_orders_are_pytorchs(given: Case) -> None:
     arrays = given.arrays
     wrt = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]

@@ -323,21 +323,31 @@ def _identity() -> Any:
 _kept: list[Any] = []
 
 
-@pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "autocast", "trace"])
-def test_the_probe_does_not_mind_where_it_is_asked(mode: str) -> None:
-    """In a process of its own: a process probes once."""
-    text = f"""
+def test_the_probe_does_not_mind_where_it_is_asked() -> None:
+    """In processes of their own, forks of one that has PyTorch: a process probes once."""
+    text = """
+import os
 import torch
 from tierup.lowering.entry.tensor_probe import unavailable
-found = []
-if {mode!r} == "trace":
-    torch.jit.trace(lambda x: (found.append(unavailable()), x + 1)[1], (torch.ones(1),), check_trace=False)
-else:
-    with (torch.autocast("cpu") if {mode!r} == "autocast" else getattr(torch, {mode!r})()):
-        found.append(unavailable())
-assert found == [None], found
+
+def asked(mode):
+    if mode == "trace":
+        found = []
+        torch.jit.trace(lambda x: (found.append(unavailable()), x + 1)[1], (torch.ones(1),), check_trace=False)
+        return found
+    with torch.autocast("cpu") if mode == "autocast" else getattr(torch, mode)():
+        return [unavailable()]
+
+for mode in ("no_grad", "inference_mode", "autocast", "trace"):
+    child = os.fork()
+    if not child:
+        found = asked(mode)
+        print(mode, *found, flush=True)
+        os._exit(found != [None])
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, mode
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", text], check=True)
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", text], check=True, capture_output=True, text=True)
+    assert ran.stdout == "no_grad None\ninference_mode None\nautocast None\ntrace None\n"
 
 
 def test_threads_that_run_without_the_gil_do_not_mix_their_tensors() -> None:
