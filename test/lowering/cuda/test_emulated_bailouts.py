@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_bailouts import Emulated
-from test_corpus import IS_EXHAUSTIVE
+from sampling import IS_EXHAUSTIVE
 
 RNG = np.random.default_rng(29)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device_bailouts import OnDevice
-from fake_driver import FakeDriver
+from fake_driver import CUresult, FakeDriver
 from thread_emulator import emulated
 
 import tierup
@@ -243,6 +243,16 @@ def test_a_check_that_failed_before_an_exit_wins(on: Device, api: FakeDriver) ->
     with tierup.events.subscribe(seen.append), pytest.raises(IndexError, match="index 7 is out of bounds"):
         f(put(on, f32(5, 2, 3)), put(on, np.array([0, 7])))
     assert [e.kind for e in seen] == [EventKind.ERROR_EXIT]
+
+
+@pytest.mark.parametrize("options", [{"speculate": "bailout"}, {"executor": "specializing"}], ids=str)
+def test_without_a_device_the_cpu_does_so_where_that_is_allowed(api: FakeDriver, options: dict[str, Any]) -> None:
+    api.refused["cuInit"] = CUresult.CUDA_ERROR_NO_DEVICE
+    f = tierup.jit(clip, backend="cuda-or-cpu", **options)
+    for x in (UP, UP, DOWN, MORE):
+        np.testing.assert_allclose(f(x), clip(x), rtol=1e-6)
+    assert f.stats().hits >= 3 and not any(v.record.on_device for v in f.versions)
+    assert f.stats().bailouts == 2 * ("speculate" in options)
 
 
 def test_a_bundle_has_no_place_for_bets_in_mid_program(on: Device, tmp_path: Any) -> None:
