@@ -296,6 +296,16 @@ def test_a_function_says_which_products_go_to_the_library_and_the_option_keeps_t
     assert '"tierup.library_product"' in by_default.plan("kernels")
 
 
+def test_a_call_that_is_captured_has_called_the_library_before(on: Device, api: FakeDriver, library: FakeCublas) -> None:
+    x, y = put(on, of("f4", 8, 24)), put(on, of("f4", 24, 6))
+    step = tierup.capture(tierup.jit(lambda x, y: x @ y, backend="cuda", num_profiled_runs=0), x, y)
+    [*before, last] = [call.recorded for call in library.multiplied]
+    assert last and before and not any(before)
+    on.driver.fill(x.address, bytes(4), 8 * 24)
+    step()
+    assert not step.results.numpy().any() and y.numpy().any()
+
+
 def test_a_broken_library_is_an_event_once_and_our_kernel_answers(on: Device, api: FakeDriver, library: FakeCublas) -> None:
     library.status["cublasCreate_v2"] = 1
     f, x, y = tierup.jit(lambda x, y: x @ y, backend="cuda"), of("f4", 8, 24), of("f4", 24, 6)
