@@ -16,6 +16,7 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -86,6 +87,7 @@ def split(
         written = _first_items(func, take_written(func), lengths)
         results = Nesting(tuple(unpack_list_arguments(module, func, lengths)))
         apart = _results_apart(func)
+        _refine_results(func)
         if writes:
             _refuse_hidden(func)
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
@@ -95,6 +97,18 @@ def split(
     return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, apart, draws)
 
 
+def _refine_results(func: ir.Operation) -> None:
+    """Return as tensors what are tensors under an optional type, as which a branch gave them before it was decided."""
+    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    for k, value in enumerate(last.operands):
+        inner = under_casts(value)
+        if str(value.type).startswith("!torch.optional<") and torch_types.is_tensor(inner.type):
+            last.operands[k] = inner
+    with func.context:
+        inputs = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs
+        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in last.operands]))
+
+
 def _refuse_hidden(func: ir.Operation) -> None:
     """Raise PassFailure for a result that may hold tensors where no cotangent comes: an autograd would take its gradient for
     none. Of lists of a known length the items are results by now."""
@@ -102,7 +116,8 @@ def _refuse_hidden(func: ir.Operation) -> None:
     for k, value in enumerate(last.operands):
         if "tensor" in str(value.type) and not torch_types.is_tensor(value.type):
             remedy = "return tensors, tuples, and lists of a known length"
-            raise PassFailure(func, f"gives a {value.type} as result {k}, through which no gradient goes: {remedy}")
+            made = func if isinstance(value.owner, ir.Block) else value.owner.operation  # of the user's line
+            raise PassFailure(made, f"gives a {value.type} as result {k}, through which no gradient goes: {remedy}")
 
 
 def _results_apart(func: ir.Operation) -> frozenset[int]:

@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+from tierup.runtime.errors import NotDifferentiable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -123,3 +124,37 @@ def test_lists_of_no_items_and_of_several_beside_a_written_argument():
         assert none == [] and number == 3 and y.tolist() == [2, 2] and tripled.tolist() == [6, 6]
         (doubled + same + product).sum().backward()
         assert x.grad.tolist() == [5, 5]
+
+
+def saved_in_an_arm(x, y):
+    v = x * 1.0
+    v[torch.tensor([0, 2])] = y[1:3]
+    w = torch.maximum(x, x)
+    u = torch.where(-x > -x, v, x)
+    if float(u.sum()) > 0.0:
+        w = torch.matmul(torch.maximum(torch.sigmoid(x), u), x.t())
+    return w
+
+
+def perhaps_none(x, y):
+    found: torch.Tensor | None = None
+    if float(x.sum()) > 0.0:
+        found = x * y
+    return found
+
+
+def test_second_derivatives_go_through_an_arm_that_saves_what_its_gradient_needs():
+    ours = from_torchscript(torch.jit.script(saved_in_an_arm), gradients="error")
+    for seed in range(3):
+        found = []
+        for program in (ours, saved_in_an_arm):
+            x, y = (torch.rand(4, 4, generator=torch.Generator().manual_seed(seed + k)).requires_grad_() for k in range(2))
+            first = torch.autograd.grad(program(x, y).sum(), [x, y], create_graph=True, allow_unused=True)
+            found.append(torch.autograd.grad(sum((g * g).sum() for g in first if g is not None), x)[0])
+        torch.testing.assert_close(*found)
+
+
+def test_a_result_that_may_be_none_is_refused_with_the_user_s_line():
+    ours = from_torchscript(torch.jit.script(perhaps_none), gradients="error")
+    with pytest.raises(NotDifferentiable, match=r"prim.If gives a .*optional.* as result 0.*\(at .*: if float\(x.sum\(\)\) > 0.0:\)"):
+        ours(torch.ones(3, requires_grad=True), torch.ones(3))
