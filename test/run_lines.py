@@ -108,11 +108,17 @@ _KNOWN: dict[str, Callable[[list[str]], int]] = {
 
 
 def preload() -> None:
-    """Import what the commands need, so that forks find it."""
+    """Import what the commands need, every pass and the op table, so that forks find it: what a fork imports the next one imports again."""
     import filecheck.main  # noqa: F401
 
     import tierup.tools.opt
     import tierup.tools.run  # noqa: F401
+    from tierup.dialect import gradients, optable, registry
+    from tierup.dialect.bindings import func, torch  # noqa: F401
+
+    registry.passes()
+    optable.table()
+    gradients.table()
 
 
 # --- processes -----------------------------------------------------------------------------------------------------------
