@@ -110,6 +110,7 @@ _KNOWN: dict[str, Callable[[list[str]], int]] = {
 def preload() -> None:
     """Import what the commands need, every pass and the op table, so that forks find it: what a fork imports the next one imports again."""
     import filecheck.main  # noqa: F401
+    import torch_mlir.dialects.builtin  # noqa: F401
 
     import tierup.tools.opt
     import tierup.tools.run  # noqa: F401
