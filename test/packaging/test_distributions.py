@@ -103,6 +103,7 @@ def test_an_editable_install_shows_the_folders_of_the_root(tree: Path, tmp_path:
     added.write_text("HERE = True\n")
     try:
         found = f"import site; site.addsitedir({str(site)!r}); import tierup.dialect.added_later as m; print(m.HERE)"
-        assert subprocess.run([sys.executable, "-S", "-c", found], cwd=tmp_path, capture_output=True, text=True).stdout == "True\n"
+        # -E: a PYTHONPATH would show another tierup
+        assert subprocess.run([sys.executable, "-E", "-S", "-c", found], cwd=tmp_path, capture_output=True, text=True).stdout == "True\n"
     finally:
         added.unlink()

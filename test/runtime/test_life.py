@@ -281,7 +281,8 @@ def test_every_option_is_tried_on_a_live_function():
         "optimize", "profile", "num_profiled_runs", "fusion_strategy", "bailout_depth", "max_versions", "entry", "level", "threads",
         "strict", "release_graphs", "release_delay", "max_graphs",
     }  # fmt: skip
-    elsewhere = {"speculate", "compile", "executor", "backend", "target", "testing"}  # have one choice, or test files of their own
+    # have one choice, or test files of their own
+    elsewhere = {"speculate", "compile", "executor", "backend", "target", "testing", "libraries", "tf32"}
     assert {name for name, _, _ in table()} <= here | elsewhere
 
 
