@@ -17,7 +17,8 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.registry import parse
 from tierup.lowering import builders as b
 from tierup.lowering import literals
-from tierup.lowering.cuda import libdevice, ptx, ptxas, targets
+from tierup.lowering.cuda import targets
+from tierup.lowering.cuda.assembling import libdevice, ptx, ptxas
 from tierup.lowering.cuda.transforms import expand_remainders
 from tierup.lowering.cuda.transforms.math_to_libdevice import BETTER
 from tierup.lowering.math import table

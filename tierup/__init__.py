@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
-    from tierup.runtime.cuda.arrays import device_array as device_array
+    from tierup.runtime.cuda.arrays.arrays import device_array as device_array
     from tierup.runtime.cuda.bundle import load_plan as load_plan
     from tierup.runtime.cuda.capture import capture as capture
     from tierup.runtime.cuda.errors import BundleError as BundleError
@@ -65,7 +65,7 @@ _EXPORTS = {
     "capture": "tierup.runtime.cuda.capture:capture",
     "counters": "tierup.runtime.explaining.counters:counters",
     "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
-    "device_array": "tierup.runtime.cuda.arrays:device_array",
+    "device_array": "tierup.runtime.cuda.arrays.arrays:device_array",
     "events": "tierup.runtime.events",
     "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",

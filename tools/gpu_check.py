@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run as a file, o
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.runtime.cuda.arrays import device_array, empty
+from tierup.runtime.cuda.arrays.arrays import device_array, empty
 from tierup.runtime.cuda.bundle import LoadedPlan, load_plans
 from tierup.runtime.cuda.capture import capture
-from tierup.runtime.cuda.cublas import NoLibrary
-from tierup.runtime.cuda.devices import Device, device
+from tierup.runtime.cuda.device.cublas import NoLibrary
+from tierup.runtime.cuda.device.devices import Device, device
 from tierup.runtime.cuda.errors import NoDevice
 from tierup.tools import gpu_programs
 from tierup.tools.gpu_programs import EVEN_AND_ODD, PROGRAMS, GpuProgram

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tierup.lowering.abi import Request
-from tierup.lowering.cuda import libdevice
 from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.cuda.assembling import libdevice
 from tierup.lowering.objects import cache
 
 _log = logging.getLogger("tierup.cache")

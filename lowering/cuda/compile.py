@@ -11,8 +11,9 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.lowering import builders as b
 from tierup.lowering import literals
 from tierup.lowering.abi import ErrorSite, Request
-from tierup.lowering.cuda import host_program, ptx, targets
+from tierup.lowering.cuda import host_program, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.cuda.assembling import ptx
 from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE

@@ -29,7 +29,7 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, R
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.host_steps import Constant, HostProgram, Step, walk
 from tierup.runtime.cuda.errors import BundleError
-from tierup.runtime.cuda.host import STEPS
+from tierup.runtime.cuda.host.interpreter import STEPS
 
 MAGIC = b"\x93TIERUP\n"
 VERSION = 1

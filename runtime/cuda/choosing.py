@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.cuda import targets
-from tierup.runtime.cuda.devices import device
+from tierup.runtime.cuda.device.devices import device
 from tierup.runtime.cuda.errors import NoDevice
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History

@@ -13,14 +13,14 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.bailing.splitting import Splitting
-from tierup.runtime.cuda.arrays import DeviceArray
-from tierup.runtime.cuda.devices import device
-from tierup.runtime.cuda.interchange import handed_over, ours
+from tierup.runtime.cuda.arrays.arrays import DeviceArray
+from tierup.runtime.cuda.arrays.interchange import handed_over, ours
+from tierup.runtime.cuda.device.devices import device
+from tierup.runtime.cuda.device.telling import tell
 from tierup.runtime.cuda.moving import Moves
 from tierup.runtime.cuda.on_host import on_host
 from tierup.runtime.cuda.splits import DeviceSplit, classes_of, published
 from tierup.runtime.cuda.table import make_device_table
-from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.regions import Publication

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.device.devices import Device
 
 
 class Moves:

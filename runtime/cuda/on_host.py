@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.cuda.arrays import DeviceArray, put, to_host
-from tierup.runtime.cuda.leaving import arrays_in
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.host.leaving import arrays_in
 from tierup.runtime.dispatching.guards import extent
 from tierup.runtime.program import Program
 

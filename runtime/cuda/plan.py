@@ -20,14 +20,14 @@ from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.host_steps import walk
-from tierup.runtime.cuda.arrays import DeviceArray, Memory, copy_of, empty, put
-from tierup.runtime.cuda.buffers import Buffer
-from tierup.runtime.cuda.devices import Device
-from tierup.runtime.cuda.engine import DirectEngine, Kernels, Ready
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of, empty, put
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
-from tierup.runtime.cuda.flat import flatten, free_numbers
-from tierup.runtime.cuda.host import Left, Number, run
-from tierup.runtime.cuda.leaving import ALIGNMENT, operands, python_number, sizes_of, view_of
+from tierup.runtime.cuda.host.buffers import Buffer
+from tierup.runtime.cuda.host.engine import DirectEngine, Kernels, Ready
+from tierup.runtime.cuda.host.flat import flatten, free_numbers
+from tierup.runtime.cuda.host.interpreter import Left, Number, run
+from tierup.runtime.cuda.host.leaving import ALIGNMENT, operands, python_number, sizes_of, view_of
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
 NO_STATUS = 0  # the address that programs without checks get

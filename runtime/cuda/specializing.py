@@ -13,12 +13,12 @@ import numpy as np
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
-from tierup.runtime.cuda.arrays import DeviceArray, to_host
-from tierup.runtime.cuda.devices import device
-from tierup.runtime.cuda.interchange import handed_over, ours
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, to_host
+from tierup.runtime.cuda.arrays.interchange import handed_over, ours
+from tierup.runtime.cuda.device.devices import device
+from tierup.runtime.cuda.device.telling import tell
 from tierup.runtime.cuda.on_host import on_host
 from tierup.runtime.cuda.table import make_device_table
-from tierup.runtime.cuda.telling import tell
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.specialized_plan import SpecializedPlan

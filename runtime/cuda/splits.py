@@ -19,8 +19,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.kernels import drawing
 from tierup.lowering.abi import ArgumentKind, Layout
 from tierup.runtime.arguments.signature import ArgumentClass, signature_of
-from tierup.runtime.cuda.arrays import DeviceArray, empty, to_host
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, empty, to_host
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.moving import Moves
 from tierup.runtime.dispatching.guards import extent
 from tierup.runtime.explaining import last_plan

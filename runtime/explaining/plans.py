@@ -125,7 +125,7 @@ def loaded(artifact: Artifact | CudaArtifact, name: str, options: Options) -> Na
     """Code that can be called. `name`: what profilers call it. Raises DriverError."""
     if isinstance(artifact, Artifact):
         return load(artifact, name)
-    from tierup.runtime.cuda.devices import device  # here: most programs run on the CPU
+    from tierup.runtime.cuda.device.devices import device  # here: most programs run on the CPU
     from tierup.runtime.cuda.plan import CudaPlan
 
     return CudaPlan(artifact, device(), libraries=options.libraries)

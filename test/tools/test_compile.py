@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
-from tierup.lowering.cuda import ptxas
+from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.cuda import bundle_file
 from tierup.tools.argument_specs import BadSpec, read_specs
 from tierup.tools.compile import main

@@ -26,7 +26,7 @@ def test_ptx_is_printed_for_the_target_with_what_ptxas_says(tmp_path: Path, caps
 
 
 def test_without_a_device_the_run_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from tierup.runtime.cuda import devices
+    from tierup.runtime.cuda.device import devices
     from tierup.runtime.cuda.errors import NoDevice
 
     def none() -> None:

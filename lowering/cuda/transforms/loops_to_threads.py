@@ -28,7 +28,7 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import positions
+from tierup.lowering.cuda.rows.blocks import positions
 
 _THREADS = 256
 _LOOPS = ("scf.for", "scf.while")

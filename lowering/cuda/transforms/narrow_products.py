@@ -22,8 +22,8 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda.module_target import of_function
-from tierup.lowering.cuda.product_schemes import has_halves
-from tierup.lowering.cuda.products import multiplies_and_adds
+from tierup.lowering.cuda.products.product import multiplies_and_adds
+from tierup.lowering.cuda.products.schemes import has_halves
 from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
 from tierup.lowering.transforms.overwrite_products import fills_with_zero
 

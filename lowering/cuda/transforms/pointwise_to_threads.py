@@ -21,7 +21,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import positions
+from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256  # of a block: eight blocks make a multiprocessor of any target full

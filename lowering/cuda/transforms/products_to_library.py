@@ -32,10 +32,10 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import is_allocation
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.epilogues import epilogue_of
 from tierup.lowering.cuda.host_steps import ADDS, TF32
 from tierup.lowering.cuda.module_target import takes_tf32
-from tierup.lowering.cuda.products import Product, length, product_of
+from tierup.lowering.cuda.products.epilogues import epilogue_of
+from tierup.lowering.cuda.products.product import Product, length, product_of
 from tierup.lowering.cuda.structured import Structured
 
 FITS, PRODUCT = "tierup.library_fits", "tierup.library_product"

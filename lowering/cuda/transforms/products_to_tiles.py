@@ -17,7 +17,7 @@ for symbolic sizes there are such kernels for large results and for small ones, 
 the host takes one.
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 
-The kernels: lowering/cuda/register_tiles.py and tensor_tiles.py; which sizes of tiles: product_schemes.py.
+The kernels: lowering/cuda/products/register_tiles.py and tensor_tiles.py; which sizes of tiles: product_schemes.py.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda import register_tiles, tensor_tiles
-from tierup.lowering.cuda.epilogues import epilogue_of
 from tierup.lowering.cuda.module_target import of_function, takes_tf32
-from tierup.lowering.cuda.product_schemes import (
+from tierup.lowering.cuda.products import register_tiles, tensor_tiles
+from tierup.lowering.cuda.products.epilogues import epilogue_of
+from tierup.lowering.cuda.products.product import Product, product_of
+from tierup.lowering.cuda.products.schemes import (
     FEW_ROWS,
     LARGE,
     SMALL,
@@ -43,7 +44,6 @@ from tierup.lowering.cuda.product_schemes import (
     register_scheme_of,
     scheme_of,
 )
-from tierup.lowering.cuda.products import Product, product_of
 from tierup.lowering.cuda.structured import Structured
 
 

@@ -25,10 +25,10 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import Block, positions, summed
-from tierup.lowering.cuda.combining import Combiner, combiners
-from tierup.lowering.cuda.selecting import Selector, selector
-from tierup.lowering.cuda.starts import take_starts
+from tierup.lowering.cuda.rows.blocks import Block, positions, summed
+from tierup.lowering.cuda.rows.combining import Combiner, combiners
+from tierup.lowering.cuda.rows.selecting import Selector, selector
+from tierup.lowering.cuda.rows.starts import take_starts
 from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256

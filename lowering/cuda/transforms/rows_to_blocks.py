@@ -33,12 +33,12 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import VIEWS, base
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda import slot_rows
-from tierup.lowering.cuda.blocks import Block, positions
-from tierup.lowering.cuda.recomputing import recompute
-from tierup.lowering.cuda.row_slots import plan, size
-from tierup.lowering.cuda.rows import Row
-from tierup.lowering.cuda.selecting import selector
+from tierup.lowering.cuda.rows import in_registers as slot_rows
+from tierup.lowering.cuda.rows.blocks import Block, positions
+from tierup.lowering.cuda.rows.in_blocks import Row
+from tierup.lowering.cuda.rows.recomputing import recompute
+from tierup.lowering.cuda.rows.selecting import selector
+from tierup.lowering.cuda.rows.slots import plan, size
 from tierup.lowering.cuda.structured import Structured
 from tierup.lowering.transforms.fuse_rows import ROWS
 

@@ -34,8 +34,8 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import Block, positions, shuffle
-from tierup.lowering.cuda.combining import Combiner, is_combining
+from tierup.lowering.cuda.rows.blocks import Block, positions, shuffle
+from tierup.lowering.cuda.rows.combining import Combiner, is_combining
 from tierup.lowering.origins import origin
 
 _THREADS, _EACH = 256, 4

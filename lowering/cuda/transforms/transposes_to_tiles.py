@@ -21,8 +21,8 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import positions
-from tierup.lowering.cuda.products import length
+from tierup.lowering.cuda.products.product import length
+from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
 
 _SIDE = 32

@@ -1,4 +1,4 @@
-"""Run a program on the emulated device: `run(artifact, values) -> Outcome`. `runtime/cuda/host.py` runs the steps; this is its engine."""
+"""Run a program on the emulated device: `run(artifact, values) -> Outcome`. `runtime/cuda/host/interpreter.py` runs the steps; this is its engine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tierup.dialect.inference.dims import substitute
 from tierup.lowering.abi import ResultKind
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.host_steps import ADDS, Constant
-from tierup.runtime.cuda.gemm import Gemm
-from tierup.runtime.cuda.host import Buffer, Left, dense
-from tierup.runtime.cuda.host import run as run_host
+from tierup.runtime.cuda.host.gemm import Gemm
+from tierup.runtime.cuda.host.interpreter import Buffer, Left, dense
+from tierup.runtime.cuda.host.interpreter import run as run_host
 
 
 @dataclass
@@ -90,7 +90,7 @@ def _spelled(kind: np.dtype[Any]) -> str:
 
 
 class _Engine:
-    """The emulated device, as `runtime/cuda/host.py` asks for it: memory is an address."""
+    """The emulated device, as `runtime/cuda/host/interpreter.py` asks for it: memory is an address."""
 
     def __init__(self, emulator: Emulator, constants: Mapping[str, Constant], library: bool) -> None:
         self.emulator, self._constants = emulator, constants

@@ -7,7 +7,7 @@ import pytest
 from corpus import PROGRAMS, Program
 from corpus_requests import NO_KERNELS, kernels, requests, sample
 
-from tierup.lowering.cuda import ptxas
+from tierup.lowering.cuda.assembling import ptxas
 
 pytestmark = pytest.mark.skipif(ptxas.find() is None, reason="ptxas is not installed: no PTX was assembled")
 

@@ -15,8 +15,8 @@ from host_runner import run
 from kernel_harness import spec_of
 
 from tierup.lowering.abi import Request
-from tierup.lowering.cuda import product_schemes
 from tierup.lowering.cuda.compile import compile
+from tierup.lowering.cuda.products import schemes as product_schemes
 from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms import products_to_library, products_to_tiles
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from emulated_programs import request
 
-from tierup.lowering.cuda import ptxas
+from tierup.lowering.cuda.assembling import ptxas
 from tierup.lowering.cuda.compile import compile
-from tierup.lowering.cuda.product_schemes import SMALL
+from tierup.lowering.cuda.products.schemes import SMALL
 
 SIZES = {"small": (128, 72, 88), "large": (2048, 64, 2048), "odd": (33, 41, 35)}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emulated_programs import request
 
-from tierup.lowering.cuda import ptxas
+from tierup.lowering.cuda.assembling import ptxas
 from tierup.lowering.cuda.compile import compile
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from fake_driver import FakeDriver
 
-from tierup.runtime.cuda import cublas, devices
+from tierup.runtime.cuda.device import cublas, devices
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from bailout_driver import Native
 from tierup.lowering.abi import Request
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.runtime.cuda.arrays import DeviceArray, put
-from tierup.runtime.cuda.devices import device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
+from tierup.runtime.cuda.device.devices import device
 from tierup.runtime.cuda.plan import CudaPlan
 
 

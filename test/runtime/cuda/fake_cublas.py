@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 from fake_driver import FakeDriver
 
-from tierup.runtime.cuda import cublas
+from tierup.runtime.cuda.device import cublas
 
 _DTYPES = {0: np.dtype("f4"), 1: np.dtype("f8"), 2: np.dtype("f2"), 14: np.dtype(ml_dtypes.bfloat16)}
 # compute type -> (type of sums and scalars, types of operands, types of the result): the table of cublasGemmEx

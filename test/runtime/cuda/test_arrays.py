@@ -10,9 +10,9 @@ import pytest
 from fake_driver import FakeDriver
 
 from tierup.dialect import dtypes
-from tierup.runtime.cuda import arrays, dlpack
-from tierup.runtime.cuda.arrays import DeviceArray, device_array, put, taken, to_host
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays import arrays, dlpack
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, device_array, put, taken, to_host
+from tierup.runtime.cuda.device.devices import Device
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)

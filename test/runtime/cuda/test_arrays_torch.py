@@ -13,9 +13,9 @@ pytestmark = pytest.mark.torch
 from test_arrays import _OnHost
 
 from tierup.dialect import dtypes
-from tierup.runtime.cuda import dlpack
-from tierup.runtime.cuda.arrays import put
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays import dlpack
+from tierup.runtime.cuda.arrays.arrays import put
+from tierup.runtime.cuda.device.devices import Device
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)

@@ -16,8 +16,8 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.cuda.arrays import DeviceArray, put
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import NoDevice
 from tierup.runtime.events import EventKind
 
@@ -386,7 +386,7 @@ def test_ptx_of_a_version_for_the_cpu_is_shown_for_the_target_that_is_asked_for(
 
 
 def test_ptx_comes_with_ptxas_report_or_with_the_word_that_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tierup.lowering.cuda import ptxas
+    from tierup.lowering.cuda.assembling import ptxas
 
     f = tierup.jit(soft)
     for _ in range(2):

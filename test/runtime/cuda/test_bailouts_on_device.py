@@ -14,8 +14,8 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.runtime.cuda import bundle_file
-from tierup.runtime.cuda.arrays import DeviceArray, put
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.events import Event, EventKind
 
 

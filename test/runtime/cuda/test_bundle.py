@@ -24,10 +24,10 @@ from tierup.lowering.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.host_steps import Constant, HostProgram
 from tierup.runtime.cuda import bundle_file
-from tierup.runtime.cuda.arrays import DeviceArray, put
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.bundle import load_plans
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import BundleError, NoDevice, PlanError
 
 
@@ -234,7 +234,7 @@ for name in ("torch_mlir", "llvmlite", "ml_dtypes", "scipy_openblas32", "torch")
     sys.modules[name] = None  # not installed
 sys.path.insert(0, {helpers!r})
 from fake_driver import FakeDriver
-from tierup.runtime.cuda import devices
+from tierup.runtime.cuda.device import devices
 api = FakeDriver()
 devices.bindings = lambda: api
 import numpy as np, tierup

@@ -13,11 +13,11 @@ import pytest
 from compiled import artifact_of
 from fake_driver import CUresult, FakeDriver
 
-from tierup.lowering.cuda import product_schemes
-from tierup.runtime.cuda import devices
-from tierup.runtime.cuda.allocator import Allocator
-from tierup.runtime.cuda.arrays import empty, put
-from tierup.runtime.cuda.driver import Driver
+from tierup.lowering.cuda.products import schemes as product_schemes
+from tierup.runtime.cuda.arrays.arrays import empty, put
+from tierup.runtime.cuda.device import devices
+from tierup.runtime.cuda.device.allocator import Allocator
+from tierup.runtime.cuda.device.driver import Driver
 from tierup.runtime.cuda.errors import DriverError, NoDevice, OutOfMemory
 from tierup.runtime.cuda.plan import CudaPlan
 

@@ -13,9 +13,10 @@ from fake_driver import FakeDriver
 from thread_emulator import emulated
 
 from tierup.dialect import dtypes
-from tierup.lowering.cuda import toolkit
+from tierup.lowering.cuda.assembling import toolkit
 from tierup.lowering.cuda.transforms import products_to_library
-from tierup.runtime.cuda import bundle_file, cublas, devices
+from tierup.runtime.cuda import bundle_file
+from tierup.runtime.cuda.device import cublas, devices
 from tierup.tools import gpu_bundle, gpu_check, gpu_programs
 from tierup.tools.gpu_programs import GpuProgram, arrays_for, error, exact, to_bf16
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tierup.lowering.cuda.host_steps import Constant, HostProgram, reads_of_bets
-from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
-from tierup.runtime.cuda.host import ARITHMETIC, Left, dense, run
+from tierup.runtime.cuda.host import elements
+from tierup.runtime.cuda.host.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
+from tierup.runtime.cuda.host.interpreter import ARITHMETIC, Left, dense, run
 
 
 class NumpyEngine:

@@ -19,18 +19,18 @@ from thread_emulator import emulated
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
-from tierup.lowering.cuda import ptx, toolkit
+from tierup.lowering.cuda.assembling import ptx, toolkit
 from tierup.lowering.cuda.compile import compile as compile_cuda
 from tierup.lowering.cuda.host_steps import HostProgram
 from tierup.lowering.cuda.transforms import products_to_library
-from tierup.runtime.cuda import cublas
-from tierup.runtime.cuda.arrays import put
-from tierup.runtime.cuda.buffers import Buffer, dense
-from tierup.runtime.cuda.cublas import Cublas, NoLibrary, open_cublas
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import put
+from tierup.runtime.cuda.device import cublas
+from tierup.runtime.cuda.device.cublas import Cublas, NoLibrary, open_cublas
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
-from tierup.runtime.cuda.flat import Multiply, flatten
-from tierup.runtime.cuda.gemm import gemm
+from tierup.runtime.cuda.host.buffers import Buffer, dense
+from tierup.runtime.cuda.host.flat import Multiply, flatten
+from tierup.runtime.cuda.host.gemm import gemm
 from tierup.runtime.cuda.plan import CudaPlan
 
 _EMIT = ptx.emit

@@ -12,8 +12,8 @@ from fake_driver import FakeDriver
 from thread_emulator import emulated
 
 import tierup
-from tierup.runtime.cuda.arrays import DeviceArray, put
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
+from tierup.runtime.cuda.device.devices import Device
 
 
 @pytest.fixture(autouse=True)

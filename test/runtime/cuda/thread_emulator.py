@@ -21,7 +21,7 @@ import pytest
 from fake_driver import FakeDriver, Launched
 from llvmlite import binding as llvm
 
-from tierup.lowering.cuda import ptx as ptx_module
+from tierup.lowering.cuda.assembling import ptx as ptx_module
 from tierup.lowering.cuda.targets import Target
 
 WARP = 32

@@ -14,10 +14,10 @@ from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import Dim, evaluate
 from tierup.lowering.abi import ExitSite, Live, ResultKind, ResultSpec
 from tierup.lowering.exits.live import view
-from tierup.runtime.cuda.arrays import DeviceArray, Memory, copy_of
-from tierup.runtime.cuda.buffers import Buffer
-from tierup.runtime.cuda.devices import Device
-from tierup.runtime.cuda.host import Left
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of
+from tierup.runtime.cuda.device.devices import Device
+from tierup.runtime.cuda.host.buffers import Buffer
+from tierup.runtime.cuda.host.interpreter import Left
 
 ALIGNMENT = 16  # bytes; kernels load so many at once (annotate_kernels.py says so of pointers)
 _PYTHON: dict[str, Any] = {"int": int, "float": float, "bool": bool}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from tierup.runtime.cuda.allocator import Allocator
-from tierup.runtime.cuda.cublas import Cublas, NoLibrary, open_cublas
-from tierup.runtime.cuda.driver import Driver
+from tierup.runtime.cuda.device.allocator import Allocator
+from tierup.runtime.cuda.device.cublas import Cublas, NoLibrary, open_cublas
+from tierup.runtime.cuda.device.driver import Driver
 from tierup.runtime.cuda.errors import NoDevice
 
 INSTALL = "pip install 'tierup[cuda]'"

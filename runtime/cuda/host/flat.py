@@ -14,10 +14,10 @@ from typing import Any
 
 from tierup.dialect.records import dataclass
 from tierup.lowering.cuda.host_steps import BODIES, NUMBER, HostProgram, walk
-from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.buffers import Buffer
-from tierup.runtime.cuda.gemm import Gemm
-from tierup.runtime.cuda.host import Left, Number, run
+from tierup.runtime.cuda.host import elements
+from tierup.runtime.cuda.host.buffers import Buffer
+from tierup.runtime.cuda.host.gemm import Gemm
+from tierup.runtime.cuda.host.interpreter import Left, Number, run
 
 ALIGNMENT = 256  # bytes; what the driver's own allocations have
 

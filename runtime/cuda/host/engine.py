@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.lowering.cuda.host_steps import HostProgram, walk
-from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.buffers import Buffer
-from tierup.runtime.cuda.cublas import Cublas
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.device.cublas import Cublas
+from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
-from tierup.runtime.cuda.flat import Data, Flat, Given, Launch, Multiply, Temporary
-from tierup.runtime.cuda.gemm import Gemm
-from tierup.runtime.cuda.host import Number
+from tierup.runtime.cuda.host import elements
+from tierup.runtime.cuda.host.buffers import Buffer
+from tierup.runtime.cuda.host.flat import Data, Flat, Given, Launch, Multiply, Temporary
+from tierup.runtime.cuda.host.gemm import Gemm
+from tierup.runtime.cuda.host.interpreter import Number
 
 _SLOT = 8  # bytes; no parameter is larger
 _GRAPHS_KEPT = 4  # per flat program: for so many choices of addresses

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.cuda.arrays import DeviceArray, like, taken
-from tierup.runtime.cuda.devices import Device
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, like, taken
+from tierup.runtime.cuda.device.devices import Device
 
 _AS_THEY_ARE = (DeviceArray, np.ndarray, int, float, bool)
 

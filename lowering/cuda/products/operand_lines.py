@@ -6,7 +6,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.index_math import rest
-from tierup.lowering.cuda.products import Product
+from tierup.lowering.cuda.products.product import Product
 
 
 def is_straight(product: Product, operand: int, chunk: int) -> ir.Value | bool:

@@ -12,7 +12,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.products import Product, length
+from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.targets import Target
 
 _ROWS, _COLUMNS, _STEP_BYTES = 16, 8, 32  # of one mma; along k it is 32 bytes of elements deep

@@ -25,14 +25,14 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda import tensor_cores as cores
 from tierup.lowering.cuda.index_math import divided, plus, rest, times
-from tierup.lowering.cuda.product_results import Line, Place, finish, place_of
-from tierup.lowering.cuda.product_schemes import Scheme
-from tierup.lowering.cuda.products import Product, length
-from tierup.lowering.cuda.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
+from tierup.lowering.cuda.products import tensor_cores as cores
+from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
+from tierup.lowering.cuda.products.schemes import Scheme
+from tierup.lowering.cuda.products.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
+from tierup.lowering.cuda.products.tile_order import tile_of
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.cuda.tile_order import tile_of
 
 _BLOCKS_Z = 65535
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step, walk
-from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.buffers import Buffer, dense
-from tierup.runtime.cuda.gemm import Gemm, gemm
+from tierup.runtime.cuda.host import elements
+from tierup.runtime.cuda.host.buffers import Buffer, dense
+from tierup.runtime.cuda.host.gemm import Gemm, gemm
 
 Number = int | float | bool
 

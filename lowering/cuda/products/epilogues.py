@@ -5,7 +5,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias
-from tierup.lowering.cuda.products import Product
+from tierup.lowering.cuda.products.product import Product
 from tierup.lowering.cuda.structured import Structured
 
 _PURE = ("memref.dim", *ALLOCATIONS, *VIEWS)

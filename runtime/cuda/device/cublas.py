@@ -15,12 +15,12 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tierup.lowering.cuda import toolkit
+from tierup.lowering.cuda.assembling import toolkit
 from tierup.lowering.cuda.host_steps import ADDS, TF32
-from tierup.runtime.cuda import elements
-from tierup.runtime.cuda.driver import Driver
+from tierup.runtime.cuda.device.driver import Driver
 from tierup.runtime.cuda.errors import DriverError
-from tierup.runtime.cuda.gemm import Gemm, Matrix
+from tierup.runtime.cuda.host import elements
+from tierup.runtime.cuda.host.gemm import Gemm, Matrix
 
 VERSIONS = (13, 12, 11)  # that have all of the functions; a driver loads those that are not newer than itself
 _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}  # cudaDataType_t

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.combining import Combiner
-from tierup.lowering.cuda.selecting import Selector
+from tierup.lowering.cuda.rows.combining import Combiner
+from tierup.lowering.cuda.rows.selecting import Selector
 from tierup.lowering.cuda.structured import Structured
 
 

@@ -9,8 +9,8 @@ from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import positions
-from tierup.lowering.cuda.products import Product, length
+from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
 
 Place = dict[int, ir.Value]  # loop -> position

@@ -17,10 +17,10 @@ from typing import Union
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import Block
-from tierup.lowering.cuda.combining import combiners
-from tierup.lowering.cuda.row_slots import Slots
-from tierup.lowering.cuda.rows import Row
+from tierup.lowering.cuda.rows.blocks import Block
+from tierup.lowering.cuda.rows.combining import combiners
+from tierup.lowering.cuda.rows.in_blocks import Row
+from tierup.lowering.cuda.rows.slots import Slots
 from tierup.lowering.cuda.structured import Structured
 
 _GROUP = 4  # slots between two tests whether the row goes on, where its length is known at launch only

@@ -15,7 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias
-from tierup.lowering.cuda.combining import combiners
+from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.structured import Structured
 
 _WORDS = 48  # registers of 32 bits that a thread's slots may take, of 64 where a block has 1024 threads

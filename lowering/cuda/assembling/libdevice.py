@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from tierup.lowering.cuda import toolkit
+from tierup.lowering.cuda.assembling import toolkit
 
 _FILE = "nvvm/libdevice/libdevice.10.bc"
 MISSING = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
-from tierup.lowering.cuda import linking
+from tierup.lowering.cuda.assembling import linking
 from tierup.lowering.cuda.targets import Target
 
 TRIPLE = "nvptx64-nvidia-cuda"

@@ -16,9 +16,9 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.blocks import Block, summed
-from tierup.lowering.cuda.combining import combiners
-from tierup.lowering.cuda.selecting import Selector, selector
+from tierup.lowering.cuda.rows.blocks import Block, summed
+from tierup.lowering.cuda.rows.combining import combiners
+from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.structured import Structured
 
 Access = tuple[ir.Value, ir.Value, bool]  # base, buffer, whether each thread keeps to its own elements

@@ -25,12 +25,12 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.index_math import chosen, divided, minus, plus, rest, times
-from tierup.lowering.cuda.operand_lines import is_straight
-from tierup.lowering.cuda.product_results import Line, Place, finish, place_of, zero
-from tierup.lowering.cuda.product_schemes import RegisterScheme
-from tierup.lowering.cuda.products import Product, length
+from tierup.lowering.cuda.products.operand_lines import is_straight
+from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.products.results import Line, Place, finish, place_of, zero
+from tierup.lowering.cuda.products.schemes import RegisterScheme
+from tierup.lowering.cuda.products.tile_order import tile_of
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.cuda.tile_order import tile_of
 
 _PAD = 4  # elements between a tile's lines: columns then lie in different banks, and lines still begin at 16 bytes
 _FOUR = 4  # neighbours that a thread has of a tile's side

@@ -18,10 +18,10 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.index_math import chosen, divided, plus, rest, times, xor
-from tierup.lowering.cuda.operand_lines import is_straight
-from tierup.lowering.cuda.product_results import Place, place_of, zero
-from tierup.lowering.cuda.products import Product, length
-from tierup.lowering.cuda.tensor_cores import Operands, operands_of
+from tierup.lowering.cuda.products.operand_lines import is_straight
+from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.products.results import Place, place_of, zero
+from tierup.lowering.cuda.products.tensor_cores import Operands, operands_of
 
 _TOKEN = "!nvgpu.device.async.token"
 _TOGETHER = 4  # elements that a thread moves between two waits for memory

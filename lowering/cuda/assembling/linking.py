@@ -15,7 +15,7 @@ from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from tierup.lowering.cuda.libdevice import MISSING, digest
+from tierup.lowering.cuda.assembling.libdevice import MISSING, digest
 from tierup.lowering.cuda.transforms.math_to_libdevice import CALLED
 from tierup.lowering.objects import cache
 

@@ -1,0 +1,1 @@
+"""Arrays on the device, and how they are exchanged with other libraries."""

@@ -1,0 +1,1 @@
+"""The device: NVIDIA's driver, memory, cuBLAS."""

@@ -1,0 +1,1 @@
+"""Host programs: the interpreter, flat programs and graphs, what they hand over."""
