@@ -19,6 +19,7 @@ from tierup.lowering.errors import CompileError
 from tierup.lowering.pipelines import BUFFERS, LLVM, LOOPS
 from tierup.lowering.preparing import Keep, Log, Ties, crashes_are_compile_errors, error_sites, parse, prepare, stage
 from tierup.lowering.service import request_json
+from tierup.lowering.symbol_names import plain
 
 SYMBOL = "kernel"
 _SHOWN = {BUFFERS: "buffers", LOOPS: "loops", LLVM: ""}  # the stages of machine code, and under which name each leaves a text
@@ -105,7 +106,7 @@ def _translate(
     module: ir.Module, request: Request, results: tuple[ResultSpec, ...], ties: Ties, first_tie_site: int, exits: tuple[ExitSite, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """LLVM IR text with the adapter, and the library functions that it calls."""
-    inner = f"tierup_{request.entry}"
+    inner = f"tierup_{plain(request.entry)}"
     externals = []
     left_over = b.first(module.operation, lambda op: not op.name.startswith("llvm."))
     if left_over is not None:  # the translation crashes on what is not LLVM's

@@ -73,6 +73,17 @@ def test_first_call_profiles_second_compiles_and_hits():
         assert counts(f) == expected
 
 
+def größe(maß):
+    return maß.sum(0) * 2
+
+
+def test_a_function_whose_name_has_letters_of_another_alphabet_is_compiled():
+    f, x = tierup.jit(größe), np.ones((4, 5), np.float32)
+    for _ in range(3):
+        assert np.array_equal(f(x), größe(x))
+    assert f.stats().hits == 2
+
+
 def test_a_third_shape_is_served_by_a_symbolic_version():
     f = tierup.jit(chain)
     for n in (4, 4, 6, 6, 9, 11, 13):

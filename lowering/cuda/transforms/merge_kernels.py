@@ -7,14 +7,18 @@ becomes
 
 gpu-kernel-outlining makes a module for each. One module is one file of PTX: loaded at once, its kernels named apart in a profiler.
 Functions that kernels call, and what else their modules hold, come along; kernels that are equal to the letter are one.
+Where two modules hold different functions of one name, each stays as it is.
 """
 
 from __future__ import annotations
+
+import itertools
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.symbol_names import plain
 
 MODULE = "kernels"
 LAUNCH = "gpu.launch_func"
@@ -30,34 +34,56 @@ class MergeKernels(Pass):
     def run(self, module: ir.Module) -> None:
         modules = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
         launches = [op for op in b.walk(module.operation) if op.name == LAUNCH]
-        if not modules or (len(modules) == 1 and _name(modules[0]) == MODULE):
+        merged = _free_name(module)
+        if not modules or (len(modules) == 1 and _name(modules[0]) == merged):
             return
+        helpers: dict[str, str] = {}  # what is no kernel: functions that kernels call, constants
+        for each in modules:
+            for op in _helpers(each):
+                if helpers.setdefault(_name(op), str(op)) != str(op):
+                    return  # two of one name
         with ir.Location.unknown(module.context):
             into = modules[0]
             renamed: dict[str, ir.Attribute] = {}
             known: dict[str, ir.Attribute] = {}  # a kernel's text, but for its name
-            for number, each in enumerate(modules):
+            numbers = itertools.count()
+            for each in modules:
                 kept = [view.operation for view in each.regions[0].blocks[0].operations]
                 for op in kept:
                     if op.name != "gpu.func":
                         continue
-                    old = str(ir.Attribute.parse(f"@{_name(each)}::@{_name(op)}"))
+                    number, own = next(numbers), _name(op)
+                    old = str(ir.SymbolRefAttr.get([_name(each), own]))
                     op.attributes["sym_name"] = ir.StringAttr.get("kernel")
                     text = op.get_asm(use_local_scope=True, assume_verified=True)  # numbered from 0 in each
                     if text in known and each is not into:
                         renamed[old] = known[text]
                         op.erase()
                         continue
-                    new = f"{_owner(launches, old)}_{number}"
+                    new = f"{plain(_owner(launches, old) or own)}_{number}"
                     op.attributes["sym_name"] = ir.StringAttr.get(new)
-                    known[text] = renamed[old] = ir.Attribute.parse(f"@{MODULE}::@{new}")
+                    known[text] = renamed[old] = ir.SymbolRefAttr.get([merged, new])
                     if each is not into:
                         op.move_before(list(into.regions[0].blocks[0].operations)[0])
             for each in modules[1:]:
+                there = {_name(op) for op in _helpers(into)}
+                for op in _helpers(each):
+                    if _name(op) not in there:
+                        op.move_before(list(into.regions[0].blocks[0].operations)[0])
                 each.erase()
-            into.attributes["sym_name"] = ir.StringAttr.get(MODULE)
+            into.attributes["sym_name"] = ir.StringAttr.get(merged)
             for launch in launches:
                 launch.attributes["kernel"] = renamed[str(launch.attributes["kernel"])]
+
+
+def _free_name(module: ir.Module) -> str:
+    """MODULE, unless a function of the user's has that name."""
+    taken = {_name(view.operation) for view in module.body.operations if view.operation.name == "func.func"}
+    return next(name for name in (MODULE, *(f"{MODULE}_{n}" for n in range(len(taken)))) if name not in taken)
+
+
+def _helpers(module: ir.Operation) -> list[ir.Operation]:
+    return [view.operation for view in module.regions[0].blocks[0].operations if view.operation.name != "gpu.func"]
 
 
 def _name(op: ir.Operation) -> str:
@@ -65,8 +91,10 @@ def _name(op: ir.Operation) -> str:
 
 
 def _owner(launches: list[ir.Operation], kernel: str) -> str:
-    """The function that launches a kernel."""
-    op = next(launch for launch in launches if str(launch.attributes["kernel"]) == kernel)
+    """The function that launches a kernel; "" where none does."""
+    op = next((launch for launch in launches if str(launch.attributes["kernel"]) == kernel), None)
+    if op is None:
+        return ""
     while op.name != "func.func":
         op = op.parent.operation
     return _name(op)

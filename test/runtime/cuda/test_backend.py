@@ -385,6 +385,23 @@ def test_ptx_of_a_version_for_the_cpu_is_shown_for_the_target_that_is_asked_for(
     assert not f.versions[0].record.on_device
 
 
+def größe(x):
+    return x.sum(axis=0) * 2
+
+
+def kernels(x):
+    return x.sum(axis=0) * 2
+
+
+@pytest.mark.parametrize("function", [größe, kernels], ids=["letters_that_ptx_has_not", "the_modules_name"])
+def test_a_function_of_any_name_has_kernels(on: Device, function: Any) -> None:
+    f, x = cuda(function), f32(5, 7)
+    for _ in range(2):
+        np.testing.assert_allclose(f(x), function(x), rtol=1e-5)
+    assert f.stats().hits == 1
+    assert "refuses" not in f.plan("ptx")
+
+
 def test_ptx_comes_with_ptxas_report_or_with_the_word_that_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     from tierup.lowering.cuda.assembling import ptxas
 
