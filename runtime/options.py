@@ -177,10 +177,14 @@ def _checked(name: str, metadata: Mapping[str, Any], default: object, value: obj
         _check_bounds(name, metadata, value)
         return float(value)
     elif not isinstance(value, str):
-        raise TypeError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
+        raise TypeError(f"option {name}: expected one of {_choices(metadata)}, got {value!r}")
     elif value not in metadata["choices"]:
-        raise ValueError(f"option {name}: expected one of {', '.join(metadata['choices'])}, got {value!r}")
+        raise ValueError(f"option {name}: expected one of {_choices(metadata)}, got {value!r}")
     return value
+
+
+def _choices(metadata: Mapping[str, Any]) -> str:
+    return ", ".join(choice or "''" for choice in metadata["choices"])
 
 
 def _check_bounds(name: str, metadata: Mapping[str, Any], value: float) -> None:

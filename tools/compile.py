@@ -71,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"no kernels can be made of the program: {e.reason.sentence}: {e.detail}{where}")
     except (ProgramError, UnsupportedOp, BundleError, BadSpec, ptxas.AssemblyError, OSError) as e:
         return _fail(str(e))
-    say(f"wrote {options.output}: {Path(options.output).stat().st_size:,} bytes; assembled, not run: load it with tierup.load_plan")
+    assembled = "assembled" if any(version.cubins for version in packed.versions) else "not assembled"
+    say(f"wrote {options.output}: {Path(options.output).stat().st_size:,} bytes; {assembled}, not run: load it with tierup.load_plan")
     return 0
 
 
@@ -106,8 +107,12 @@ def _assembled(artifact: CudaArtifact, for_targets: Sequence[str], say: Say) -> 
         say("  no cubin: ptxas is not installed, so the driver assembles the PTX when it is loaded")
         return {}
     found = {}
-    for target in for_targets:
-        assembled = ptxas.assemble(artifact.ptx, target)
+    for target in dict.fromkeys(for_targets):
+        try:
+            assembled = ptxas.assemble(artifact.ptx, target)
+        except ptxas.UnknownTarget as e:
+            say(f"  no cubin for {target}, where the driver assembles the PTX when it is loaded: {e}")
+            continue
         most = max((k.registers for k in assembled.report), default=0)
         spilled = sum(k.spill_stores + k.spill_loads for k in assembled.report)
         say(f"  assembled for {target}: {len(assembled.cubin):,} bytes, at most {most} registers, {spilled} bytes spilled")

@@ -25,7 +25,7 @@ def report(ptx: str, target: str) -> str:
     """What ptxas says of the code, as PTX's comments: it assembles it, and runs nothing."""
     try:
         assembled = ptxas.assemble(ptx, target)
-    except FileNotFoundError as e:
+    except (FileNotFoundError, ptxas.UnknownTarget) as e:
         return f"// not assembled: {e}\n"
     except ptxas.AssemblyError as e:
         return "".join(f"// {line}\n" for line in str(e).splitlines())

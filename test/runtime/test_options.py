@@ -48,7 +48,7 @@ _WRONG = [
     ({"threads": 65}, ValueError, "option threads: expected at most 64, got 65"),
     ({"threads": 10**9}, ValueError, "option threads: expected at most 64"),
     ({"entry": "fast"}, ValueError, "option entry: expected one of native, python, got 'fast'"),
-    ({"target": "sm_91"}, ValueError, "option target: expected one of , sm_70, "),
+    ({"target": "sm_91"}, ValueError, "option target: expected one of '', sm_70, "),
     ({"target": 90}, TypeError, "option target: expected one of"),
     ({"release_delay": -0.5}, ValueError, "option release_delay: expected at least 0"),
     ({"release_delay": float("nan")}, ValueError, "option release_delay: expected at least 0"),

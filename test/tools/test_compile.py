@@ -41,7 +41,8 @@ def test_the_programs_types_say_what_it_takes(program: str, tmp_path: Path, caps
     assert main([program, "--target", "sm_90", "--target", "sm_80", "-o", out]) == 0
     said = capsys.readouterr().err
     assert "soft: version 1 of 1, for (x: f32[s0, 128], k: float)\n  1 kernel for sm_80 in " in said
-    assert said.endswith(f"wrote {out}: {Path(out).stat().st_size:,} bytes; assembled, not run: load it with tierup.load_plan\n")
+    assembled = "assembled" if ptxas.find() else "not assembled"
+    assert said.endswith(f"wrote {out}: {Path(out).stat().st_size:,} bytes; {assembled}, not run: load it with tierup.load_plan\n")
     [packed] = bundle_file.read(out)
     assert packed.name == "soft" and packed.arguments == ("x", "k")
     assert set(packed.versions[0].cubins) == ({"sm_80", "sm_90"} if ptxas.find() else set())
@@ -75,6 +76,45 @@ def test_without_ptxas_the_bundle_has_ptx_alone_and_the_tool_says_so(
     monkeypatch.setattr(ptxas, "find", lambda: None)
     assert main([program, "-o", str(tmp_path / "b")]) == 0
     assert "no cubin: ptxas is not installed" in capsys.readouterr().err
+
+
+def _tool(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ptxas that does this."""
+    (folder / "ptxas").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "ptxas").chmod(0o755)
+    monkeypatch.setenv("TIERUP_PTXAS", str(folder / "ptxas"))
+
+
+def test_a_target_that_ptxas_does_not_know_has_ptx_alone_and_the_tool_says_so(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _tool(tmp_path, "echo \"ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'\" >&2; exit 1", monkeypatch)
+    assert main([program, "--target", "sm_70", "-o", str(tmp_path / "b")]) == 0
+    said = capsys.readouterr().err
+    assert "  no cubin for sm_70, where the driver assembles the PTX when it is loaded: " in said and "TIERUP_PTXAS" in said
+    assert "; not assembled, not run: " in said
+    assert not bundle_file.read(tmp_path / "b")[0].versions[0].cubins
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exit 0", "wrote no code: is it NVIDIA's ptxas?"),
+        ("echo no such instruction >&2; exit 2", "ptxas refuses the code for sm_80: no such instruction"),
+        (None, "/ptxas (TIERUP_PTXAS names it): "),
+    ],
+    ids=["writes_nothing", "refuses", "is_not_there"],
+)
+def test_a_ptxas_that_does_not_assemble_is_named(
+    script: str | None, said: str, program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if script is None:
+        monkeypatch.setenv("TIERUP_PTXAS", str(tmp_path / "ptxas"))
+    else:
+        _tool(tmp_path, script, monkeypatch)
+    assert main([program, "-o", str(tmp_path / "b")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize(

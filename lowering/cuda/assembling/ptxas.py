@@ -37,6 +37,10 @@ class AssemblyError(Exception):
     """ptxas does not take the PTX; the message is its own."""
 
 
+class UnknownTarget(AssemblyError):
+    """This ptxas makes no code for the target: a toolkit knows the devices of its time (CUDA 13 none before sm_75)."""
+
+
 def find() -> str | None:
     """The path of ptxas: $TIERUP_PTXAS, on PATH, or in $CUDA_HOME/bin. None when it is not installed."""
     named = os.environ.get("TIERUP_PTXAS")
@@ -47,16 +51,27 @@ def find() -> str | None:
 
 
 def assemble(ptx: str, target: str) -> Assembled:
-    """Assemble for a target. Raises FileNotFoundError when there is no ptxas, AssemblyError when it refuses the code."""
+    """Assemble for a target. Raises FileNotFoundError when there is no ptxas that runs, UnknownTarget, AssemblyError when it refuses the
+    code."""
     tool = find()
     if tool is None:
         raise FileNotFoundError("ptxas is not installed: it comes with NVIDIA's CUDA toolkit; put it on PATH or name it in TIERUP_PTXAS")
     with tempfile.TemporaryDirectory(prefix="tierup-") as folder:
         source, cubin = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_text(ptx)
-        run = subprocess.run([tool, f"--gpu-name={target}", "--verbose", "-o", str(cubin), str(source)], capture_output=True, text=True)
+        command = [tool, f"--gpu-name={target}", "--verbose", "-o", str(cubin), str(source)]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True)
+        except OSError as e:
+            named = " (TIERUP_PTXAS names it)" if os.environ.get("TIERUP_PTXAS") else ""
+            raise FileNotFoundError(f"ptxas cannot be run: {tool}{named}: {e.strerror}") from e
+        said = (run.stderr or run.stdout).replace(str(source), "ptx").strip()
+        if run.returncode and "'gpu-name'" in said:
+            raise UnknownTarget(f"{tool} makes no code for {target} ({said}): a toolkit of another version does; name its in TIERUP_PTXAS")
         if run.returncode:
-            raise AssemblyError(f"ptxas refuses the code for {target}: {(run.stderr or run.stdout).replace(str(source), 'ptx').strip()}")
+            raise AssemblyError(f"ptxas refuses the code for {target}: {said}")
+        if not cubin.exists():
+            raise AssemblyError(f"{tool} wrote no code: is it NVIDIA's ptxas?")
         return Assembled(cubin.read_bytes(), tuple(_reports(run.stderr + run.stdout)))
 
 
