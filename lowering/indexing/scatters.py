@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
@@ -24,6 +24,15 @@ def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: 
         wide = widened(x.dtype)
         value = (before.cast(wide) + value.cast(wide)).cast(x.dtype)
     return b.value("tensor.insert", [value.value, target, *at], target.type)
+
+
+def _unless_empty(count: ir.Value, x: Tensor, axes: Sequence[int]) -> ir.Value:
+    """A number of turns, but 0 where the run finds one of the axes of x that are indexed empty: a check has failed, and an index has no
+    place that it could be clamped to."""
+    for axis in axes:
+        if x.sizes[axis] is None:
+            count = sizes.value(sizes.mul(count, sizes.least(x.size(axis), 1)))
+    return count
 
 
 def _scatter(source: str) -> Callable[[Call], Tensor]:
@@ -48,7 +57,9 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
             assert value is not None
             return [_store(x, carried[0], at, value, source == "added")]
 
-        return Tensor(nest([index.size(i) for i in range(x.rank)], [x.value], step)[0], x.dtype, x.sizes)
+        loops = [index.size(i) for i in range(x.rank)]
+        loops[axis] = _unless_empty(loops[axis], x, [axis])
+        return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
 
     return lower
 
@@ -73,6 +84,8 @@ def _index_put(c: Call) -> Tensor:
             candidates = [t for t in used if t.rank >= rank - k]
             chosen = next((t for t in candidates if t.sizes[k - rank] != 1), candidates[0])
             loops.append(chosen.size(chosen.rank + k - rank))
+    if loops:
+        loops[0] = _unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
     zero = b.index(0)
 
     def read(t: Tensor, positions: list[ir.Value]) -> Scalar:

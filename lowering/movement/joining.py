@@ -8,7 +8,7 @@ from tierup.dialect.dtypes import DType
 from tierup.lowering import sizes, tensors
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
-from tierup.lowering.movement.views import axis_of, slice_bounds
+from tierup.lowering.movement.views import axis_of, slice_bounds, unsqueezed
 from tierup.lowering.pointwise.context import NotHandled
 from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.sizes import Size
@@ -128,11 +128,18 @@ def _select_scatter(c: Call) -> Tensor:
     axis = axis_of(c, 2, x.rank)
     if position is None:
         raise NotHandled
+    if 0 in x.sizes:  # no element to write, or a check has failed
+        return x
     offsets: list[Size] = [0] * x.rank
     lengths = x.lengths
-    offsets[axis], lengths[axis] = sizes.from_end(position, x.length(axis)), 1
+    size = x.length(axis)
+    offsets[axis], lengths[axis] = sizes.from_end(position, size), 1
     kept = [v if isinstance(v, int) else None for i, v in enumerate(lengths) if i != axis]
-    return shape.inserted(shape.cast(converted(source, x.dtype), tuple(kept)), x, offsets, lengths, [1] * x.rank)
+    written = shape.cast(converted(source, x.dtype), tuple(kept))
+    if not isinstance(size, int):  # where the run finds the axis empty, a check has failed and nothing may be written
+        written, lengths[axis] = unsqueezed(written, axis), sizes.least(size, 1)
+        written = shape.sliced(written, [0] * x.rank, lengths, [1] * x.rank)
+    return shape.inserted(written, x, offsets, lengths, [1] * x.rank)
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -9,7 +9,7 @@ from tierup.lowering import sizes, tensors
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar
+from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -168,6 +168,11 @@ def _select(c: Call) -> Tensor:
     axis = axis_of(c, 1, x.rank)
     if position is None:
         raise NotHandled
+    if x.sizes[axis] == 0:  # a check has failed, and there is nothing to read
+        rest = [v for i, v in enumerate(x.lengths) if i != axis]
+        dynamic = [v for v in rest if not isinstance(v, int)]
+        zeros = tensors.filled(sizes.known(rest), dynamic, constant(0, x.dtype))
+        return shape.cast(Tensor(zeros, x.dtype, sizes.known(rest)), c.sizes())
     return shape.cast(_box(x, axis, sizes.from_end(position, x.length(axis)), 1, 1, drop=True), c.sizes())
 
 

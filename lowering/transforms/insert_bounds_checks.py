@@ -233,8 +233,8 @@ def _select(op: ir.Operation) -> None:
     t.check(b.value("torch.aten.ge.int", [position, lowest], t.bool_type()), "index out of range")
     t.check(b.value("torch.aten.lt.int", [position, size], t.bool_type()), "index out of range")
     highest = b.value("torch.aten.sub.int", [size, t.integer(1)], t.int_type())
-    above = b.value("torch.prim.max.int", [position, lowest], t.int_type())
-    op.operands[slot] = b.value("torch.prim.min.int", [above, highest], t.int_type())
+    inside = b.value("torch.prim.min.int", [position, highest], t.int_type())
+    op.operands[slot] = b.value("torch.prim.max.int", [inside, lowest], t.int_type())  # 0 where the axis is empty
 
 
 _DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar",

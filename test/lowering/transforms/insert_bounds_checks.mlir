@@ -47,8 +47,8 @@ func.func @divisors(%x: !torch.vtensor<[4],si64>, %n: !torch.int, %f: !torch.vte
 // CHECK-NEXT: torch.runtime.assert
 // CHECK: torch.aten.lt.int %arg1, %int3
 // CHECK-NEXT: torch.runtime.assert
-// CHECK: [[ABOVE:%.+]] = torch.prim.max.int %arg1, [[LOWEST]]
-// CHECK: [[AT:%.+]] = torch.prim.min.int [[ABOVE]],
+// CHECK: [[BELOW:%.+]] = torch.prim.min.int %arg1,
+// CHECK: [[AT:%.+]] = torch.prim.max.int [[BELOW]], [[LOWEST]]
 // CHECK-NEXT: torch.aten.select.int %arg0, %int0, [[AT]]
 // CHECK-NEXT: torch.aten.select.int %arg0, %int0, %int-3
 // CHECK: torch.aten.size.int %arg0

@@ -146,6 +146,44 @@ def test_an_error_in_a_kernels_check_is_the_programs_own_exception_from_tier_0(o
     assert "waits for the device in mid-program" not in said  # the check is a kernel
 
 
+def writes_an_element(x, n):
+    y = x[n:] * 2.0
+    y[n] = 3.0
+    return y
+
+
+def writes_a_row_of_what_a_mask_keeps(x, n):
+    y = x[x[:, 0] > n]
+    y[0] = 3.0
+    return y
+
+
+def writes_listed_rows(x, n):
+    y = x[n:] * 2.0
+    y[[0, 1]] = 5.0
+    return y
+
+
+def adds_to_listed_columns(x, n):
+    y = x[:, n:] * 2.0
+    y[:, [0, 1]] += x[:, :2]
+    return y
+
+
+@pytest.mark.parametrize("function", [writes_an_element, writes_a_row_of_what_a_mask_keeps, writes_listed_rows, adds_to_listed_columns])
+def test_nothing_is_written_into_what_the_run_finds_empty(on: Device, api: FakeDriver, function: Any) -> None:
+    f, x = cuda(function), np.ones((8, 300), "f4")
+    for rows, n in ((8, 0), (8, 0), (7, 0), (7, 0), (6, 0), (5, 2), (4, 300), (3, 300), (8, 300), (8, 300), (0, 0), (0, 0)):
+        try:
+            expected = function(x[:rows].copy(), n)
+        except IndexError:
+            with pytest.raises(IndexError, match="out of bounds"):
+                f(put(on, x[:rows]), n)
+        else:
+            assert np.array_equal(f(put(on, x[:rows]), n).numpy(), expected)
+        api.check_zones()
+
+
 def test_arrays_on_the_device_from_outside_are_hidden_inputs_read_at_every_call(on: Device, api: FakeDriver) -> None:
     class Layer:
         def __init__(self) -> None:
