@@ -13,7 +13,7 @@ from dataclasses import field
 
 from tierup.dialect import optable, registry
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import Dim
+from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir
@@ -31,7 +31,7 @@ from tierup.lowering.exits import bailouts, live_values
 from tierup.lowering.pipelines import LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.insert_bounds_checks import is_checked
-from tierup.lowering.transforms.insert_size_checks import TIED, takes_sizes
+from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
 Ties = tuple[tuple[Dim, Dim], ...]
@@ -190,13 +190,13 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
 
 
 def _mark_tied(function: ir.Operation, inference: Inference) -> None:
-    """What sizes the inference knows: that they fit, it has said in ties."""
+    """What sizes the inference knows: that they fit, it has said in ties; that they are not negative, it has not."""
     for op in b.walk(function):
-        slot = takes_sizes(op.name.removeprefix("torch."))
-        listed = None if slot is None else inference.values.get(op.operands[slot])
-        sizes = None if listed is None else operands.or_unknown(operands.sizes_or_none)(listed)
-        if sizes is not None and None not in sizes:
-            op.attributes[TIED] = ir.UnitAttr.get(op.context)
+        listed = [inference.values.get(v) for v in sizes_given(op)]
+        sizes = [s for v in listed for s in (operands.or_unknown(operands.sizes_or_none)(v) if v is not None else None) or (None,)]
+        if listed and None not in sizes:
+            mark = TIED if all(at_least(size, 0) for size in sizes if size is not None) else KNOWN
+            op.attributes[mark] = ir.UnitAttr.get(op.context)
 
 
 def _refuse_lost_errors(function: ir.Operation) -> None:

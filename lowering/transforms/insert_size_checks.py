@@ -8,10 +8,12 @@ becomes
     %safe = torch.prim.If %ok -> %n, else 0                  // the program goes on: nothing outside is read
     %0 = torch.prim.ListConstruct %safe, %int4
 
-and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant; and for torch's arange of ints, whose
-end is not to lie before its start. A size of -1 that only the run knows fails the check: tier 0 answers. Where type inference knows all
-sizes, as it does those made of arguments' sizes, it has said what must be equal, and the compiler checks that before anything else: ops
-marked `tierup.tied` are left alone.
+and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant, for eye, and for aranges of ints, of
+which torch's are not to end before they start. What has more than `MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory:
+native code notices neither that there is none nor that a number of bytes overflows. A size of -1 that only the run knows fails the check:
+tier 0 answers. Where type inference knows all sizes, as it does those made of arguments' sizes, it has said what must be equal, and the
+compiler checks that before anything else: ops marked `tierup.tied` are left alone, and where one may be negative, `tierup.known`, only
+signs are looked at.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 
+KNOWN = "tierup.known"  # on ops of whose sizes the inference knows all, and of which one may be negative
 TIED = "tierup.tied"  # on ops of whose sizes the inference knows all; and on those that have been looked at
 _INFERRED = -1
+MOST_ELEMENTS = 1 << 30  # of what native code makes of sizes that the run computes
 
 
 @register
@@ -41,12 +45,12 @@ class InsertSizeChecks(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for op in list(b.walk(function)):
             name = op.name.removeprefix("torch.")
-            if TIED in op.attributes or name not in _HANDLERS and name not in _ARANGE:
+            if TIED in op.attributes or name not in _HANDLERS and name not in _OTHERS:
                 continue
             op.attributes[TIED] = ir.UnitAttr.get(op.context)
-            if name in _ARANGE:
+            if name in _OTHERS:
                 with op.location, ir.InsertionPoint(op):
-                    _arange(op)
+                    _OTHERS[name][1](op)
                 continue
             slot, check = _HANDLERS[name]
             made = b.defining_op(op.operands[slot])
@@ -58,9 +62,12 @@ class InsertSizeChecks(Pass):
                     op.operands[slot] = b.value("torch.prim.ListConstruct", check(op, sizes), made.results[0].type)
 
 
-def takes_sizes(name: str) -> int | None:
-    """Which operand of an op is a list of sizes; None for another op. `name` without "torch."."""
-    return _HANDLERS[name][0] if name in _HANDLERS else None
+def sizes_given(op: ir.Operation) -> list[ir.Value]:
+    """The operands that are a list of sizes, or numbers that sizes hang on."""
+    name = op.name.removeprefix("torch.")
+    if name in _HANDLERS:
+        return [op.operands[_HANDLERS[name][0]]]
+    return list(op.operands)[_OTHERS[name][0]] if name in _OTHERS else []
 
 
 def _reshape(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
@@ -114,6 +121,7 @@ def _expand(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
         else:
             fallback[i] = t.size(x, i - new)
             holds.append(_compared("eq", size, fallback[i]))
+    holds.append(_is_small(op, [t.size(x, i - new) if t.known_int(size) == _INFERRED else size for i, size in enumerate(sizes)]))
     ok = _asserted(holds, "a size must match the existing size")
     return [size if i not in fallback else _or_else(ok, size, fallback[i]) for i, size in enumerate(sizes)]
 
@@ -129,20 +137,52 @@ def _compared(how: str, x: ir.Value, y: ir.Value) -> ir.Value:
 def _fresh(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     zero = t.integer(0)
     given = [size for size in sizes if t.known_int(size) is None]
-    ok = _asserted([_compared("ge", size, zero) for size in given], "a size is negative")
+    ok = _asserted([*(_compared("ge", size, zero) for size in given), _is_small(op, sizes)], "a size is negative, or too large")
     return [_or_else(ok, size, zero) if size in given else size for size in sizes]
 
 
-def _arange(op: ir.Operation) -> None:
-    """NumPy's is empty where the end lies before the start."""
-    bounds, step = ([t.integer(0), op.operands[0]], 1) if op.name.endswith("arange") else (list(op.operands[:2]), 1)
-    if op.name.endswith("start_step"):
-        step = t.known_int(op.operands[2]) or 0
-    if promotion(op) is not None or not step or any(v.type != t.int_type() for v in bounds):
+def _eye(op: ir.Operation) -> None:
+    """The number of rows, and that of columns where it has one of its own."""
+    sizes = sizes_given(op)
+    if all(t.known_int(size) is not None for size in sizes):
         return
-    known = [t.known_int(v) for v in bounds]
-    if None in known:
-        t.check(_compared("ge" if step > 0 else "le", bounds[1], bounds[0]), "upper bound and lower bound inconsistent with step sign")
+    ok = _asserted([*(_compared("ge", n, t.integer(0)) for n in sizes), _is_small(op, (sizes * 2)[:2])], "a size is negative, or too large")
+    for i, size in enumerate(sizes):
+        op.operands[i] = _or_else(ok, size, t.integer(0))
+
+
+def _arange(op: ir.Operation) -> None:
+    """NumPy's is empty where the end lies before the start; torch's raises. The difference of ints that overflows is negative."""
+    bounds = [t.integer(0)][: 1 if op.name.endswith("arange") else 0] + sizes_given(op)
+    step = t.known_int(op.operands[2]) or 0 if op.name.endswith("start_step") else 1
+    if not step or any(v.type != t.int_type() for v in bounds) or None not in [t.known_int(v) for v in bounds]:
+        return
+    first, last = bounds if step > 0 else reversed(bounds)
+    ok, is_ahead = None, _compared("ge", last, first)
+    if KNOWN not in op.attributes:
+        distance = b.value("torch.aten.sub.int", [last, first], t.int_type())
+        small = [_compared(how, distance, t.integer(n)) for how, n in (("ge", 0), ("le", MOST_ELEMENTS))]
+        fits = b.value("torch.aten.__and__.bool", small, t.bool_type())
+        is_behind = b.value("torch.aten.__not__", [is_ahead], t.bool_type())
+        ok = _asserted([b.value("torch.aten.__or__.bool", [is_behind, fits], t.bool_type())], "the bounds are too far apart")
+    if promotion(op) is None:
+        t.check(is_ahead, "upper bound and lower bound inconsistent with step sign")
+    if ok is not None:
+        slot = len(sizes_given(op)) - 1
+        op.operands[slot] = _or_else(ok, op.operands[slot], bounds[0])
+
+
+def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> ir.Value:
+    """Whether the product is at most MOST_ELEMENTS, by divisions: it may overflow. What is less than 1 is taken for 1. A caller may have
+    memory for what the inference knows, so that nothing is made smaller there."""
+    if KNOWN in op.attributes:
+        return b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(True))
+    one = t.integer(1)
+    rest = t.integer(MOST_ELEMENTS)
+    for size in sizes:
+        divisor = b.value("torch.prim.max.int", [size, one], t.int_type())
+        rest = b.value("torch.aten.floordiv.int", [rest, divisor], t.int_type())
+    return _compared("ge", rest, one)
 
 
 def _asserted(conditions: list[ir.Value], message: str) -> ir.Value:
@@ -160,7 +200,12 @@ def _or_else(ok: ir.Value, size: ir.Value, other: ir.Value) -> ir.Value:
     return made.results[0]
 
 
-_ARANGE = ("aten.arange", "aten.arange.start", "aten.arange.start_step")
+_OTHERS: dict[str, tuple[slice, Callable[[ir.Operation], None]]] = {  # which operands are numbers that sizes hang on
+    "aten.arange": (slice(1), _arange),
+    **{f"aten.{name}": (slice(2), _arange) for name in ("arange.start", "arange.start_step")},
+    "aten.eye": (slice(1), _eye),
+    "aten.eye.m": (slice(2), _eye),
+}
 _Check = Callable[[ir.Operation, list[ir.Value]], list[ir.Value]]
 _HANDLERS: dict[str, tuple[int, _Check]] = {
     **{f"aten.{name}": (1, _reshape) for name in ("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy")},

@@ -21,14 +21,21 @@ PROGRAMS = {
     "broadcast a size that stays": (lambda x, n: np.broadcast_to(x, (2, n)) * 2.0, 12, (12,), (5, 1, 0, -1, 24)),
     "broadcast one": (lambda x, n: np.broadcast_to(x.reshape(12, 1), (12, n)) * 2.0, 3, (0, 1, 5), (-1,)),
     "fresh": (lambda x, n: np.zeros((n, 2)).sum() + x, 3, (0, 1, 5), (-1,)),
-    "a range": (lambda x, n: np.arange(n).sum() + x, 3, (0, 1, 5, -1), ()),
+    "fresh, too many": (lambda x, n: np.zeros((n, n)).sum() + x, 3, (0, 1, 5), (1 << 32, (1 << 32) + 1, 1 << 62)),
+    "fresh, in the result": (lambda x, n: np.zeros(n) + x[0], 3, (0, 1, 5), (1 << 60, 1 << 62, (1 << 63) - 1)),
+    "broadcast, too many": (lambda x, n: np.broadcast_to(x, (n, 12)).sum(), 3, (1, 5), (1 << 60, 1 << 62)),
+    "an identity": (lambda x, n: np.eye(n).sum() + x, 3, (0, 1, 5), (-1, 1 << 60, -(1 << 62))),
+    "an identity that is no square": (lambda x, n: np.eye(n, 3)[:2] * x[0], 3, (0, 1, 5), (-1, 1 << 62)),
+    "a range": (lambda x, n: np.arange(n).sum() + x, 3, (0, 1, 5, -1, -(1 << 63)), ()),
+    "a range, too long": (lambda x, n: np.arange(n)[:2] + x[0], 3, (2, 5), (1 << 62, (1 << 63) - 1)),
+    "a range from far": (lambda x, n: np.arange(n, 10)[:2] + x[0], 3, (2, 8, (1 << 63) - 1), (-(1 << 62), -(1 << 63))),
 }
 
 
 def attempt(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except ValueError as e:
+    except (ValueError, MemoryError) as e:
         return str(e).partition(" (at")[0]
 
 
@@ -56,3 +63,19 @@ def test_a_negative_width_of_padding_raises_in_every_tier() -> None:
     f = tierup.jit(lambda x, n: np.pad(x, n))
     for n in (-1, 2, 2, -1, 2):
         assert np.array_equal(attempt(f, X, n), attempt(np.pad, X, n)), n
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.zeros(x.shape[0] - 5).sum(),
+        lambda x: np.eye(x.shape[0] - 5).sum(),
+        lambda x: np.full((2, x.shape[0] - 5), 2.0).sum(),
+        lambda x: np.broadcast_to(x[0], (x.shape[0] - 5,)).sum(),
+    ],
+    ids=["zeros", "eye", "full", "broadcast_to"],
+)
+def test_a_size_that_arguments_make_negative_raises_in_every_tier(program: Any) -> None:
+    f = tierup.jit(program)
+    for n in (8, 8, 9, 11, 4, 7, 14, 2):
+        assert attempt(f, np.ones(n)) == attempt(program, np.ones(n)), n

@@ -64,3 +64,57 @@ func.func @known(%x: !torch.vtensor<[12],f32>, %n: !torch.int) -> (!torch.vtenso
   %3 = torch.aten.reshape %x, %2 {tierup.tied} : !torch.vtensor<[12],f32>, !torch.list<int> -> !torch.vtensor<[?,4],f32>
   return %1, %3 : !torch.vtensor<[3,4],f32>, !torch.vtensor<[?,4],f32>
 }
+
+// -----
+// Both numbers of an identity, whose product may overflow.
+// CHECK-LABEL: func.func @identity
+// CHECK: torch.aten.ge.int %arg0, %int0
+// CHECK: torch.aten.floordiv.int %int1073741824
+// CHECK: torch.runtime.assert [[OK:%.+]], "a size is negative, or too large"
+// CHECK: [[ROWS:%.+]] = torch.prim.If [[OK]]
+// CHECK-NEXT: torch.prim.If.yield %arg0
+// CHECK: [[COLUMNS:%.+]] = torch.prim.If [[OK]]
+// CHECK-NEXT: torch.prim.If.yield %arg1
+// CHECK: torch.aten.eye.m [[ROWS]], [[COLUMNS]]
+func.func @identity(%n: !torch.int, %m: !torch.int) -> !torch.vtensor<[?,?],f64> {
+  %int7 = torch.constant.int 7
+  %none = torch.constant.none
+  %0 = torch.aten.eye.m %n, %m, %int7, %none, %none, %none
+    : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?,?],f64>
+  return %0 : !torch.vtensor<[?,?],f64>
+}
+
+// -----
+// The distance of the bounds is not negative, as one that overflows would be, and not too large; or else the range ends at once.
+// CHECK-LABEL: func.func @range
+// CHECK: torch.aten.ge.int %arg1, %arg0
+// CHECK: [[DISTANCE:%.+]] = torch.aten.sub.int %arg1, %arg0
+// CHECK: torch.aten.ge.int [[DISTANCE]], %int0
+// CHECK: torch.aten.le.int [[DISTANCE]], %int1073741824
+// CHECK: torch.runtime.assert [[OK:%.+]], "the bounds are too far apart"
+// CHECK: torch.runtime.assert %{{.*}}, "upper bound
+// CHECK: [[END:%.+]] = torch.prim.If [[OK]]
+// CHECK-NEXT: torch.prim.If.yield %arg1
+// CHECK: torch.prim.If.yield %arg0
+// CHECK: torch.aten.arange.start %arg0, [[END]]
+func.func @range(%n: !torch.int, %m: !torch.int) -> !torch.vtensor<[?],si64> {
+  %none = torch.constant.none
+  %0 = torch.aten.arange.start %n, %m, %none, %none, %none, %none
+    : !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
+  return %0 : !torch.vtensor<[?],si64>
+}
+
+// -----
+// What the arguments tell may be negative; how large it is, the caller has seen.
+// CHECK-LABEL: func.func @signs
+// CHECK: torch.aten.ge.int
+// CHECK-NOT: floordiv
+// CHECK: torch.runtime.assert [[OK:%.+]], "a size is negative
+// CHECK: torch.prim.If [[OK]]
+func.func @signs(%n: !torch.int) -> !torch.vtensor<[?],f64> {
+  %none = torch.constant.none
+  %0 = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %1 = torch.aten.zeros %0, %none, %none, %none, %none {tierup.known}
+    : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],f64>
+  return %1 : !torch.vtensor<[?],f64>
+}
