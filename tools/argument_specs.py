@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.spelling import closest
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
-from tierup.runtime.interpreter.parameters import Parameter
+from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.interpreter.parameters import Kind, Parameter
 
 FORMS = """\
   f32[64x128]           an array of that type and shape; [] is a rank-0 array
@@ -21,6 +22,7 @@ FORMS = """\
 
 _ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w ]*)\](?P<strided> +strided)?$")
 _WORDS = {"true": True, "false": False, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_LARGEST = 2**63 - 1
 _TYPES = {"int": int, "float": float, "bool": bool}
 
 
@@ -53,6 +55,39 @@ def specs_of_types(parameters: Sequence[Parameter]) -> tuple[ArgumentSpec, ...]:
     return tuple(specs)
 
 
+def check_types(specs: Sequence[ArgumentSpec], parameters: Sequence[Parameter]) -> None:
+    """Raises BadSpec for a spec that allows what the program's own types do not: tier 0 raises there, and compiled code never asks."""
+    for spec, parameter in zip(specs, parameters, strict=True):
+        allowed = _kinds(parameter.kind)
+        if allowed and not any(_allows(kind, spec) for kind in allowed):
+            said = describe_specs((spec,), (parameter.name,)).removeprefix(f"{parameter.name}: ")
+            raise BadSpec(f"argument {parameter.name} is {' or '.join(map(_type_text, allowed))} by the program's type, not {said}")
+
+
+def _kinds(kind: Kind) -> list[Kind]:
+    """What a type comes down to that a spec can be; nothing where it leaves that open."""
+    if kind.name == "optional":
+        return _kinds(kind.items[0])
+    return [kind] if kind.name == "tensor" or kind.name in _TYPES else []
+
+
+def _allows(kind: Kind, spec: ArgumentSpec) -> bool:
+    if kind.name != "tensor":
+        return spec.kind.value == kind.name
+    if spec.kind is not ArgumentKind.ARRAY or (kind.dtype is not None and spec.dtype != kind.dtype.name):
+        return False
+    return kind.sizes is None or (
+        len(kind.sizes) == len(spec.sizes) and all(size is None or size == dim for size, dim in zip(kind.sizes, spec.sizes, strict=True))
+    )
+
+
+def _type_text(kind: Kind) -> str:
+    if kind.name != "tensor":
+        return kind.name
+    sizes = "of any sizes" if kind.sizes is None else "[" + "x".join("?" if size is None else str(size) for size in kind.sizes) + "]"
+    return f"{kind.dtype.name if kind.dtype is not None else 'an array'}{' ' if kind.dtype is None or kind.sizes is None else ''}{sizes}"
+
+
 def _spec(text: str, symbols: dict[str, str]) -> ArgumentSpec:
     array = _ARRAY.match(text)
     if array is not None:
@@ -73,7 +108,9 @@ def _sizes(text: str, symbols: dict[str, str]) -> tuple[int | str, ...]:
     """`64x128`: numbers, and names, of which each becomes a symbol."""
     sizes: list[int | str] = []
     for part in map(str.strip, text.split("x")) if text else ():
-        if part.isdigit():
+        if part.isdecimal():
+            if int(part) > _LARGEST:
+                raise BadSpec(f"[{text}]: {part} is no size: they are at most {_LARGEST}")
             sizes.append(int(part))
         elif part.isidentifier():
             sizes.append(symbols.setdefault(part, f"s{len(symbols)}"))
@@ -89,6 +126,6 @@ def _value(name: str, text: str) -> int | float | bool:
         found = None
     if name == "float" and type(found) is int:
         found = float(found)
-    if type(found) is not _TYPES[name]:
+    if type(found) is not _TYPES[name] or (name == "int" and not -_LARGEST - 1 <= found <= _LARGEST):
         raise BadSpec(f"{name}={text}: that is no {name}")
     return found

@@ -25,7 +25,7 @@ from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
-from tierup.tools.argument_specs import FORMS, BadSpec, read_specs, specs_of_types
+from tierup.tools.argument_specs import FORMS, BadSpec, check_types, read_specs, specs_of_types
 
 Say = Callable[[str], object]  # progress
 
@@ -58,6 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         if options.output is None:
             return _fail("where to? give -o FILE")
+        if Path(options.output).is_dir():
+            return _fail(f"-o {options.output} is a folder: name the file")
+        if Path(options.output).exists() and Path(options.output).samefile(options.program):
+            return _fail(f"-o {options.output} is the program itself")
         program = _program(options.program, options.entry)
         calls = [read_specs(text) for text in options.call]
         if options.argument:
@@ -92,6 +96,7 @@ def pack(
     for number, specs in enumerate(calls, start=1):
         if len(specs) != len(program.names):
             raise BadSpec(f"{program.name} takes {len(program.names)} arguments ({', '.join(program.names)}), and was given {len(specs)}")
+        check_types(specs, program.tier0.parameters)
         say(f"{program.name}: version {number} of {len(calls)}, for ({describe_specs(specs, program.names)})")
         start = time.perf_counter()
         produced = placement.here(program.graph, program.entry, specs, Options(backend="cuda", target=oldest, tf32=tf32))

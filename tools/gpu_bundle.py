@@ -24,7 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0."""
     parser = argparse.ArgumentParser(prog="gpu_bundle", description=__doc__)
     parser.add_argument("-o", "--output", metavar="FILE", default="gpu-check.tierup", help="the bundle to write (default %(default)s)")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this program; repeat it for more (default: all)")
+    names = [program.name for program in PROGRAMS]
+    only = f"this program; repeat it for more (default: all): {', '.join(names)}"
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", choices=names, help=only)
     options = parser.parse_args(argv)
     packed = []
     for program in PROGRAMS:

@@ -20,6 +20,12 @@ func.func @soft(%x: !torch.vtensor<[?,128],f32> {tierup.name = "x"}, %k: !torch.
 }
 """
 LOOSE = PROGRAM.replace("[?,128]", "[?,?]")
+OPEN = """\
+func.func @mm(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
+  %r = torch.aten.mm %x, %y : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+  return %r : !torch.vtensor
+}
+"""
 SORT = """\
 func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
   %0 = torch.constant.int 0
@@ -123,7 +129,14 @@ def test_a_ptxas_that_does_not_assemble_is_named(
         (PROGRAM, ["--argument", "f32[8x128]"], "soft takes 2 arguments (x, k), and was given 1"),
         (PROGRAM, ["--argument", "f23[8]", "--argument", "float"], "f23 is no element type; did you mean"),
         (PROGRAM, ["--argument", "f32[8,128]", "--argument", "float"], "cannot read 'f32[8'"),
-        (PROGRAM, ["--call", "f32[8x9], float"], "no kernels can be made of the program"),
+        (PROGRAM, ["--call", "f32[8x9], float"], "argument x is f32[?x128] by the program's type, not f32[8, 9]"),
+        (PROGRAM, ["--call", "f32[nxn], float"], "argument x is f32[?x128] by the program's type, not f32[s0, s0]"),
+        (PROGRAM, ["--call", "f64[8x128], float"], "argument x is f32[?x128] by the program's type, not f64[8, 128]"),
+        (PROGRAM, ["--call", "f32[8x128], int=2"], "argument k is float by the program's type, not int = 2"),
+        (LOOSE.replace("[?,?]", "*"), ["--call", "int, float"], "argument x is f32 of any sizes by the program's type, not int"),
+        (OPEN, ["--call", "f32[4x8], f32[4x8]"], "no kernels can be made of the program"),
+        (PROGRAM, ["--call", "f32[99999999999999999999x128], float"], "99999999999999999999 is no size: they are at most"),
+        (PROGRAM.replace("torch.float", "torch.int"), ["--call", f"f32[8x128], int={2**63}"], "that is no int"),
         (SORT, [], "aten.sort"),
         ("func.func @f(", [], "soft.mlir:1:"),
         (LOOSE.replace("!torch.vtensor<[?,?],f32>", "!torch.vtensor"), [], "the type of argument x, tensor, does not say what it is"),
@@ -143,6 +156,12 @@ def test_a_bundle_that_is_none_is_refused_by_show(program: str, capsys: pytest.C
     assert main(["--show", program]) == 1
     assert "is no bundle of tierup's" in capsys.readouterr().err
     assert main([program]) == 1 and "give -o FILE" in capsys.readouterr().err
+
+
+def test_the_program_is_not_written_over(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([program, "-o", program]) == 1 and "is the program itself" in capsys.readouterr().err
+    assert Path(program).read_text() == PROGRAM
+    assert main([program, "-o", str(tmp_path)]) == 1 and "is a folder: name the file" in capsys.readouterr().err
 
 
 def test_the_help_teaches_by_examples(capsys: pytest.CaptureFixture[str]) -> None:

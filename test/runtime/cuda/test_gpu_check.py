@@ -133,3 +133,9 @@ def test_every_program_has_arguments_for_small_sizes_and_numpys_answer() -> None
             found = program.function(*[exact(a) for a in flat])
             assert np.all(np.isfinite(np.asarray(found)))
         assert program.moved or program.flops or program.name.startswith("small_steps")
+
+
+def test_a_bundle_of_a_program_that_is_none_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        gpu_bundle.main(["--only", "no_such_program", "-o", str(tmp_path / "b")])
+    assert "choose from" in capsys.readouterr().err and not (tmp_path / "b").exists()
