@@ -18,7 +18,8 @@ from tierup.dialect.pipelines.passes import PassFailure
 
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
-_ITEMS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
+_TUPLE = "torch.prim.TupleConstruct"  # nothing changes it
+_ITEMS = frozenset({"torch.prim.ListConstruct", _TUPLE})
 _UNPACK = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
 _COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
@@ -197,7 +198,7 @@ class Walker:
         """Lists, calls, and ops of which only the operands are known."""
         name = op.name
         whole = self._env[op.operands[0]] if len(op.operands) else None
-        if name in _ITEMS and not self._lists_change:
+        if name == _TUPLE or name in _ITEMS and not self._lists_change:
             self.bind(op.results[0], Items(tuple(self._env[v] for v in op.operands), name, value_type(op.results[0].type)))
         elif name in _UNPACK and isinstance(whole, Items) and len(whole.entries) == len(op.results):  # of another length it raises
             for result, entry in zip(op.results, whole.entries, strict=True):

@@ -325,3 +325,17 @@ func.func @result_attributes(%x: !torch.tensor) -> (!torch.tensor {tierup.name =
   %1 = torch.aten.zero_ %x : !torch.tensor -> !torch.tensor
   return %0 : !torch.tensor
 }
+
+// -----
+// A tuple is its items, also where lists change.
+// CHECK-LABEL: func.func @tuple_beside_a_list_that_changes
+// CHECK-SAME: tierup.result_aliases = ["fresh", "fresh"]
+func.func @tuple_beside_a_list_that_changes(%x: !torch.tensor) -> (!torch.tensor, !torch.tensor) {
+  %0 = torch.prim.ListConstruct : () -> !torch.list<tensor>
+  %1 = torch.aten.tanh %x : !torch.tensor -> !torch.tensor
+  %2 = torch.aten.exp %x : !torch.tensor -> !torch.tensor
+  %3 = torch.aten.append.t %0, %1 : !torch.list<tensor>, !torch.tensor -> !torch.list<tensor>
+  %4 = torch.prim.TupleConstruct %1, %2 : !torch.tensor, !torch.tensor -> !torch.tuple<tensor, tensor>
+  %5:2 = torch.prim.TupleUnpack %4 : !torch.tuple<tensor, tensor> -> !torch.tensor, !torch.tensor
+  return %5#0, %5#1 : !torch.tensor, !torch.tensor
+}
