@@ -88,7 +88,8 @@ class _Machine:
     def __init__(
         self, program: HostProgram, given: Sequence[Buffer | Number], engine: Engine, lost: tuple[int, int], reads: Counter[int]
     ) -> None:
-        self.values: dict[int, Any] = dict(enumerate(given))
+        # no bools: what is computed of them may be a size, and a shape with True in it is equal to one with 1, but NumPy takes none
+        self.values: dict[int, Any] = {i: int(v) if isinstance(v, bool) else v for i, v in enumerate(given)}
         self._constants, self._engine = program.constants, engine
         self._lost, self._reads = lost, reads
         self._asked: Counter[int] = Counter()
@@ -220,7 +221,7 @@ class _Machine:
         raise Left(index, self._all(values))
 
     def _forced(self, to: int, index: int) -> None:
-        self.values[to] = (index, self._asked[index]) == self._lost
+        self.values[to] = int((index, self._asked[index]) == self._lost)
         self._asked[index] += 1
 
     def _if(self, condition: int, then: Sequence[Step], otherwise: Sequence[Step] = ()) -> None:
@@ -272,12 +273,12 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
     "select": lambda condition, a, b: a if condition else b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: int(a == b),
+    "ne": lambda a, b: int(a != b),
+    "lt": lambda a, b: int(a < b),
+    "le": lambda a, b: int(a <= b),
+    "gt": lambda a, b: int(a > b),
+    "ge": lambda a, b: int(a >= b),
 }
 
 _HANDLERS: dict[str, Callable[..., None]] = {

@@ -64,6 +64,12 @@ def test_sizes_views_and_fields_of_descriptors_reach_the_kernel() -> None:
     assert parameters[1:7] == (2, 8, 1, 4, 1, 2)
 
 
+def test_sizes_are_ints_also_where_they_are_made_of_bools() -> None:
+    steps = (("constant", 1, 0), ("gt", 2, 0, 1), ("allocate", 3, "f32", (0, 2)))
+    (made,) = run(program(*steps, returns=(3,)), [True], NumpyEngine())
+    assert [type(v) for v in (*made.sizes, *made.strides)] == [int] * 4  # a layout with (True, 1) would be found for (1, 1)
+
+
 def test_a_launch_of_no_blocks_is_left_out() -> None:
     engine = NumpyEngine()
     run(program(("constant", 1, 0), ("constant", 2, 1), ("launch", "k", (2, 1, 2), (2, 2, 2), -1, ())), [dense(X, "f32", (12,))], engine)
