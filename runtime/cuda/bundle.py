@@ -17,7 +17,7 @@ from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.device.devices import Device, device
-from tierup.runtime.cuda.errors import NoDevice, PlanError
+from tierup.runtime.cuda.errors import BundleError, NoDevice, PlanError
 from tierup.runtime.cuda.host.flat import free_numbers
 from tierup.runtime.cuda.plan import CudaPlan, image_for
 from tierup.runtime.cuda.steady import InlineCache, valued
@@ -106,7 +106,11 @@ def load_plan(path: str | Path, entry: str | None = None, *, libraries: bool = T
 
 def load_plans(path: str | Path, *, libraries: bool = True) -> dict[str, LoadedPlan]:
     """All programs of a bundle by their names. Raises as `load_plan`."""
-    return {program.name: LoadedPlan(program, libraries=libraries) for program in bundle_file.read(path)}
+    programs = bundle_file.read(path)
+    try:
+        return {program.name: LoadedPlan(program, libraries=libraries) for program in programs}
+    except Exception as e:  # noqa: BLE001 - whatever parts that are sound alone and make no sense together do
+        raise BundleError(f"{path} is no bundle that tierup wrote: {type(e).__name__}: {e}") from e
 
 
 def _handed(results: tuple[Any, ...], arguments: tuple[Any, ...], flat: tuple[Any, ...]) -> Any:
@@ -116,6 +120,7 @@ def _handed(results: tuple[Any, ...], arguments: tuple[Any, ...], flat: tuple[An
 
 
 def _record(packed: PackedVersion) -> VersionRecord:
+    targets.target(packed.artifact.target)  # raises for one that only a newer tierup knows
     return VersionRecord(packed.artifact.arguments, packed.artifact.results, 0, form=Form.TUPLE, scalars=False, on_device=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -118,6 +119,18 @@ def test_a_cut_anywhere_is_noticed(path: Path) -> None:
     data = path.read_bytes()
     for length in [*range(64), *random.Random(2).sample(range(len(data)), 100)]:
         assert _outcome(path, data[:length]), length
+
+
+def test_parts_that_make_no_sense_together_and_a_target_of_another_day_are_bundle_errors(path: Path) -> None:
+    data = path.read_bytes()
+    for change in (
+        lambda t: t.replace(b'"target":"sm_80"', b'"target":"sm_999"'),
+        lambda t: t.replace(b'"strides":[', b'"strides":[1,1,1,1,'),
+        lambda t: t.replace(b'["launch",', b'["launch",1,'),
+    ):
+        path.write_bytes(_resealed(data, change))
+        with pytest.raises(BundleError, match=re.escape(f"{path} is no bundle that tierup wrote: ")):
+            load_plans(path)
 
 
 def _resealed(data: bytes, change: Any) -> bytes:
