@@ -16,7 +16,7 @@ from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequ
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
 
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank, refuse_axis
 
 WHOLE = Slice(NONE, NONE, NONE)
 
@@ -28,6 +28,7 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     if is_none(axis):
         x, axis = flat(frame, x), Const(0)
     dim = constant(frame, node, axis, "`axis`")
+    refuse_axis(frame, x, Const(dim))
     if dim < 0:
         dim += known_rank(frame, node, x, "np.take on a negative axis")
     return indexing.load(frame, node, x, Sequence("tuple", [*[WHOLE] * dim, indices]))
@@ -41,7 +42,9 @@ def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axi
     if is_none(axis):
         x, axis = flat(frame, x), Const(0)
     rank = known_rank(frame, node, x, "np.take_along_axis")
-    dim = constant(frame, node, axis, "`axis`") % max(rank, 1)
+    dim = constant(frame, node, axis, "`axis`")
+    refuse_axis(frame, x, Const(dim))
+    dim %= max(rank, 1)
     if index.rank != rank:
         raise frame.error(node, "np.take_along_axis with indices of another or unknown rank", "give both arrays the same rank")
     items: list[Array | None] = []

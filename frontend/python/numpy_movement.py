@@ -20,7 +20,7 @@ from tierup.frontend.python.values import LAST, NONE, ONE, ZERO, Array, Const, S
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
 
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank, viewed, with_rank
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank, refuse_axis, viewed, with_rank
 
 
 def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
@@ -225,6 +225,7 @@ def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LA
         raise frame.error(node, "np.diff of a higher order", "call it again")
     x = as_array(frame, node, a)
     dim = as_int(frame, node, axis, "an axis")
+    refuse_axis(frame, x, axis, dim)
     later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))
     earlier = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.none, em.int(-1), em.int(1)]))
     return array_operators.binary(frame, node, ast.NotEq if x.dtype == np.bool_ else ast.Sub, later, earlier)

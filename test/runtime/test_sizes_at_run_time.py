@@ -79,3 +79,34 @@ def test_a_size_that_arguments_make_negative_raises_in_every_tier(program: Any) 
     f = tierup.jit(program)
     for n in (8, 8, 9, 11, 4, 7, 14, 2):
         assert attempt(f, np.ones(n)) == attempt(program, np.ones(n)), n
+
+
+def outcome(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments).tolist()
+    except IndexError:
+        return IndexError
+
+
+def test_an_axis_of_diff_that_is_not_there_raises_in_every_tier() -> None:
+    x = X.reshape(3, 4)
+    f = tierup.jit(lambda x, n: np.diff(x, axis=n))
+    for n in (1, 1, 1, 0, -1, -2, -3, -4, 2, 5):
+        assert outcome(f, x, n) == outcome(lambda x, n: np.diff(x, axis=n), x, n), n
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.diff(x, axis=-3),
+        lambda x: np.take(x, 0, axis=-3),
+        lambda x: x.take([0], axis=2),
+        lambda x: np.take_along_axis(x, np.zeros((3, 1), np.int64), axis=-3),
+        lambda x: np.take_along_axis(x, np.zeros((3, 1), np.int64), axis=3),
+    ],
+    ids=["diff", "take", "take of the method", "take_along_axis", "take_along_axis beyond"],
+)
+def test_a_constant_axis_that_is_not_there_raises(program: Any) -> None:
+    f = tierup.jit(program)
+    for _ in range(3):
+        assert outcome(f, X.reshape(3, 4)) is outcome(program, X.reshape(3, 4)) is IndexError
