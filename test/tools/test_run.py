@@ -55,7 +55,7 @@ def test_source_is_emitted_without_arguments(file: str, capsys: pytest.CaptureFi
     (["--entry=main", "--arg=1", "--arg=1", "--arg=1"], "takes 2 arguments (x, n): 1 too many"),
     (["--entry=none"], "has no function @none; it has @main, @row"),
     (["--entry=main", "--option=max_version=2", "--arg=1"], "did you mean 'max_versions'"),
-    (["--entry=main", "--arg=f32[2]", "--arg=1", "--emit=llvm"], "no compiled version yet"),
+    (["--entry=main", "--arg=f32[2]", "--arg=1", "--emit=llvm"], "no compiled version yet that --emit=llvm could show: a first call only records what comes: --repeat 2"),
     (["--entry=main", "--arg=oops", "--arg=1"], "cannot read the argument oops"),
     (["--entry=main", "--arg=q8[2]", "--arg=1"], "q8 is no element type"),
     (["--entry=main", "--arg=gone.npy", "--arg=1"], "gone.npy"),
