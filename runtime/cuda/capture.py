@@ -40,7 +40,7 @@ def capture(function: Callable[..., Any], *arguments: Any) -> Captured:
         if len(made) == 1:
             return Captured(made[0], results)
     raise ValueError(
-        f"{function!r} with these arguments is no fixed sequence of kernels. A call is one if it runs on a device (backend=\"cuda\"), all its "
-        "arrays lie there, from addresses that are multiples of 16, and if it has native code as a whole, checks no index, reads no element on "
-        "the host, and writes none of its arguments; explain() says what it does"
+        f"{function!r} with these arguments is no fixed sequence of kernels. A call is one if it runs on a device (backend=\"cuda\"), all "
+        "its arrays lie there, from addresses that are multiples of 16, and if it has native code as a whole, checks no index, reads no "
+        "element on the host, and writes none of its arguments; explain() says what it does"
     )
