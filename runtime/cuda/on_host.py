@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.cuda.arrays.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put_together, to_host
 from tierup.runtime.cuda.host.leaving import arrays_in
 from tierup.runtime.dispatching.guards import extent
 from tierup.runtime.program import Program
@@ -39,7 +39,10 @@ def on_host(program: Program, run: Run, flat: tuple[Any, ...], live: tuple[Any, 
     if not there:
         return results
     here = [value for value in flat if isinstance(value, np.ndarray)]
-    return tuple([_there(result, arrays, copies, here) for result in results])
+    found = [_there(result, arrays, copies) for result in results]
+    own = list({id(v): v for v, result in zip(found, results, strict=True) if v is result and _is_moved(v, here)}.values())
+    moved_to = {id(v): made for v, made in zip(own, put_together(arrays[0].on, own), strict=True)}
+    return tuple([moved_to.get(id(value), value) for value in found])
 
 
 def _write(array: DeviceArray, copy: np.ndarray) -> None:
@@ -52,8 +55,8 @@ def _write(array: DeviceArray, copy: np.ndarray) -> None:
         array.on.driver.to_device(low, start, high - low)
 
 
-def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray], here: list[np.ndarray]) -> Any:
-    """A result of tier 0 on the device: an argument itself, a view of one, or a copy. `here`: arguments on the host, which stay there."""
+def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> Any:
+    """A result of tier 0 that is an argument on the device, or a view of one; any other as it is."""
     if not isinstance(result, np.ndarray):
         return result
     for array, copy in zip(there, copies, strict=True):
@@ -63,6 +66,11 @@ def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray], here
         if result.size and np.may_share_memory(result, copy) and np.shares_memory(result, copy):
             moved = array.address - copy.ctypes.data
             return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
-    if any(result is other or np.may_share_memory(result, other) and np.shares_memory(result, other) for other in here):
-        return result
-    return put(there[0].on, result)
+    return result
+
+
+def _is_moved(result: Any, here: list[np.ndarray]) -> bool:
+    """Whether a result is memory of its own, which goes to the device."""
+    return isinstance(result, np.ndarray) and not any(
+        result is other or np.may_share_memory(result, other) and np.shares_memory(result, other) for other in here
+    )

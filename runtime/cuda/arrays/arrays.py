@@ -186,6 +186,26 @@ def put(on: Device, array: np.ndarray) -> DeviceArray:
     return made
 
 
+def put_together(on: Device, arrays: Sequence[np.ndarray]) -> list[DeviceArray]:
+    """Copies on the device, in C order; those of arrays that share memory do, at the same strides. Raises as `put`."""
+    made: list[DeviceArray] = []
+    wholes: dict[int, DeviceArray] = {}
+    for array in arrays:
+        if not any(np.may_share_memory(array, other) and np.shares_memory(array, other) for other in arrays if other is not array):
+            made.append(put(on, array))
+            continue
+        at = array.ctypes.data
+        low, high = next((low, high) for low, high in _spans(arrays) if low <= at < high)
+        start = low % _HOST_ALIGNMENT
+        if low not in wholes:
+            wholes[low] = empty(on, (high - low + start,), np.dtype(np.uint8))
+            with on.lock:
+                on.driver.to_device(wholes[low].address + start, low, high - low)
+        address = wholes[low].address + start + at - low
+        made.append(DeviceArray(on, address, array.dtype, array.shape, array.strides, wholes[low], array.flags.writeable))
+    return made
+
+
 def device_array(array: Any) -> DeviceArray:
     """A NumPy array copied to the device, or an array that lies there already (PyTorch's, CuPy's), in the same memory.
 
@@ -255,15 +275,8 @@ def to_host(arrays: Sequence[DeviceArray]) -> list[np.ndarray]:
     if not arrays:
         return copies
     on = arrays[0].on
-    spans = sorted(guards.extent(a) for a in arrays if a.size)
-    merged: list[list[int]] = []
-    for low, high in spans:
-        if merged and low < merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], high)
-        else:
-            merged.append([low, high])
     with on.lock:
-        for low, high in merged:
+        for low, high in _spans(arrays):
             start = low % _HOST_ALIGNMENT  # on the host an array is aligned as it is on the device
             raw = np.empty(high - low + start, np.uint8)
             on.driver.to_host(raw.ctypes.data + start, low, high - low)
@@ -278,6 +291,17 @@ def to_host(arrays: Sequence[DeviceArray]) -> list[np.ndarray]:
         copy.flags.writeable = array.writeable
         copies.append(copy)
     return copies
+
+
+def _spans(arrays: Sequence[Any]) -> list[list[int]]:
+    """The stretches [low, high) of memory that arrays lie in, those that overlap being one."""
+    merged: list[list[int]] = []
+    for low, high in sorted(guards.extent(a) for a in arrays if a.size):
+        if merged and low < merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high)
+        else:
+            merged.append([low, high])
+    return merged
 
 
 _HOST_ALIGNMENT = 16  # of NumPy's own memory

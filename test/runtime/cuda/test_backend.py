@@ -450,3 +450,16 @@ def test_ptx_comes_with_ptxas_report_or_with_the_word_that_it_is_not_installed(m
         assert f.plan("ptx").startswith("// assembled for sm_80, not run; of each kernel:\n//   soft_0: ")
     monkeypatch.setattr(ptxas, "find", lambda: None)
     assert f.plan("ptx").startswith("// not assembled: ptxas is not installed")
+
+
+def test_results_that_share_memory_on_the_host_share_it_on_the_device(on: Device) -> None:
+    def several(x):
+        v, w = x + 1.0, x * 2.0
+        return [v, w, w, v[1:], v.T]
+
+    f, x = cuda(several), f32(5, 4)
+    for _ in range(4):
+        v, w, same, tail, turned = f(put(on, x))
+        assert w is same and (tail.address, turned.address) == (v.address + 16, v.address)
+        for found, wanted in zip((v, w, tail, turned), (x + 1, x * 2, (x + 1)[1:], (x + 1).T), strict=True):
+            assert np.array_equal(found.numpy(), wanted)
