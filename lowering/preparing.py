@@ -16,6 +16,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.rewriting import is_used
+from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.pipelines import diagnostics
@@ -30,7 +31,7 @@ from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.exits import bailouts, live_values
 from tierup.lowering.pipelines import LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
-from tierup.lowering.transforms.insert_bounds_checks import is_checked
+from tierup.lowering.transforms.insert_bounds_checks import MAY_BE_EMPTY, is_checked, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
@@ -176,6 +177,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     bailouts.lower(function, force=request.force)
     inference = signature.infer(function, request.arguments)
     _mark_tied(function, inference)
+    _mark_empty(function, inference)
     signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
@@ -197,6 +199,14 @@ def _mark_tied(function: ir.Operation, inference: Inference) -> None:
         if listed and None not in sizes:
             mark = TIED if all(at_least(size, 0) for size in sizes if size is not None) else KNOWN
             op.attributes[mark] = ir.UnitAttr.get(op.context)
+
+
+def _mark_empty(function: ir.Operation, inference: Inference) -> None:
+    """What is read at positions and may have no elements: positions are then outside whatever they are."""
+    for op in b.walk(function):
+        x = inference.values.get(op.operands[0]) if reads_positions(op) else None
+        if isinstance(x, Tensor) and not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
+            op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
 
 
 def _refuse_lost_errors(function: ir.Operation) -> None:

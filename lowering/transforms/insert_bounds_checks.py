@@ -8,12 +8,14 @@ becomes
 
 and so for every op whose row says `raises`: indices, divisors of integers, positions of slices that the run computes. What is
 proven by constants is not checked. After a failed check the program goes on (see asserts_to_status), so what is read or
-divided by is made safe as well: scalars here, by clamping; elements where the op is lowered.
+divided by is made safe as well: scalars here, by clamping; elements where the op is lowered. No position is safe on an axis without
+elements: ops marked `tierup.may_be_empty`, whose axes the compiler does not know to have some, read other memory there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
@@ -23,12 +25,18 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 
+MAY_BE_EMPTY = "tierup.may_be_empty"
 _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing
 
 
 def is_checked(op: ir.Operation) -> bool:
     """Whether the pass sees to it that native code notices what an op raises for a value."""
     return op.name.removeprefix("torch.") in _HANDLERS
+
+
+def reads_positions(op: ir.Operation) -> bool:
+    """Whether an op reads elements of its first operand at positions that are checked."""
+    return op.name.removeprefix("torch.") in _READS
 
 
 @register
@@ -44,7 +52,10 @@ class InsertBoundsChecks(Pass):
             if handler is not None and _CHECKED not in op.attributes:
                 op.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
                 with op.location, ir.InsertionPoint(op):
+                    empty = MAY_BE_EMPTY in op.attributes and reads_positions(op)
                     handler(op)
+                    if empty:
+                        _read_other_memory(op)
 
 
 # --- tensors of indices ------------------------------------------------------------------------------------------------
@@ -119,6 +130,72 @@ def _underived(value: ir.Value) -> ir.Value:
     while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
         value = value.owner.operation.operands[0]
     return value
+
+
+def _read_other_memory(op: ir.Operation) -> None:
+    """Where an axis is empty that positions are for, read zeros, one along it: what any position is clamped to. Not the operand is chosen,
+    but what is read: the choice of a tensor is a copy of it."""
+    if ".select" in op.name:
+        op = _as_index_select(op)
+    x, name = op.operands[0], op.name.removeprefix("torch.")
+    known = t.sizes_of(x)
+    axes = [] if known is None else [axis for axis in _axes(op, name, len(known[0])) if known[0][axis] is None]
+    if known is None or not axes:
+        return
+    with ir.InsertionPoint(op):
+        has_some = [b.value("torch.aten.gt.int", [t.size(x, axis), t.integer(0)], t.bool_type()) for axis in axes]
+        ok = reduce(lambda p, q: b.value("torch.aten.__and__.bool", [p, q], t.bool_type()), has_some)
+        made = b.op("torch.prim.If", [ok], [op.results[0].type], regions=2)
+    op.results[0].replace_all_uses_with(made.results[0])
+    with ir.InsertionPoint(made.regions[1].blocks.append()):
+        sizes = [t.integer(1) if axis in axes else t.size(x, axis) for axis in range(len(known[0]))]
+        other = op.clone()
+        other.operands[0] = b.value("torch.aten.new_zeros", [x, _list(sizes), *[_none()] * 4], x.type)
+        b.op("torch.prim.If.yield", [other.results[0]], [])
+        other.move_after(other.operands[0].owner)
+    with ir.InsertionPoint(made.regions[0].blocks.append()):
+        op.move_before(b.op("torch.prim.If.yield", [op.results[0]], []))
+
+
+def _as_index_select(op: ir.Operation) -> ir.Operation:
+    """A select, whose result is a view, as an index_select, which makes a tensor; the latter."""
+    x, axis, position = op.operands
+    known, number = t.sizes_of(x), t.known_int(axis)
+    if known is None or number is None or not known[0]:
+        return op
+    number %= len(known[0])
+    sizes = [1 if i == number else size for i, size in enumerate(known[0])]
+    length = b.value("torch.prim.max.int", [t.size(x, number), t.integer(1)], t.int_type())
+    place = b.value("torch.aten.remainder.int", [position, length], t.int_type())
+    index = b.value(
+        "torch.aten.full", [_list([t.integer(1)]), place, t.integer(dtypes.i64.code), *[_none()] * 3], t.tensor_type((1,), dtypes.i64)
+    )
+    made = b.op("torch.aten.index_select", [x, t.integer(number), index], [t.tensor_type(sizes, known[1])])
+    for checked in (place.owner, made):  # the position was, and the divisor is not 0
+        checked.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
+    row = b.value("torch.aten.squeeze.dim", [made.results[0], t.integer(number)], op.results[0].type)
+    op.results[0].replace_all_uses_with(row)
+    op.erase()
+    return made
+
+
+def _none() -> ir.Value:
+    return b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
+
+
+def _list(numbers: list[ir.Value]) -> ir.Value:
+    return b.value("torch.prim.ListConstruct", numbers, ir.Type.parse("!torch.list<int>"))
+
+
+def _axes(op: ir.Operation, name: str, rank: int) -> list[int]:
+    """The axes that an op's positions are for."""
+    if not name.startswith("aten.index.Tensor"):
+        axis = 0 if name == "aten.embedding" else t.known_int(op.operands[1])
+        return [] if axis is None or not rank else [axis % rank]
+    listed = b.defining_op(op.operands[1])
+    if listed is None or listed.name != "torch.prim.ListConstruct":
+        return []
+    return [axis for axis, value in enumerate(listed.operands) if "tensor" in str(_underived(value).type)]
 
 
 # --- divisors ----------------------------------------------------------------------------------------------------------
@@ -241,6 +318,10 @@ _DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar",
               *(f"aten.{n}.{k}" for n in ("remainder", "fmod") for k in ("Tensor", "Scalar")),
               "aten.div.Tensor_mode", "aten.div.Scalar_mode")  # fmt: skip
 
+_READS = (
+    "aten.index_select", "aten.gather", "aten.embedding", "aten.index.Tensor", "aten.index.Tensor_hacked_twin", "aten.select.int",
+    "aten.select_copy.int",
+)  # fmt: skip
 _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.index_select": _along(1, 2),
     "aten.gather": _along(1, 2),

@@ -110,3 +110,40 @@ def test_a_constant_axis_that_is_not_there_raises(program: Any) -> None:
     f = tierup.jit(program)
     for _ in range(3):
         assert outcome(f, X.reshape(3, 4)) is outcome(program, X.reshape(3, 4)) is IndexError
+
+
+def in_rounds(x: Any, n: int) -> Any:
+    total = x[0] * 0.0
+    for _ in range(3):
+        total = total + x[n:][0]
+    return total
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: x[n:][0] * 2.0,
+        lambda x, n: x[n:][-1] * 2.0,
+        lambda x, n: x[x[:, 0] > n][0] * 2.0,
+        lambda x, n: x[n:][np.array([0, -1])] * 2.0,
+        lambda x, n: np.take(x[n:], np.array([0, 0]), axis=0) * 2.0,
+        lambda x, n: x[n:, n:][0, 0] * 2.0,
+        in_rounds,
+    ],
+)
+def test_an_axis_that_turns_out_to_be_empty_is_not_read(function: Any) -> None:
+    f = tierup.jit(function)
+
+    def answer(call: Any, x: np.ndarray, n: int) -> Any:
+        try:
+            return call(x, n)
+        except IndexError:
+            return "IndexError"
+
+    for rows in (4, 4, 5, 6):
+        x = np.arange(rows * 3, dtype="f4").reshape(rows, 3) + 1
+        for n in (1, 2, 0, rows, 100):
+            before, found, wanted = f.stats(), answer(f, x, n), answer(function, x, n)
+            np.testing.assert_array_equal(found, wanted)
+            if before.versions and f.stats().misses == before.misses:
+                assert f.stats().bailouts - before.bailouts == (wanted == "IndexError" if isinstance(wanted, str) else 0)

@@ -100,3 +100,23 @@ func.func @item(%i: !torch.int, %a: !torch.int) -> (!torch.int, !torch.int) {
   %2 = torch.aten.__getitem__.t %0, %int1 : !torch.list<int>, !torch.int -> !torch.int
   return %1, %2 : !torch.int, !torch.int
 }
+
+// -----
+// An axis that may have no elements: then zeros are read, one along it. A row is read as elements are, not viewed.
+// CHECK-LABEL: func.func @may_be_empty
+// CHECK: [[SIZE:%.+]] = torch.aten.size.int %arg0, %int0
+// CHECK: torch.runtime.assert
+// CHECK: torch.runtime.assert
+// CHECK: [[SOME:%.+]] = torch.aten.gt.int
+// CHECK: [[READ:%.+]] = torch.prim.If [[SOME]]
+// CHECK-NEXT: torch.aten.index_select %arg0
+// CHECK: } else {
+// CHECK: [[ZEROS:%.+]] = torch.aten.new_zeros %arg0
+// CHECK-NEXT: torch.aten.index_select [[ZEROS]]
+// CHECK: torch.aten.squeeze.dim [[READ]]
+// CHECK-NOT: torch.aten.select.int
+func.func @may_be_empty(%x: !torch.vtensor<[?,7],f32>, %n: !torch.int) -> !torch.vtensor<[7],f32> {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.select.int %x, %int0, %n {tierup.may_be_empty} : !torch.vtensor<[?,7],f32>, !torch.int, !torch.int -> !torch.vtensor<[7],f32>
+  return %0 : !torch.vtensor<[7],f32>
+}
