@@ -48,8 +48,8 @@ def test_constants_of_which_the_bindings_give_no_buffer_arrive_too() -> None:
     artifact = compile(request(BODY.format(written="[1.0, -2.5, 3.0, 4.0]", element="bf16"), x), "sm_80", STAGES)
     np.testing.assert_array_equal(run(artifact, [x]).results[0], x * [1.0, -2.5, 3.0, 4.0])
     data = struct.pack("4f", 1, -2.5, 3, 4)
-    made = request(BODY.replace("dense<", "dense_resource<").format(written="weights", element="f32"), x)
-    resources = '{-# dialect_resources: { builtin: { weights: "0x04000000' + data.hex() + '" } } #-}'
+    made = request(BODY.replace("dense<", "dense_resource<").format(written="only_of_this_test", element="f32"), x)
+    resources = '{-# dialect_resources: { builtin: { only_of_this_test: "0x04000000' + data.hex() + '" } } #-}'
     artifact = compile(replace(made, ir=made.ir + resources), "sm_80", STAGES)
     assert [c.data for c in artifact.host.constants.values()] == [data]
     np.testing.assert_array_equal(run(artifact, [x]).results[0], x * [1.0, -2.5, 3.0, 4.0])
