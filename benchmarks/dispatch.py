@@ -49,8 +49,7 @@ def measure(names: tuple[str, ...], repeats: int) -> Iterator[Cost]:
 
 
 def per_call(function: Any, arguments: tuple[np.ndarray, ...], repeats: int) -> float:
-    t = timer(function, arguments)
-    t.timer = time.thread_time  # type: ignore[attr-defined]  # what Timer calls
+    t = timer(function, arguments, time.thread_time)
     n = calls_per_block(t)
     return statistics.median(t.timeit(n) / n for _ in range(repeats))
 

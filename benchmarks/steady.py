@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from timeit import Timer
 from typing import Any
@@ -47,10 +49,10 @@ def measure(case: Case, repeats: int = REPEATS) -> Steady:
     return Steady(numpy_seconds, our_seconds, statistics.median(ratios), low, high, native)
 
 
-def timer(function: Any, arguments: tuple[np.ndarray, ...]) -> Timer:
+def timer(function: Any, arguments: tuple[np.ndarray, ...], clock: Callable[[], float] = time.perf_counter) -> Timer:
     """The call is spelled with one name per argument, as a user's is."""
     names = [f"a{i}" for i in range(len(arguments))]
-    return Timer(f"f({', '.join(names)})", globals={"f": function, **dict(zip(names, arguments, strict=True))})
+    return Timer(f"f({', '.join(names)})", timer=clock, globals={"f": function, **dict(zip(names, arguments, strict=True))})
 
 
 def calls_per_block(t: Timer) -> int:

@@ -156,6 +156,15 @@ def strings(attribute: ir.Attribute) -> list[str]:
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)]
 
 
+def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an op of a function is `outer`, or stands in it."""
+    while op.name != "func.func":
+        if op == outer:
+            return True
+        op = op.parent.operation
+    return False
+
+
 def walk(root: ir.Operation) -> Iterator[ir.Operation]:
     """Every op below `root`, parents first. The list of a block is taken before its ops are given out, so they may be erased."""
     for region in root.regions:

@@ -56,7 +56,7 @@ class RowsToBlocks(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         loops = [op for op in gpu.host_ops(function) if op.name == "scf.for" and ROWS in op.attributes]
-        for loop in [op for op in loops if not any(_within(op.parent.operation, other) for other in loops)]:
+        for loop in [op for op in loops if not any(b.is_within(op.parent.operation, other) for other in loops)]:
             with loop.location:
                 flat = _flat(loop)
             with flat.location, ir.InsertionPoint(flat):
@@ -144,7 +144,7 @@ def _apart(buffer: ir.Value, loop: ir.Operation) -> ir.Value:
     with ir.InsertionPoint(made):
         again = made.clone().results[0]
     for use in list(buffer.uses):
-        if _within(use.owner.operation, loop):
+        if b.is_within(use.owner.operation, loop):
             use.owner.operands[use.operand_number] = again
     return again
 
@@ -173,20 +173,12 @@ def _launch(loop: ir.Operation, own: list[ir.Value]) -> None:
 def _own_memory(loop: ir.Operation) -> list[ir.Value]:
     """Stack buffers that the loop alone uses: memory of one row at a time."""
     found = dict.fromkeys(v for op in b.walk(loop) for v in op.operands if _is_stack(v))
-    return [v for v in found if all(_within(use.owner.operation, loop) for use in v.uses)]
+    return [v for v in found if all(b.is_within(use.owner.operation, loop) for use in v.uses)]
 
 
 def _is_stack(value: ir.Value) -> bool:
     made = b.defining_op(value)
     return made is not None and made.name == "memref.alloca"
-
-
-def _within(op: ir.Operation, outer: ir.Operation) -> bool:
-    while op.name != "func.func":
-        if op == outer:
-            return True
-        op = op.parent.operation
-    return False
 
 
 def _threads(ops: list[Structured]) -> int:

@@ -59,7 +59,7 @@ class ScansToBlocks(Pass):
         loops = [op for op in gpu.host_ops(function) if op.name == "scf.for"]
         done: list[ir.Operation] = []
         for loop in loops:
-            if any(_is_in(loop, other) for other in done):
+            if any(b.is_within(loop, other) for other in done):
                 continue
             scan = _scan(loop)
             if scan is not None:
@@ -68,14 +68,6 @@ class ScansToBlocks(Pass):
                 done.append(loop)
         for loop in done:
             loop.erase()
-
-
-def _is_in(op: ir.Operation, outer: ir.Operation) -> bool:
-    while op.name != "func.func":
-        if op == outer:
-            return True
-        op = op.parent.operation
-    return False
 
 
 @dataclass(frozen=True)
@@ -120,7 +112,7 @@ def _scan(loop: ir.Operation) -> _Scan | None:
 def _counts_from_zero(loop: ir.Operation, outermost: ir.Operation) -> bool:
     start, stop, step = list(loop.operands)[:3]
     made = b.defining_op(stop)
-    return gpu.constant(start) == 0 and gpu.constant(step) == 1 and (made is None or not _is_in(made, outermost))
+    return gpu.constant(start) == 0 and gpu.constant(step) == 1 and (made is None or not b.is_within(made, outermost))
 
 
 def _goes_along(ops: list[ir.Operation], indices: list[ir.Value], outermost: ir.Operation) -> bool:
@@ -131,7 +123,7 @@ def _goes_along(ops: list[ir.Operation], indices: list[ir.Value], outermost: ir.
         return False
     if any(may_alias(base(load.operands[0]), base(store.operands[1])) for load in loads for store in stores):
         return False
-    if any((made := b.defining_op(v)) is not None and _is_in(made, outermost) for op in stores for v in list(op.operands)[1:]):
+    if any((made := b.defining_op(v)) is not None and b.is_within(made, outermost) for op in stores for v in list(op.operands)[1:]):
         return False
     if len({base(op.operands[1]) for op in stores}) != len(stores):
         return False
