@@ -37,7 +37,7 @@ from tierup.frontend.torch import (
 )
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_grad_mode import GradMode, is_no_grad
-from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_module import Attributes, Held
 from tierup.frontend.torch.script_places import location_of, place_of
 from tierup.frontend.torch.script_signature import NUMBERS
 from tierup.frontend.torch.script_types import spelled
@@ -287,7 +287,8 @@ class GraphBuilder:
         self._lists[self.value(output)] = output
 
     def tensor_constant(self, tensor: Any) -> ir.Value:
-        return self._tensor_input(self.attributes.constant(tensor))
+        """The input that stands for a tensor in the graph, or for one in an attribute."""
+        return self._tensor_input(self.attributes.input_of(tensor) if isinstance(tensor, Held) else self.attributes.constant(tensor))
 
     def _tensor_input(self, name: str) -> ir.Value:
         if name not in self._tensors:
@@ -305,16 +306,12 @@ class GraphBuilder:
             return
         if output.type().kind() in _CONTAINERS and script_state.is_changed(self, output):
             raise UnsupportedProgram(f"the program changes {node.s('name')!r} of the module in place: set the attribute to a new one")
+        self._attributes[output.unique()] = owner, node.s("name")
         if output.type().kind() == "TensorType":
-            self._attributes[output.unique()] = owner, node.s("name")
             self._values[output.unique()] = self._tensor_input(self.attributes.tensor(owner, node.s("name")))
             return
-        value = self.attributes.value(owner, node.s("name"))
-        if self.attributes.is_tensor(value):  # of the type Tensor?
-            given = self._tensor_input(self.attributes.tensor(owner, node.s("name")))
-            self._values[output.unique()] = self.derefined(given, self.type(spelled(output.type())))
-            return
-        self._values[output.unique()] = script_constants.constant(self, value, output.type())
+        made = script_constants.constant(self, self.attributes.value(owner, node.s("name")), output.type())
+        self._values[output.unique()] = self.derefined(made, self.type(spelled(output.type())))
 
     def _create_object(self, node: Any) -> None:
         type_ = node.output().type()

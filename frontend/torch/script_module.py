@@ -1,13 +1,15 @@
 """What a TorchScript program reads of its modules: tensors, handed over at every call, and numbers, which are part of a graph.
 
-Tensors are read anew before each call: a parameter that was replaced, moved or resized is seen. A number or string that has
-changed (`module.eval()` changes `training`) asks for another graph.
+Tensors are read anew before each call, those in lists, tuples and dicts as well: a parameter that was replaced, moved or resized is seen.
+Another graph is asked for by a number or string that has changed (`module.eval()` changes `training`), another count of items, and another
+submodule.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -19,15 +21,25 @@ from tierup.runtime.arguments.trees import Leaf
 Layout = tuple[int, tuple[int, ...], tuple[int, ...], Any]
 
 
+@dataclass(frozen=True)
+class Held:
+    """Stands for a tensor in an attribute, or for one that is an optional attribute: its place, such as `layer.weights[0]`."""
+
+    path: str
+
+
 def _holder() -> None:
     """A function for its globals: hidden inputs are read from a function's, which the native entry can do."""
 
 
 class Attributes:
-    """The attributes of a module and of its submodules that a graph has read so far. `root`: None for a function."""
+    """The attributes of a module and of its submodules that a graph has read so far. `root`: None for a function. `module`: the scripted
+    module of which it is the inside, where there is one."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, module: Any = None) -> None:
         self.root = root
+        self._modules: dict[int, Any] = {id(root): module}  # of each inside
+        self._children: list[tuple[Any, str, Any]] = []  # a module's submodules, a name, which it is
         self.without_gradient: str | None = None  # why the program's gradients are to be PyTorch's
         self.without_gradient_of: dict[str, str] = {}  # the same where these inputs require one
         self._namespace: dict[str, Any] = {}  # arrays
@@ -36,12 +48,13 @@ class Attributes:
         self._given_holder = FunctionType(_holder.__code__, self._given)
         self._names: dict[int, str] = {id(root): ""}  # the path of each module
         self._kept: list[Any] = [root]  # what `_names` knows by id
-        self._tensors: dict[str, tuple[Any, str, Any, Layout]] = {}  # name of the input -> owner, attribute, the tensor, where it lies
+        self._tensors: dict[str, tuple[Any, Layout]] = {}  # name of the input -> the tensor, where it lies
+        self._plain: dict[str, tuple[Any, str]] = {}  # name of the input -> owner, attribute: those that are one tensor
+        self._containers: dict[str, tuple[Any, str, Any, list[str]]] = {}  # path -> owner, attribute, what is in it, the inputs
         self._dotted: dict[str, str] = {}  # name of the input -> path of the attribute
-        self._values: dict[tuple[int, str], tuple[Any, Any]] = {}
         self._numbers: dict[int, int] = {}  # of modules, by their ids
         self._process: dict[str, bool] = {}  # what the process said
-        self._gradients: list[tuple[Any, str, bool]] = []  # owner, attribute, whether it requires a gradient
+        self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.asks_gradients = False  # whether the graph was made for arguments that require none
         self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
 
@@ -49,23 +62,40 @@ class Attributes:
         found = owner.getattr(name)
         self._kept.append(found)
         self._names[id(found)] = f"{self._names[id(owner)]}{name}."
+        module = self._modules.get(id(owner))
+        if module is not None:
+            self._modules[id(found)] = inner = module._modules[name]
+            self._children.append((module._modules, name, inner))
         return found
 
     def tensor(self, owner: Any, name: str) -> str:
         """The name of the input that stands for a tensor attribute."""
-        dotted = self._names[id(owner)] + name
-        path = _identifier(dotted)
-        while self._dotted.setdefault(path, dotted) != dotted:  # a.b and a_b
-            path += "_"
+        path = self._input_named(self._names[id(owner)] + name)
         if path not in self._tensors:
-            self._put(path, owner, name, owner.getattr(name))
+            self._plain[path] = owner, name
+            self._put(path, owner.getattr(name))
         return path
 
     def value(self, owner: Any, name: str) -> Any:
-        """An attribute that is no tensor, which then is part of the graph; or a tensor where it may be None."""
-        found = owner.getattr(name)
-        self._values[id(owner), name] = owner, type(found) if self.is_tensor(found) else found
+        """An attribute, with `Held` for each tensor that it is or that is in it. All else of it is part of the graph."""
+        dotted = self._names[id(owner)] + name
+        tensors: list[tuple[str, Any]] = []
+        found = _opened(owner.getattr(name), dotted, tensors)
+        inputs = [self._input_named(path) for path, _ in tensors]
+        for path, (_, tensor) in zip(inputs, tensors, strict=True):
+            self._put(path, tensor)
+        self._containers[dotted] = owner, name, _identity(found), inputs
         return found
+
+    def input_of(self, held: Held) -> str:
+        """The name of the input that stands for a tensor in an attribute."""
+        return self._input_named(held.path)
+
+    def _input_named(self, dotted: str) -> str:
+        path = _identifier(dotted)
+        while self._dotted.setdefault(path, dotted) != dotted:  # a.b and a_b
+            path += "_"
+        return path
 
     def number(self, owner: Any) -> int:
         """What names a module in a graph that sets its attributes."""
@@ -77,11 +107,10 @@ class Attributes:
         """A setting of PyTorch's, such as `is_grad_enabled`, which then is part of the graph."""
         return self._process.setdefault(name, _setting(name))
 
-    def requires_grad(self, attribute: tuple[Any, str]) -> bool:
-        """Whether a tensor attribute, by owner and name, requires a gradient, which then is part of the graph."""
-        owner, name = attribute
-        found = bool(owner.getattr(name).requires_grad)
-        self._gradients.append((owner, name, found))
+    def requires_grad(self, owner: Any, name: str, place: tuple[Any, ...] = ()) -> bool:
+        """Whether a tensor attribute, or one at a place in it, requires a gradient, which then is part of the graph."""
+        found = torch_tensors.requires_grad(_at(owner.getattr(name), place))
+        self._gradients.append((owner, name, place, found))
         return found
 
     def ask_for_arguments(self, name: str) -> None:
@@ -95,10 +124,6 @@ class Attributes:
         if torch_tensors.requires_grad(arguments):
             raise AsksForGradients(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
 
-    @staticmethod
-    def is_tensor(value: Any) -> bool:
-        return torch_tensors.is_tensor(value)
-
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""
         name = f"constant{len(self._namespace)}"
@@ -110,39 +135,46 @@ class Attributes:
         direct = Access("global", name, (), self._given_holder) if name in self._tensors else None
         return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim), direct)
 
-    def _put(self, path: str, owner: Any, name: str, tensor: Any) -> None:
+    def _put(self, path: str, tensor: Any) -> None:
         array = torch_tensors.array(tensor)
-        self._tensors[path] = owner, name, tensor, _layout(tensor)
+        self._tensors[path] = tensor, _layout(tensor)
         self._namespace[path], self._given[path] = array, tensor
 
     def refresh(self) -> bool:
         """Look at all attributes again; whether the numbers and strings are still those of the graph. What the tensors hold is the native
         entry's to look at, or `renew`'s."""
-        for path, (owner, name, tensor, _) in self._tensors.items():
+        given = self._given
+        for path, (owner, name) in self._plain.items():
             now = owner.getattr(name)
-            if now is not tensor:
-                self._put(path, owner, name, now)
+            if now is not given[path]:
+                self._put(path, now)
         for name, said in self._process.items():
             if _setting(name) != said:
                 return False
-        for owner, name, said in self._gradients:
-            if owner.getattr(name).requires_grad != said:
+        for owner, name, place, said in self._gradients:
+            if torch_tensors.requires_grad(_at(owner.getattr(name), place)) != said:
                 return False
-        for (_, name), (owner, value) in self._values.items():
-            now = owner.getattr(name)
-            if now is not value and not self._still(now, value):
+        for modules, name, module in self._children:
+            if modules[name] is not module:
                 return False
+        for dotted, (owner, name, identity, inputs) in self._containers.items():
+            tensors: list[tuple[str, Any]] = []
+            if _identity(_opened(owner.getattr(name), dotted, tensors)) != identity:
+                return False
+            for path, (_, now) in zip(inputs, tensors, strict=True):
+                if now is not given[path]:
+                    self._put(path, now)
         return True
 
     def renew(self) -> None:
         """Make the arrays anew of tensors that lie elsewhere or otherwise now."""
-        for path, (owner, name, tensor, layout) in self._tensors.items():
+        for path, (tensor, layout) in self._tensors.items():
             if _layout(tensor) != layout:
-                self._put(path, owner, name, tensor)
+                self._put(path, tensor)
 
     def tensors(self) -> dict[int, Any]:
         """The tensors of which arrays are handed over now, by the arrays' ids."""
-        return {id(self._namespace[path]): tensor for path, (_, _, tensor, _) in self._tensors.items()}
+        return {id(self._namespace[path]): tensor for path, (tensor, _) in self._tensors.items()}
 
     def why_not(self, names: Sequence[str], tensors: Sequence[Any]) -> str | None:
         """Why PyTorch is to make the gradients of a call with these inputs, of which tensors are given; None where tierup does."""
@@ -150,14 +182,39 @@ class Attributes:
         here = [of[n] for n, t in zip(names, tensors, strict=True) if n in of and t is not None and t.requires_grad] if of else []
         return self.without_gradient or (here[0] if here else None)
 
-    def _still(self, now: Any, value: Any) -> bool:
-        if self.is_tensor(now):
-            return isinstance(now, value) if isinstance(value, type) else False
-        return type(now) is type(value) and bool(now == value)
 
-    def values(self) -> dict[str, Any]:
-        """The numbers and strings that are part of the graph, by path."""
-        return {self._names[id(owner)] + name: value for (_, name), (owner, value) in self._values.items()}
+def _opened(value: Any, path: str, tensors: list[tuple[str, Any]]) -> Any:
+    """A value in which each tensor is `Held`; paths and tensors go to the list, in order."""
+    if isinstance(value, (list, tuple)):
+        items = [_opened(v, f"{path}[{i}]", tensors) for i, v in enumerate(value)]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {k: _opened(v, f"{path}[{k!r}]", tensors) for k, v in value.items()}
+    if torch_tensors.is_tensor(value):
+        tensors.append((path, value))
+        return Held(path)
+    return value
+
+
+def _at(value: Any, place: tuple[Any, ...]) -> Any:
+    """What is at a place, or what it is in where that is known at run time only, or nothing is there."""
+    for step in place:
+        if not isinstance(value, (list, tuple, dict)) or step is None:
+            return value
+        try:
+            value = value[step]
+        except (IndexError, KeyError):
+            return None  # the program raises
+    return value
+
+
+def _identity(value: Any) -> Any:
+    """What is equal for equal values: 1 is no 1.0 and no True, 0.0 no -0.0, a NaN itself; dicts have an order."""
+    if isinstance(value, dict):
+        return dict, [(_identity(k), _identity(v)) for k, v in value.items()]
+    if isinstance(value, (list, tuple)):
+        return type(value), [_identity(v) for v in value]
+    return type(value), repr(value) if isinstance(value, float) else value
 
 
 def _setting(name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tierup.dialect.context import thread_context
 from tierup.frontend.jit import built
+from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.script_graph import GraphBuilder
@@ -21,14 +22,15 @@ FOREIGN = ("torch", "error")
 
 def from_torchscript(
     program: Any, *, method: str = "forward", foreign: str = "torch", gradients: str = "torch", **options: Any
-) -> TorchFunction:
+) -> TorchFunction | overloads.Overloads:
     """A `torch.jit.script`ed or traced function or module as a function that starts in tier 0 and gets faster.
 
     Tensors in, tensors out, without copies; parameters and buffers are read from the module at every call. `method`: which of a
-    module's. `foreign`: an op that tierup has no kernel for is called through PyTorch ("torch"), or refused when the graph is built
-    ("error"). `gradients`: a call that wants a gradient which tierup cannot make runs the program as it is in PyTorch, under its
-    autograd, and an event says so ("torch"), or raises `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`. Raises
-    TypeError for what is no program of TorchScript; UnsupportedProgram, at the first call, for what is not translated.
+    module's; of one with several signatures a call takes the one that its arguments fit. `foreign`: an op that tierup has no kernel for is
+    called through PyTorch ("torch"), or refused when the graph is built ("error"). `gradients`: a call that wants a gradient which tierup
+    cannot make runs the program as it is in PyTorch, under its autograd, and an event says so ("torch"), or raises
+    `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`. Raises TypeError for what is no program of TorchScript;
+    UnsupportedProgram, at the first call, for what is not translated.
     """
     import torch  # here: an optional package, and a second to import
 
@@ -36,20 +38,22 @@ def from_torchscript(
         raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
     if gradients not in FOREIGN:
         raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
+
+    def made(name: str, found: Any, module: Any, original: Callable[..., Any]) -> TorchFunction:
+        graph, eager = _inlined(found.graph), original if gradients == "torch" else None
+        return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, eager))
+
     if isinstance(program, torch.jit.ScriptModule):
-        found = program._c._get_method(method) if program._c._has_method(method) else None
-        if found is None:
+        names = overloads.names_of(program._c, method)
+        if not names:
             raise TypeError(f"the module {program.original_name} has no method {method!r}")
-        graph, root, schema, name = found.graph, program._c, found.schema, program.original_name
-    elif isinstance(program, torch.jit.ScriptFunction):
-        graph, root, schema, name = program.graph, None, program.schema, program.name
-    else:
-        what = type(program).__name__
-        raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
-    graph = _inlined(graph)
-    eager = getattr(program, method) if root is not None else program
-    made = _Script(name.replace(".", "_"), graph, root, schema, foreign, options, eager, eager if gradients == "torch" else None)
-    return TorchFunction(made)
+        methods = [program._c._get_method(name) for name in names]
+        each = [made(program.original_name, m, program, getattr(program, n)) for m, n in zip(methods, names, strict=True)]
+        return each[0] if len(each) == 1 else overloads.Overloads(each, [m.schema for m in methods])
+    if isinstance(program, torch.jit.ScriptFunction):
+        return made(program.name, program, None, program)
+    what = type(program).__name__
+    raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
 
 
 def _inlined(graph: Any) -> Any:
@@ -70,7 +74,7 @@ class _Script:
         self,
         name: str,
         graph: Any,
-        root: Any,
+        module: Any,
         schema: Any,
         foreign: str,
         options: Mapping[str, Any],
@@ -78,7 +82,7 @@ class _Script:
         eager: Callable[..., Any] | None,
     ) -> None:
         self.original, self.eager = original, eager
-        self.name, self.graph, self.root, self.foreign, self.options = name, graph, root, foreign, options
+        self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])
         self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
@@ -86,7 +90,7 @@ class _Script:
 
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""
-        attributes = Attributes(self.root)
+        attributes = Attributes(None if self.module is None else self.module._c, self.module)
 
         def build(shape: CallShape, *call: object) -> Built:
             context = thread_context()
