@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ VARIABLE = "TIERUP_PERF"
 
 _log = logging.getLogger("tierup.perf")
 _lock = threading.RLock()
+_file: int | None = None  # this process' own
 
 
 def path(pid: int) -> Path:
@@ -44,16 +46,42 @@ def loaded(name: str, image: bytes, symbol: str, address: int) -> None:
     base = address - known.offset  # of the section: code that LLVM emits for one object is one section
     together = [f for f in found if f.section == known.section and f.size]
     lines = [f"{base + f.offset:x} {f.size:x} {name if f is known else f'{name}:{f.name}'}\n" for f in together]
+    _write("".join(lines).encode())
+
+
+def _write(lines: bytes) -> None:
+    global _file
     try:
-        with _lock, path(os.getpid()).open("a") as file:
-            file.write("".join(lines))
+        with _lock:
+            if _file is None:
+                _file = _open(path(os.getpid()))
+            while lines:
+                lines = lines[os.write(_file, lines) :]
     except OSError as e:
-        _log.warning("cannot write: %s", e)
+        _log.warning("cannot write %s: %s", path(os.getpid()), e)
+
+
+def _open(file: Path) -> int:
+    """The folder is everybody's, and the name is easily guessed: what stands there already is written to only where it is a file of this
+    user's, under one name, that no other can write. Raises OSError."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:  # of an earlier process of this number, or Python's own for `-X perf`
+        handle = os.open(file, flags)
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid() and not found.st_mode & 0o022:
+            return handle
+        os.close(handle)
+        raise PermissionError("it is another's, or others can write it") from None
 
 
 def _inherit() -> None:
     """Copy the parent's lines, in a child that was forked."""
-    try:
-        path(os.getpid()).write_bytes(path(os.getppid()).read_bytes())
-    except OSError as e:
-        _log.warning("cannot write: %s", e)
+    global _file, _lock
+    _lock = threading.RLock()  # a thread that this process has not may have held it
+    parents, _file = _file, None
+    if parents is not None:
+        lines = os.pread(parents, os.fstat(parents).st_size, 0)
+        os.close(parents)
+        _write(lines)

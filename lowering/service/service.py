@@ -124,21 +124,26 @@ class _Deadline:
         self._timer.cancel()
 
 
+# What keeps another user's code, or the environment's, out of this process must keep it out of a worker, too
+_ISOLATION = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S", "dont_write_bytecode": "-B"}
+# The search path comes behind the program: from the environment, an isolated interpreter would not take it, and any other would import
+# a `sitecustomize` from all of it
+_PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from tierup.lowering.service import worker; worker.main(int(sys.argv[1]))"
+
+
 def _start(printed: IO[bytes], niceness: int) -> subprocess.Popen[bytes]:
-    """A worker's process, importing what this one would: the same search path, whatever it is by now."""
+    """A worker's process, importing what this one would: the same search path, whatever it is by now, and as isolated as this one."""
     if os.name != "posix":
         raise OSError(f"not on {os.name}")
     from multiprocessing.spawn import get_executable  # here: 30 ms, and most processes never start a worker
 
     executable = os.fsdecode(get_executable())  # not sys.executable: the program may be another's, with Python in it
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path if isinstance(entry, str))
-    environment = {**os.environ, "PYTHONPATH": path}
-    command = [executable, "-P", "-m", "tierup.lowering.service.worker", str(niceness)]
+    path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
+    isolation = [option for flag, option in _ISOLATION.items() if getattr(sys.flags, flag)]
+    command = [executable, "-P", *isolation, "-c", _PROGRAM, str(niceness), *path]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is this process's, also while it starts
     try:
-        return subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printed, bufsize=0
-        )
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printed, bufsize=0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

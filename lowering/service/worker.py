@@ -1,8 +1,9 @@
-"""A process that compiles for another: `python -m tierup.lowering.service.worker`, started and spoken to by `lowering/service/service.py`.
+"""A process that compiles for another: its `main`, started and spoken to by `lowering/service/service.py`.
 
 It answers requests on stdin, one after another, on what was stdout: a request names a function, by its module and its name, and
 the arguments; the answer is the function's result or what it raised. Lowering may not import the runtime, and a compile begins
-there: so the function is named, not imported. A message is its length, 8 bytes little-endian, and a pickle.
+there: so the function is named, not imported. A message is its length, 8 bytes little-endian, and a pickle: the two pipes are
+between a process and its own child, and nobody else has an end of them.
 
 It ends when stdin does, and ignores SIGINT (Ctrl-C goes to every process of a terminal; the parent decides). What is printed while
 compiling goes to stderr, which the parent keeps for the case that this process dies.
@@ -114,7 +115,3 @@ def main(niceness: int = 0) -> None:
             send_bytes(answers, answered)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # nothing is left to be done, and tidying up takes LLVM a while
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

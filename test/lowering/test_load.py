@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import weakref
 from pathlib import Path
 
@@ -117,6 +119,33 @@ def test_perf_finds_each_kernel_by_function_and_version(tmp_path: Path) -> None:
     spans = sorted((int(start, 16), int(start, 16) + int(size, 16)) for start, size, _ in parts)
     assert all(start < end for start, end in spans) and all(end <= after for (_, end), (after, _) in zip(spans, spans[1:], strict=False))
     assert of_child[: len(lines)] == lines and of_child[-1].endswith("tierup:first:f64[s0]")
+
+
+@pytest.mark.parametrize("planted", ["a symbolic link", "a FIFO", "a file that others can write", "a second name of a file"])
+def test_what_somebody_planted_where_perf_looks_is_not_written_to(planted: str) -> None:
+    victim = Path(tempfile.mkdtemp(dir="/tmp")) / "victim"  # where a second name of it can stand there
+    victim.write_text("as it was\n")
+    code = (
+        "import os, sys, numpy as np, tierup\n"
+        "from tierup.lowering.objects import perf_map\n"
+        "place, (kind, victim) = perf_map.path(os.getpid()), sys.argv[1:]\n"
+        "print(place, flush=True)\n"
+        "if kind == 'a symbolic link': place.symlink_to(victim)\n"
+        "elif kind == 'a FIFO': os.mkfifo(place)\n"
+        "elif kind == 'a second name of a file': os.link(victim, place)\n"
+        "else: place.write_text('as it was\\n'), place.chmod(0o666)\n"
+        "perf_map._write(b'1000 10 mine\\n')\n"
+    )
+    environment = {**os.environ, perf_map.VARIABLE: "map"}
+    ran = subprocess.run([sys.executable, "-c", code, planted, str(victim)], env=environment, capture_output=True, text=True, timeout=60)
+    place = Path(ran.stdout.strip())
+    try:
+        assert ran.returncode == 0 and "cannot write" in ran.stderr, ran.stderr
+        assert victim.read_text() == "as it was\n"
+        assert planted != "a file that others can write" or place.read_text() == "as it was\n"
+    finally:
+        place.unlink()
+        shutil.rmtree(victim.parent)
 
 
 @pytest.mark.parametrize("value", ["", "0", "dump"])

@@ -1,11 +1,13 @@
 """Compiling in another process: workers start, are recycled, die and are replaced; a fork and an exit do no harm."""
 
+import ast
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -279,3 +281,24 @@ print(*service.pids, flush=True)
 def test_importing_the_service_starts_nothing_and_loads_no_compiler():
     code = "import sys, tierup.lowering.service.service; print([m for m in sys.modules if 'mlir' in m or 'llvm' in m or 'multiprocessing' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_a_worker_is_as_isolated_as_its_parent_and_runs_nothing_that_lies_on_the_search_path(tmp_path):
+    """Python imports `sitecustomize` from anywhere on the path that the environment names, before any program of ours."""
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    code = f"""
+import sys
+sys.path.append({str(tmp_path)!r})  # as a program's own folder is, of which its Python never imported a sitecustomize
+sys.path.append({str(Path(__file__).resolve().parents[2])!r})
+from tierup.lowering.service.service import Service
+service = Service()
+print(service.call("builtins", "eval", "(__import__('sys').flags.isolated, __import__('sys').flags.no_user_site, __import__('sys').path)"))
+print((sys.flags.isolated, sys.flags.no_user_site, sys.path))
+service.close()
+"""
+    for isolation, environment in (["-I"], {**os.environ, "PYTHONPATH": str(tmp_path)}), (["-s"], {**os.environ, "PYTHONPATH": ""}):
+        done = subprocess.run([sys.executable, *isolation, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        inside, outside = map(ast.literal_eval, done.stdout.splitlines())
+        assert inside == outside or (inside[:2], inside[2]) == (outside[:2], [os.getcwd() if p == "" else p for p in outside[2]])
+        assert not (tmp_path / "ran").exists()
