@@ -24,10 +24,15 @@ def _integer_power(x: Array, y: Array) -> Array:
     return np.where(negative, inverse, np.power(x, np.where(negative, np.zeros_like(one), y)))
 
 
+def _float_power(x: Array, y: Array) -> Array:
+    """C's pow. Of a single exponent 0.5 np.power makes a root, which gives -0.0 for -0.0 and NaN for -inf."""
+    return np.power(x, y) if np.size(y) != 1 else np.float_power(x, y).astype(y.dtype)
+
+
 @pointwise(Typing("pow", accepts=Accepts.NOT_BOOL, promoting=2))
 def pow_tensor(x: Array, y: Array) -> Array:
     """aten.pow.Tensor_Tensor. Integers: powers wrap; for a negative exponent see _integer_power."""
-    return np.power(x, y) if np.asarray(x).dtype.kind == "f" else _integer_power(x, y)
+    return _float_power(x, y) if np.asarray(x).dtype.kind == "f" else _integer_power(x, y)
 
 
 POWER = Typing("pow", promoting=2)
@@ -66,4 +71,4 @@ def pow_base(base: Array, y: Array) -> Array:
     kind = np.asarray(y).dtype.kind
     if base == 1:
         return np.ones_like(y)
-    return np.power(base, y) if kind == "f" else _integer_power(base, y)
+    return _float_power(base, y) if kind == "f" else _integer_power(base, y)

@@ -208,6 +208,12 @@ def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
     return array_operators.binary(frame, node, ast.Pow, base, exp)
 
 
+@function(divmod)
+def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
+    operate = binary if is_number(x) and is_number(y) else array_operators.binary
+    return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
+
+
 @function(math.sqrt)
 def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
     """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""

@@ -6,6 +6,7 @@ Constants never come here: Python computes them at build time.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 
@@ -35,6 +36,10 @@ _INT: dict[type, str] = {
     ast.FloorDiv: "aten.floordiv.int",
     ast.Mod: "aten.remainder.int",
 }
+_BITS: dict[type, str] = {
+    ast.BitAnd: "aten.bitwise_and.Tensor", ast.BitOr: "aten.bitwise_or.Tensor", ast.BitXor: "aten.bitwise_xor.Tensor",
+    ast.LShift: "aten.bitwise_left_shift.Tensor", ast.RShift: "aten.bitwise_right_shift.Tensor",
+}  # fmt: skip
 _FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
 _COMPARE_INT: dict[type, str] = {
     ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int",
@@ -106,10 +111,12 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
         return _power(frame, node, a, b)
     if "float" in kinds or op is ast.Div:
         return _float_binary(frame, node, op, a, b, both_ints="float" not in kinds)
+    if op in _BITS:
+        return Scalar(_bits(frame, op, to_int(frame, a), to_int(frame, b)), "int")
     if op in (ast.FloorDiv, ast.Mod):
         _refuse_zero(frame, b, "integer division or modulo by zero")
     if op not in _INT:
-        raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints known only at run time", "use arrays (np.int64(...)) for bit operations")
+        raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints", "Python refuses it too")
     return Scalar(em.scalar(_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.int), "int")
 
 
@@ -126,7 +133,8 @@ def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, 
         return Scalar(em.scalar(_FLOAT[op], [x, y], em.types.float), "float")
     if op in (ast.FloorDiv, ast.Mod):
         _refuse_zero(frame, b, "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero")
-        return _through_float64(frame, "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor", x, y)
+        name = "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor"
+        return Scalar(_through_arrays(frame, name, "float", x, y), "float")
     raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
 
 
@@ -142,38 +150,64 @@ def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
     raise_if(frame, is_zero, "ZeroDivisionError", message)
 
 
-def _through_float64(frame: Frame, name: str, *operands: ir.Value) -> Scalar:
-    """An op that torch has for tensors only: NumPy's float64 arithmetic is Python's."""
+def _through_arrays(frame: Frame, name: str, kind: str, *operands: ir.Value) -> ir.Value:
+    """An op that torch has for tensors only, on numbers of one kind: NumPy's arithmetic of int64 and float64 is Python's."""
     em = frame.em
-    code = em.int(7)
+    code, back = (em.int(7), "aten.Float.Tensor") if kind == "float" else (em.int(4), "aten.Int.Tensor")
     tensors = [em.numpy("aten.full", [em.int_list([]), x, code, em.none, em.none, em.none]) for x in operands]
-    return Scalar(em.numpy("aten.Float.Tensor", [em.numpy(name, tensors)], em.types.float), "float")
+    return em.numpy(back, [em.numpy(name, tensors)], em.types.scalars[kind])
+
+
+def _bits(frame: Frame, op: type, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Bit operations of ints. Python's shifts refuse negative counts and take any other; what 64 bits do not hold is an OverflowError."""
+    em = frame.em
+    if op not in (ast.LShift, ast.RShift):
+        return _through_arrays(frame, _BITS[op], "int", x, y)
+    holds = lambda how, a, b: em.scalar(f"aten.{how}.int", [a, b], em.types.bool)
+    raise_if(frame, holds("lt", y, em.int(0)), "ValueError", "negative shift count")
+    count = em.scalar("prim.min.int", [y, em.int(63)], em.types.int)
+    result = _through_arrays(frame, _BITS[op], "int", x, count)
+    if op is ast.LShift:
+        lost = holds("ne", _through_arrays(frame, _BITS[ast.RShift], "int", result, count), x)
+        far = em.scalar("aten.__and__.bool", [holds("gt", y, em.int(63)), holds("ne", x, em.int(0))], em.types.bool)
+        beyond = em.scalar("aten.__or__.bool", [lost, far], em.types.bool)
+        raise_if(frame, beyond, "OverflowError", "the shifted int does not fit the 64 bits that ints have in compiled programs")
+    return result
 
 
 def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     em = frame.em
     if number_kind(a) != "float" and number_kind(b) != "float":
         exponent = b.value if isinstance(b, Const) else None
-        if not isinstance(exponent, int) or not 0 <= exponent <= _MAX_MULTIPLICATIONS:
-            raise frame.error(
-                node, "an int power with an exponent known only at run time, negative or large", "write float(n) ** k, or use np.power"
-            )
-        result, base = em.int(1), to_int(frame, a)
-        for i in range(int(exponent)):
-            result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
-        return Scalar(result, "int")
-    x, y = to_float(frame, a), to_float(frame, b)
-    zero = em.float(0.0)
-    if not (isinstance(b, Const) and b.value >= 0):
-        is_zero, negative = em.scalar("aten.eq.float", [x, zero], em.types.bool), em.scalar("aten.lt.float", [y, zero], em.types.bool)
-        both = em.scalar("aten.__and__.bool", [is_zero, negative], em.types.bool)
-        raise_if(frame, both, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
-    if not (isinstance(b, Const) and float(b.value).is_integer()):
+        if not isinstance(exponent, int) or exponent > _MAX_MULTIPLICATIONS:
+            what = "an int power with an exponent that is large or known only at run time"
+            raise frame.error(node, what, "write float(n) ** k, or use np.power")
+        if exponent >= 0:
+            result, base = em.int(1), to_int(frame, a)
+            for i in range(int(exponent)):
+                result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
+            return Scalar(result, "int")
+    return _float_power(frame, to_float(frame, a), to_float(frame, b))
+
+
+def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
+    """C's pow, and Python's exceptions where finite numbers give a result that is not: what raises is told by the result."""
+    em = frame.em
+    holds = lambda how, a, b: em.scalar(f"aten.{how}.float", [a, b], em.types.bool)
+    both = lambda a, b: em.scalar("aten.__and__.bool", [a, b], em.types.bool)
+    finite = lambda v: both(holds("gt", v, em.float(-math.inf)), holds("lt", v, em.float(math.inf)))
+    # torch's rule, of a number to an array's power: the others make roots for 0.5, which differ from pow at -0.0 and -inf
+    exponent = em.scalar("aten.full", [em.int_list([]), y, em.int(7), em.none, em.none, em.none], em.types.tensor)
+    result = em.scalar("aten.Float.Tensor", [em.scalar("aten.pow.Scalar", [x, exponent], em.types.tensor)], em.types.float)
+    pending = PendingIf(em, both(both(finite(x), finite(y)), not_(frame, finite(result))))
+    with pending.arm(0):
+        raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
         # Python gives a complex number here, which programs do not hold
-        raise_if(
-            frame, em.scalar("aten.lt.float", [x, zero], em.types.bool), "ValueError", "a negative float to a fractional power is complex"
-        )
-    return _through_float64(frame, "aten.pow.Tensor_Tensor", x, y)
+        is_number = holds("eq", result, result)
+        raise_if(frame, not_(frame, is_number), "ValueError", "a negative float to a fractional power is complex")
+        raise_now(frame, "OverflowError", "(34, 'Numerical result out of range')")
+    pending.finish([[], []], [])
+    return Scalar(result, "float")
 
 
 def compare(frame: Frame, op: type, a: Value, b: Value) -> Scalar:
