@@ -17,7 +17,7 @@ from llvmlite import binding as llvm
 from tierup.dialect.records import dataclass
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import python as entry_python
-from tierup.lowering.objects import cache, perf_map
+from tierup.lowering.objects import cache, linking, perf_map
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
@@ -74,7 +74,7 @@ def _address(value: int | None) -> int:
 
 def _compile(text: str, triple: str) -> bytes:
     """LLVM IR to a relocatable object. For any CPU of this architecture: guards gain nothing from vector units."""
-    machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, reloc="pic", codemodel="jitdefault")
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, reloc="pic", codemodel="small")
     module = llvm.parse_assembly(text)
     module.verify()
     # LLVM's O2 pipeline takes ten times as long for code of the same speed: loops here run over a handful of arguments and dims
@@ -104,18 +104,10 @@ def _load() -> Code:
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
     image = _image(triple)
-    builder = llvm.JITLibraryBuilder().add_object_img(image)
-    for name, address in symbols().items():
-        builder.import_symbol(name, address)
-    for name in _EXPORTS:
-        builder.export_symbol(name)
-    jit = llvm.create_lljit_compiler(llvm.Target.from_triple(triple).create_target_machine(opt=2, jit=True))
-    tracker = builder.link(jit, "tierup.entry")
-    # types, functions and arrays (their destructor) may call the code until the interpreter is gone: it is never unloaded
-    tracker.detach()
-    jit.detach()
-    perf_map.loaded("tierup:dispatcher", image, "dispatch", tracker["dispatch"])
-    return Code(*(tracker[name] for name in _EXPORTS))
+    linked = linking.link(image, symbols(), _EXPORTS)
+    linked.keep()  # types, functions and arrays (their destructor) may call the code until the interpreter is gone
+    perf_map.loaded("tierup:dispatcher", image, "dispatch", linked["dispatch"])
+    return Code(*(linked[name] for name in _EXPORTS))
 
 
 def _image(triple: str) -> bytes:

@@ -7,17 +7,16 @@ f(np.linspace(0, 1, 100, dtype=np.float32))
 from __future__ import annotations
 
 import ctypes
-import itertools
 from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
-from llvmlite import binding as llvm
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
 from tierup.lowering import literals
-from tierup.lowering.llvm import emit, initialise
+from tierup.lowering.llvm import emit
+from tierup.lowering.objects import linking
 
 NUMPY = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 BLOCK = 4096  # elements a call; arrays are padded to a multiple
@@ -26,7 +25,6 @@ TO_LLVM = (
     "finalize-memref-to-llvm", "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "convert-math-to-llvm",
     "convert-math-to-libm", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
 )  # fmt: skip
-_names = itertools.count()
 
 
 def source(body: str, dtype: str, operands: int) -> str:
@@ -64,10 +62,7 @@ class Function:
             text = literals.mend(translate_module_to_llvmir(module.operation))
         emitted = emit(text, target=target, level=2, want_ir=True, want_asm=True)
         self.ir, self.asm, self.dtype = emitted.ir, emitted.asm, NUMPY[dtype]
-        initialise()
-        self._jit = llvm.create_lljit_compiler()
-        library = llvm.JITLibraryBuilder().add_object_img(emitted.object).add_current_process().export_symbol("kernel")
-        self._code = library.link(self._jit, f"math{next(_names)}")
+        self._code = linking.link(emitted.object, {}, ("kernel",))
         self._call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (operands + 1))(self._code["kernel"])
 
     def __call__(self, *arrays: np.ndarray) -> np.ndarray:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-import threading
 import weakref
-
-from llvmlite import binding as llvm
 
 from tierup.lowering import blas, faults
 from tierup.lowering.abi import Artifact
-from tierup.lowering.llvm import initialise
-from tierup.lowering.objects import elf, perf_map
+from tierup.lowering.objects import linking, perf_map
 
-# LLVM keeps some 9 kB for every library that was ever linked into an LLJIT, unloaded or not, until the LLJIT is gone (measured; the
-# bindings have no call that removes a JITDylib). So an LLJIT takes this many libraries, and the next ones go to a new one, which costs
-# as much as two links. Resource trackers share in owning their LLJIT: it goes with the last of its libraries.
-LIBRARIES_PER_JIT = 16
-
-_lock = threading.RLock()
 _loaded: weakref.WeakSet[NativeCode] = weakref.WeakSet()
-_names = itertools.count()
-_jit: llvm.LLJIT | None = None
-_room = 0  # libraries that `_jit` still takes
 
 
 class NativeCode:
@@ -32,10 +18,10 @@ class NativeCode:
     Whoever may call the kernel holds this object: a version's record, and with it the dispatch tables and the calls that are in it.
     """
 
-    def __init__(self, artifact: Artifact, address: int, tracker: llvm.orcjit.ResourceTracker) -> None:
-        self.artifact, self.address = artifact, address
-        self._tracker: llvm.orcjit.ResourceTracker | None = tracker
-        self._forced = (ctypes.c_int64 * 2).from_address(tracker[artifact.forced]) if artifact.forced else None
+    def __init__(self, artifact: Artifact, linked: linking.Linked | linking.LinkedByLLVM) -> None:
+        self.artifact, self.address = artifact, linked[artifact.symbol]
+        self._linked: linking.Linked | linking.LinkedByLLVM | None = linked
+        self._forced = (ctypes.c_int64 * 2).from_address(linked[artifact.forced]) if artifact.forced else None
         _loaded.add(self)
 
     @property
@@ -53,9 +39,9 @@ class NativeCode:
 
     def close(self) -> None:
         """Free the code, which is also what happens when this object goes. The caller sees to it that no thread is in it. Idempotent."""
-        tracker, self._tracker, self.address, self._forced = self._tracker, None, 0, None
-        if tracker is not None:
-            tracker.close()
+        linked, self._linked, self.address, self._forced = self._linked, None, 0, None
+        if linked is not None:
+            linked.close()
             _loaded.discard(self)
 
 
@@ -67,29 +53,15 @@ def count() -> int:
 def load(artifact: Artifact, name: str = "") -> NativeCode:
     """Link an artifact into this process. `name`: the function and version, which profilers and debuggers then show.
 
-    Every object calls its kernel `kernel`; LLVM tells gdb of what it links, so that name is put into what is linked.
     Raises RuntimeError when a symbol that it calls does not exist here, ValueError for an object without its kernel.
     """
     faults.begins("load")
-    initialise()
-    external = blas.addresses(artifact.externals)
     shown = f"tierup:{name or artifact.symbol}"
-    image = elf.renamed(artifact.object, artifact.symbol, shown)
-    builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process().export_symbol(shown)
-    if artifact.forced:
-        builder.export_symbol(artifact.forced)
-    for symbol, address in external.items():
-        builder.import_symbol(symbol, address)
-    with _lock:  # llvmlite's JITs are shared: linking is not
-        tracker = builder.link(_jit_with_room(), f"tierup{next(_names)}")  # a library's name can't be used twice
-    code = NativeCode(artifact, tracker[shown], tracker)
-    perf_map.loaded(shown, image, shown, code.address)
+    exported = (artifact.symbol, artifact.forced) if artifact.forced else (artifact.symbol,)
+    try:
+        linked = linking.link(artifact.object, blas.addresses(artifact.externals), exported, {artifact.symbol: shown})
+    except RuntimeError as e:
+        raise RuntimeError(f"{shown} cannot be linked: {e}") from e
+    code = NativeCode(artifact, linked)
+    perf_map.loaded(shown, artifact.object, artifact.symbol, code.address)
     return code
-
-
-def _jit_with_room() -> llvm.LLJIT:
-    global _jit, _room
-    if _jit is None or not _room:
-        _jit, _room = llvm.create_lljit_compiler(), LIBRARIES_PER_JIT
-    _room -= 1
-    return _jit

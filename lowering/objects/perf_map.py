@@ -41,7 +41,7 @@ def loaded(name: str, image: bytes, symbol: str, address: int) -> None:
     """List an object's functions under `name`; `symbol` is the one of them that was linked to `address`."""
     if not _enabled(os.environ.get(VARIABLE, "")):
         return
-    found = elf.functions(image)
+    found = elf.Object(image).functions()
     known = next(f for f in found if f.name == symbol)
     base = address - known.offset  # of the section: code that LLVM emits for one object is one section
     together = [f for f in found if f.section == known.section and f.size]

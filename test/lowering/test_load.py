@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import shutil
 import subprocess
@@ -51,17 +50,6 @@ def test_code_is_counted_while_it_is_loaded_and_close_is_idempotent(artifact: Ar
     assert gone() is None and load.count() == before + 1
     codes[1].close()
     assert load.count() == before
-
-
-def test_code_outlives_the_jit_that_linked_it_and_no_jit_takes_more_than_its_share(artifact: Artifact) -> None:
-    first = load.load(artifact)
-    jit = weakref.ref(load._jit)
-    for _ in range(load.LIBRARIES_PER_JIT):
-        load.load(artifact).close()
-    gc.collect()
-    assert jit() is None and load._jit is not None
-    run(first)
-    first.close()
 
 
 def test_a_missing_symbol_leaves_nothing_loaded(artifact: Artifact) -> None:
