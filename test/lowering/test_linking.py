@@ -164,13 +164,14 @@ libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctype
 def taken(size, at=None):
     return libc.mmap(at, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)  # PROT_NONE, MAP_NORESERVE
 def scatter():
-    "All gaps between mappings are taken, but for single pages 3 GB apart: whoever asks for these one by one gets them so."
-    places = sorted(tuple(int(x, 16) for x in line.split()[0].split("-")) for line in open("/proc/self/maps"))
-    for (_, end), (begin, _) in zip(places, places[1:]):
-        if begin - end < 1 << 36:
-            taken(begin - end, end)
+    "All gaps above the heap are taken, but for single pages 3 GB apart: whoever asks for these one by one gets them so."
     top = taken(64 << 30)
-    for i in range(20):
+    for _ in range(3):  # Python itself may give memory back meanwhile
+        places = sorted(tuple(int(x, 16) for x in line.split()[0].split("-")) for line in open("/proc/self/maps"))
+        for (_, end), (begin, _) in zip(places, places[1:]):
+            if end >= top and begin - end < 1 << 36:
+                taken(begin - end, end)
+    for i in range(1, 20):
         assert not libc.munmap(ctypes.c_void_p(top + (i * 3 << 30)), ctypes.c_size_t(mmap.PAGESIZE))
 import tierup
 f = tierup.jit(lambda x, n: np.tanh(x) * 2.5 + np.cumsum(x * n))
