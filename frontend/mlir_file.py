@@ -5,9 +5,10 @@ from __future__ import annotations
 import linecache
 from pathlib import Path
 
-from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.ir_text import InvalidIR, parse_file, parse_module
+from tierup.dialect.ir import nesting, torch_types
+from tierup.dialect.ir.ir_text import InvalidIR, check_nesting, parse_file, parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines.diagnostics import excerpt
 from tierup.dialect.spelling import closest
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import GraphResult
@@ -32,6 +33,7 @@ def load(path: str | Path, entry: str | None = None) -> GraphResult:
 def load_text(text: str, entry: str | None = None) -> GraphResult:
     """The program in a text; otherwise as `load`."""
     try:
+        check_nesting(text)
         return _program(parse_module(text), "the module", entry)
     except InvalidIR as e:
         raise ProgramError(_message(e, text)) from e
@@ -44,11 +46,14 @@ def _message(error: InvalidIR, text: str | None) -> str:
     if place is not None and place.line:
         source = text.splitlines()[place.line - 1] if text is not None else linecache.getline(place.file, place.line).rstrip("\n")
         if source:
-            lines[0] += f"\n    {source}\n    {' ' * (place.column - 1)}^"
+            lines[0] += "".join(f"\n    {line}" for line in excerpt(source, place.column))
     return "\n".join(lines)
 
 
 def _program(module: ir.Module, where: str, entry: str | None) -> GraphResult:
+    too_deep = nesting.check_program(module)
+    if too_deep is not None:
+        raise InvalidIR((too_deep,))
     functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in _functions(module)}
     name = _choose(functions, where, entry)
     func = functions[name]

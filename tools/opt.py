@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tierup.dialect import ops, registry
 from tierup.dialect.context import new_context
+from tierup.dialect.ir.ir_text import BYTECODE, InvalidIR
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
 from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
@@ -85,7 +86,7 @@ def _process(settings: Settings, steps: Runnable, name: str, data: bytes) -> int
     if settings.dump_pass_pipeline:
         passes = f"with {len(steps.steps)} passes" if isinstance(steps, Pipeline) else "of one step"
         print(f"Pass Manager {passes}:\n{steps}", file=sys.stderr)
-    if data.startswith(b"ML\xefR"):
+    if data.startswith(BYTECODE):
         chunks = [Chunk(name, "", 0, bytecode=data)]
     else:
         try:
@@ -128,6 +129,8 @@ def _run(chunk: Chunk, settings: Settings, steps: Runnable, timing: Timing | Non
                 steps.run(module, hooks=hooks, verify=settings.verify_each)
                 outcome.output = _print(module, settings)
             found.extend(broken)
+        except InvalidIR as e:
+            found.extend(e.diagnostics)
         except PassFailure as e:
             found.extend(e.diagnostics)
             if not any(d.severity == "error" for d in found):  # a pass of MLIR's that failed without a word

@@ -6,8 +6,9 @@ import linecache
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierup.dialect.ir.ir_text import check_nesting
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.pipelines.diagnostics import Diagnostic, excerpt
 
 MARKER = "// -----"
 
@@ -22,9 +23,10 @@ class Chunk:
     bytecode: bytes = b""
 
     def parse(self, context: ir.Context) -> ir.Module:
-        """The chunk's module. Line numbers are the whole file's. Raises MLIRError."""
+        """The chunk's module. Line numbers are the whole file's. Raises MLIRError; InvalidIR for what nests too deep for MLIR."""
         if self.bytecode:
             return ir.Module.parse(self.bytecode, context)
+        check_nesting("\n" * self.first + self.text, self.name)
         if self.first == 0 and Path(self.name).is_file() and Path(self.name).read_text() == self.text:
             return ir.Module.parseFile(self.name, context)  # locations then name the file
         return ir.Module.parse("\n" * self.first + self.text, context)
@@ -50,7 +52,7 @@ class Chunk:
         shown = [f"{where}: {diagnostic.severity}: {diagnostic.message}"]
         line = self._line(place.line) if here else linecache.getline(place.file, place.line).rstrip("\n")
         if line.strip():
-            shown += [line, " " * (place.column - 1) + "^"]
+            shown += excerpt(line, place.column)
         return "\n".join([*shown, *map(self.show, diagnostic.notes)])
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from tierup.dialect import ops
 from tierup.dialect.context import thread_context
+from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.diagnostics import Diagnostic
+
+BYTECODE = b"ML\xefR"
+"""What a file of MLIR bytecode begins with."""
 
 
 class InvalidIR(ValueError):
@@ -27,10 +31,18 @@ def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
     return _checked(lambda c: ir.Module.parse(text, c), context or thread_context())
 
 
+def check_nesting(text: str, file: str = "-") -> None:
+    """Raises InvalidIR for a text from outside that nests deeper than MLIR's parser can bear (nesting.py). Our own texts do not."""
+    found = nesting.check_text(text, file)
+    if found is not None:
+        raise InvalidIR((found,))
+
+
 def parse_file(path: str | Path, context: ir.Context | None = None) -> ir.Module:
     """The module in a file of MLIR text or bytecode; locations name the file. Raises InvalidIR, OSError."""
-    with Path(path).open("rb"):
-        pass  # a missing file is an OSError that says so, not a diagnostic without a place
+    data = Path(path).read_bytes()  # a missing file is an OSError that says so, not a diagnostic without a place
+    if not data.startswith(BYTECODE):
+        check_nesting(data.decode(errors="replace"), str(path))
     return _checked(lambda c: ir.Module.parseFile(str(path), c), context or thread_context())
 
 

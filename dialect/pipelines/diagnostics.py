@@ -20,6 +20,7 @@ from tierup.dialect.records import dataclass
 _FILE_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 _PLAIN_LOCATION = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 
+_SHOWN = 400  # characters of a source line
 _CALLERS_OF_PASSES = tuple(str(Path(__file__).with_name(name)) for name in ("pipeline.py", "passes.py", "custom.py"))
 
 _local = threading.local()
@@ -58,6 +59,13 @@ def place_of(location: ir.Location | str) -> Place:
     if match is None:
         return Place()
     return Place(_unescape(match["file"]), int(match["line"]), int(match["column"]))
+
+
+def excerpt(line: str, column: int) -> list[str]:
+    """A source line with a caret under the column; of a very long line what stands around it."""
+    start = max(0, column - _SHOWN // 2) if len(line) > _SHOWN else 0
+    shown = line[start : start + _SHOWN]
+    return [shown, " " * (column - 1 - start) + "^"]
 
 
 def _unescape(text: str) -> str:

@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from typing import Protocol
 
 from tierup.dialect import ops
+from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.pipelines import diagnostics, mlir_crashes, mlir_passes
 from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, make, passes
@@ -198,10 +199,16 @@ class _Run:
 
     def _own(self, instance: Pass, op: ir.Operation) -> None:
         def work() -> None:
-            if op.name == "builtin.module":
-                instance.run(self._module)
-            else:
-                instance.run_on_function(op)  # type: ignore[attr-defined]  # `_step` checked it
+            try:
+                if op.name == "builtin.module":
+                    instance.run(self._module)
+                else:
+                    instance.run_on_function(op)  # type: ignore[attr-defined]  # `_step` checked it
+            except RecursionError:
+                too_deep = nesting.check_program(self._module)
+                if too_deep is None:
+                    raise
+                raise PassFailure.of((too_deep,)) from None
             if self._verify and self._verify_each:
                 _verify(op)
 
