@@ -26,7 +26,7 @@ from tierup.dialect.mlir import ir
 
 State = bool | None
 
-_FOLLOW_FIRST = frozenset({"aten.type_as", "aten.to.other", "aten.expand_as", "aten.reshape_as"})  # the second operand is only looked at
+FOLLOW_FIRST = frozenset({"aten.type_as", "aten.to.other", "aten.expand_as", "aten.reshape_as"})  # the second operand is only looked at
 _IDENTITIES = frozenset({
     "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast",
 })  # fmt: skip
@@ -174,7 +174,7 @@ class RequiresGrad:
             return [False if op.name in STRUCTURE else None] * count
         state: State = False
         if row.differentiable:
-            state = any_of(operands[:1] if name in _FOLLOW_FIRST else operands)
+            state = any_of(operands[:1] if name in FOLLOW_FIRST else operands)
         if row.writes and state is not False:
             self._written = True
         return [state] * count

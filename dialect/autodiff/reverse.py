@@ -28,6 +28,7 @@ from tierup.dialect.autodiff.list_gradients import ListGradient
 from tierup.dialect.autodiff.reverse_lists import joined, packed
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of, is_used
 from tierup.dialect.mlir import ir
@@ -108,6 +109,10 @@ class Reverse:
     def type_of(self, value: ir.Value) -> ir.Type:
         """The type of the gradient of a tensor or a list of tensors."""
         return ir.Type.parse(lists.type_of(value), self.emitter.context)
+
+    def typed(self, value: ir.Value, gradient: ir.Value) -> ir.Value:
+        """A gradient under that type, which a branch or a loop hands on: where it comes from, more may be said of it."""
+        return cast(gradient, self.type_of(value), self.emitter.ip)
 
     def run(self, block_ops: Sequence[ir.Operation]) -> None:
         """Pass the gradients of what these ops give on to what they take."""

@@ -82,7 +82,8 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
             total = block.add_argument(reverse.type_of(value), op.location)
             e.inference.values[total] = e.known(value) if value not in backwards else List(None)
             done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
-        e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
+        of = [*(entering[k] for k in carried), *passed]
+        e.create("torch.prim.Loop.condition", [], [e.value(True), *map(reverse.typed, of, done)])
     sweep(block, reverse, kept=set(stand_ins.values()))
     refuse_draws(block)
 
@@ -98,7 +99,7 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     with e.before(draft):
         of = [*(forward.results[k] for k in carried), *passed]
         inits = [lists.packed(e, [], lists.type_of(v)) if v in backwards else reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
-        made = settle(draft, [count, e.value(True), *inits], [reverse.type_of(v) for v in of])
+        made = settle(draft, [count, e.value(True), *map(reverse.typed, of, inits)], [reverse.type_of(v) for v in of])
     targets = [*(forward.operands[2 + k] for k in carried), *passed]
     for target, result in zip(targets, made.results, strict=True):
         e.inference.values[result] = e.known(target)

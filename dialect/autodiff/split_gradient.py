@@ -158,7 +158,8 @@ class _Splitter:
             self.inference.doubtful |= found.doubtful
 
     def _stand_in(self, result: ir.Value) -> ir.Value:
-        made = self.emitter.create("torch.prim.Uninitialized", [result.type], []).results[0]
+        type_ = self.types[self.arguments.index(result)] if result in self.arguments else result.type  # not what a caller promises
+        made = self.emitter.create("torch.prim.Uninitialized", [type_], []).results[0]
         self.inference.values[made] = self.emitter.known(result)
         return made
 
@@ -260,7 +261,8 @@ class _Keys:
             more = list(ir.DenseI64ArrayAttr(op.attributes[SAVED])) if SAVED in op.attributes else []
             own = len(op.results) - len(more)
             site = ir.IntegerAttr(op.attributes[SITE]).value
-            return ("op", site, number) if number < own else ("saved", site, more[number - own])
+            # What a loop saved is a list, or a tensor where that can be said of all of it: with fewer seeds perhaps of another loop.
+            return ("op", site, number) if number < own else ("saved", site, more[number - own], torch_types.is_tensor(value.type))
         attributes = str(sorted((n, str(op.attributes[n])) for n in op.attributes))
         return op.name, attributes, number, tuple(self.of(v) for v in op.operands)
 

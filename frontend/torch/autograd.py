@@ -111,9 +111,10 @@ class _Call:
         results, pullback = pair.run(self.leaves, 1)
         first_content = len(results) - len(pair.written)
         self.refuse_leaves(results[first_content:])
+        self.flows = pullback.flows
         outputs, positions = self._place(results)
         ctx.set_materialize_grads(False)
-        constants = [t for t, k in zip(outputs, positions, strict=True) if k not in pair.seeds]
+        constants = [t for t, k in zip(outputs, positions, strict=True) if not self._flows_into(k)]
         if constants:
             ctx.mark_non_differentiable(*constants)
         made = dict(zip(positions, outputs, strict=True))
@@ -139,6 +140,10 @@ class _Call:
         ctx.save_for_backward(*saved)
         ctx.tierup = _Later(self, pullback.holding(()), held, positions, len(results))
         return tuple(outputs)
+
+    def _flows_into(self, k: int) -> bool:
+        """Whether a result requires a gradient."""
+        return k in self.pair.seeds and (self.flows is None or self.flows[k] != 0)
 
     def refuse_leaves(self, contents: Sequence[Any]) -> None:
         for i, content in zip(self.pair.written, contents, strict=True):
@@ -242,7 +247,7 @@ class _Call:
             base, array = self.tensors[self.pair.written[which - first_content]], self.arrays[which]
         else:
             base, array = found[self.places[which][1]], self.arrays[which]
-        if k not in self.pair.seeds:
+        if base.requires_grad and not self._flows_into(k):
             base = base.detach()
         return shared_memory.view(base, array, self.arrays[k])
 
@@ -256,7 +261,7 @@ class _Later:
 
     def __init__(self, call: _Call, pullback: Pullback, held: list[Any], positions: list[int], count: int) -> None:
         self.pair, self.pullback, self.held, self.positions, self.count = call.pair, pullback, held, positions, count
-        self.generator = call.generator
+        self.generator, self.flows = call.generator, call.flows
         self.needs_forward = any(not self._is_tracked(capture) for capture in call.pair.captures)
         self.leaves: list[Any] | None = None
         if self.needs_forward and not call.pair.written:
@@ -292,7 +297,17 @@ class _Later:
         """The gradients of what the call was made for, in order."""
         cotangents = [None if t is None else torch_tensors.array(t) for t in self.cotangents(given)]
         pullback = self.pullback.holding(self.values(saved, torch_tensors.array))
-        return (None if g is None else torch_tensors.tensor(g) for g in pullback(cotangents, zeros=False))
+        found = self._reached(pullback(cotangents, zeros=False), cotangents)
+        return (None if g is None else torch_tensors.tensor(g) for g in found)
+
+    def _reached(self, gradients: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
+        """The gradients, None in the place of one of a leaf that the call's path did not lead to a result with a cotangent."""
+        if self.flows is None:
+            return gradients
+        reached = 0
+        for flow, cotangent in zip(self.flows, cotangents, strict=True):
+            reached |= flow if cotangent is not None else 0
+        return [g if reached >> n & 1 else None for n, g in enumerate(gradients)]
 
     def tracked(self, saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None]) -> Iterator[torch.Tensor | None]:
         """The gradients, which have gradients themselves."""
@@ -321,7 +336,7 @@ class _Later:
             there.append(seed)
         found = _on_tensors(backward.executor, there)
         by_position = dict(zip(backward.positions, found, strict=True))
-        return (by_position.get(n) for n in range(len(pair.wrt)))
+        return iter(self._reached([by_position.get(n) for n in range(len(pair.wrt))], cotangents))
 
     def _forward_again(self) -> tuple[Any, ...]:
         assert self.leaves is not None

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from tierup.dialect import dtypes, registry
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
+from tierup.dialect.autodiff.flows import Flows, add_flows
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
@@ -47,7 +48,7 @@ class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
     by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`. `written`: arguments whose new contents are the last
     results. `apart`: results that may stand apart from what they are views of, for gradients. `draws`: whether forward draws random
-    numbers."""
+    numbers. `flows`: what the truth values behind the results say, None where there are none."""
 
     prepared: str
     entry: str
@@ -62,6 +63,7 @@ class Halves:
     written: tuple[int, ...] = ()
     apart: frozenset[int] = frozenset()
     draws: bool = False
+    flows: Flows | None = None
 
 
 def split(
@@ -78,7 +80,7 @@ def split(
 
     `lengths`: of the lists of tensors among the arguments, whose items `wrt` and `kinds` count one by one. `sizes`: the arguments' in a
     call, of which some may be taken for equal (`Split.assumed`); None: none is. `writes`: the program may write its arguments, and gives
-    their new contents behind its results instead; else it is refused.
+    their new contents behind its results instead; else it is refused. Behind these it then gives what tells which arguments are in them.
     Raises NotDifferentiable, naming the op, its line and what to do instead.
     """
     module = parse_module(graph)
@@ -90,11 +92,12 @@ def split(
         _refine_results(func)
         if writes:
             _refuse_hidden(func)
+        flows = add_flows(module, func, wrt) if writes else None
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
-    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, apart, draws)
+    return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, apart, draws, flows)
 
 
 def _refine_results(func: ir.Operation) -> None:

@@ -98,7 +98,8 @@ class Pair:
         self._owner, self._halves, self.key, self.equal, self.names, self.results = owner, halves, key, equal, halves.names, halves.results
         self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
-        self.written, self.apart, self.draws = halves.written, halves.apart, halves.draws
+        self.written, self.apart, self.draws, self.flows = halves.written, halves.apart, halves.draws, halves.flows
+        self._flags = 0 if halves.flows is None else len(halves.flows.flags)
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)
@@ -112,13 +113,14 @@ class Pair:
         else:
             handed = self.forward.call(flat)
         count = len(handed) - sum([capture.kind == "saved" for capture in self.captures])
-        results, saved = handed[:count], handed[count:]
-        places = {"argument": flat, "result": results, "saved": saved}
+        places = {"argument": flat, "result": handed[:count], "saved": handed[count:]}
+        results, flags = handed[: count - self._flags], handed[count - self._flags : count]
         captured = tuple([places[capture.kind][capture.index] for capture in self.captures])
         wanted = tuple([(flat[i].shape, flat[i].dtype) for i in self.wrt])
         if order > 1 and through is None:
             through = Pullback(None, (), tuple(map(shape_of, handed)), wanted)
-        return results, Pullback(self, captured, tuple(map(shape_of, results)), wanted, order, through)
+        flows = None if self.flows is None else self.flows.of(flags)
+        return results, Pullback(self, captured, tuple(map(shape_of, results)), wanted, order, through, flows)
 
     def backward_from(self, seeds: tuple[int, ...]) -> Backward:
         """The backward program for the cotangents of these results. That for all of them, where one for these needs what was not captured:

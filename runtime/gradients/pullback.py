@@ -44,10 +44,12 @@ class Pullback:
         wanted: tuple[Shape, ...],
         order: int = 1,
         through: Pullback | None = None,
+        flows: tuple[int, ...] | None = None,
     ) -> None:
-        """`results`: of those that may have a cotangent. `through`: the pullback of the forward program, for `again`."""
+        """`results`: of those that may have a cotangent. `through`: the pullback of the forward program, for `again`. `flows`: of each
+        result which of the leaves `wrt` are in it (bits); None where no path decides."""
         self._pair, self._captured, self._results, self._wanted = pair, captured, results, wanted
-        self._order, self._through = order, through
+        self._order, self._through, self.flows = order, through, flows
 
     def __call__(self, cotangents: Sequence[Any], *, zeros: bool = True) -> tuple[Array | None, ...]:
         """The gradients of the leaves `wrt`, in order. `cotangents`: one per result, of its sizes and dtype, None where nothing flows. A
@@ -178,7 +180,7 @@ class Pullback:
         assert pair is not None and through is not None
         total: dict[int, Array] = {}
         handed: list[Array | None] = [None] * len(through._results)
-        first_saved = len(self._results)
+        first_saved = len(handed) - sum([capture.kind == "saved" for capture in pair.captures])
         for at, i in enumerate(call.backward.order):
             gradient, capture = flowing.get(at), pair.captures[i]
             if gradient is None:
