@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive mutants soak stress clean
+.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -53,8 +53,11 @@ oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
 	@$(BIN)/python test/mutants/mutation_run.py
 
-soak: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (half an hour)
-	@$(BIN)/python test/stress/soak.py
+soak: $(VENV)/installed-test $(VENV)/installed-test-torch  ## random programs of all kinds for MINUTES (60), goes on where the last soak stopped (SEED: a fresh one)
+	@$(BIN)/python test/stress/soak.py --minutes $(or $(MINUTES),60) $(if $(SEED),--fresh --seed $(SEED))
+
+soak-memory: $(VENV)/installed  ## 10,000 specialisations of one function: memory must stay flat (half an hour)
+	@$(BIN)/python test/stress/soak_memory.py
 
 stress: $(VENV)/installed-test  ## ten minutes of many threads under injected faults (TIERUP_SEED chooses the seed)
 	@$(BIN)/python test/stress/stress_run.py

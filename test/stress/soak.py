@@ -1,130 +1,205 @@
-"""Specialise one small function for thousands of shapes of four ranks, with room for four versions of each: memory must stay flat.
+"""`make soak`: programs of all generators, for a given time, and what went wrong.
 
-    python test/stress/soak.py                      10,000 specialisations (make soak), some half an hour
-    python test/stress/soak.py --count 3000         fewer
-    python test/stress/soak.py --in-process         all compiles in this process: what each of them leaves behind
-    python test/stress/soak.py --loads 5000         no compiles: the same code loaded and freed over and over
+    python test/stress/soak.py                          an hour (or --minutes, --seed, --kinds numpy,mlir)
+    python test/stress/soak.py --minutes 60             again: goes on where the last piece stopped
+    python test/stress/soak.py --fresh --seed 7         from the start
+    python test/stress/soak.py --again numpy 123        one program
 
-Every shape is new, so each call compiles (LLVM level 1, nothing from disk) and evicts the least used version. What is printed: resident
-memory, objects of machine code that are loaded, Python objects. It fails when more code is loaded than there are versions, or when the
-memory at the end is more than `BOUND_KB` per specialisation above what it was after the first fifth.
+Programs run in batches, each in a process of its own: one that dies of a signal, or gives no sign for minutes, is counted, attributed to its program,
+and the soak goes on behind it. What is wrong is written to build/soak as a small program of its own. Position and totals are in build/soak/state.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
-import itertools
+import json
 import os
+import selectors
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-import tierup
-from tierup.lowering.objects import load
-from tierup.runtime.arguments import placement
-
-MAX_VERSIONS = 4  # of a graph; arrays of another rank have a graph of their own
-RANKS = (1, 2, 3, 4)
-BOUND_KB = 1.5  # per specialisation; 0.2 were measured: the log of bets that were made grows by design (docs/versions.md)
+HERE = Path(__file__).parent
+FOLDER = HERE.parent.parent / "build" / "soak"
+SILENCE = 300.0  # seconds without a line after which a program hangs
+BATCH = 40
+COUNTS = ("programs", "calls", "wrong", "crashed", "refused")
 
 
-@dataclass(frozen=True)
-class Sample:
-    """How things stood after `done` specialisations."""
+@dataclass
+class State:
+    """How far a soak has come: by kind the number of its next program, its counts, its seconds."""
 
-    done: int
-    seconds: float
-    kilobytes: int
-    loaded: int
-    objects: int
+    seed: int
+    next: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    pieces: list[dict[str, Any]] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        return f"{self.done:8} {self.seconds:8.1f} s {self.kilobytes / 1024:9.1f} MB {self.loaded:6} loaded {self.objects:9} objects"
+    @staticmethod
+    def read(path: Path) -> State | None:
+        return State(**json.loads(path.read_text())) if path.exists() else None
 
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(vars(self), indent=1))
+        new.replace(path)
 
-def shapes() -> Iterator[tuple[int, ...]]:
-    """Shapes that are all different, of ranks that change from one to the next. Endless."""
-    by_rank = [_of_rank(rank) for rank in RANKS]
-    while True:
-        for of_rank in by_rank:
-            yield next(of_rank)
+    def count(self, kind: str, what: str, by: int = 1) -> None:
+        self.counts.setdefault(kind, dict.fromkeys(COUNTS, 0))[what] += by
 
-
-def _of_rank(rank: int) -> Iterator[tuple[int, ...]]:
-    """Small first: all shapes of sizes below n, then those with a size n."""
-    for largest in itertools.count(2):
-        for sizes in itertools.product(range(2, largest + 1), repeat=rank):
-            if max(sizes) == largest:
-                yield sizes
+    def total(self) -> dict[str, int]:
+        return {name: sum(c[name] for c in self.counts.values()) for name in COUNTS}
 
 
-def soak(count: int, every: int) -> Iterator[Sample]:
-    """Specialise `count` times; a sample after every `every`. Raises AssertionError for a wrong result or more code than versions."""
+@dataclass
+class Batch:
+    """Some programs of one kind in one process. `at`: where the one that runs stands."""
 
-    @tierup.jit(max_versions=MAX_VERSIONS, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, level=1)
-    def twice(x):
-        return x + x
+    kind: str
+    first: int
+    state: State
+    folder: Path
+    tell: Any
+    refused: Counter[str]
+    running: int | None = None
+    at: str = ""
 
-    gc.collect()
-    before, most = load.count(), MAX_VERSIONS * len(RANKS)
+    def run(self, until: float, count: int) -> None:
+        """Raises KeyboardInterrupt as it comes; the process is ended in any case."""
+        command = [sys.executable, str(HERE / "soak_child.py"), self.kind, str(self.first), str(count)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        assert child.stdout is not None and child.stderr is not None
+        errors = bytearray()
+        try:
+            ended = self._follow(child, errors, until)
+        finally:
+            _end(child)
+        code = child.returncode
+        if self.running is not None and (ended == "silent" or (ended == "closed" and code != 0)):
+            why = f"no sign for {SILENCE:g} s" if ended == "silent" else f"exit {code}" if code > 0 else signal.Signals(-code).name
+            self._crashed(why, errors.decode(errors="replace")[-6000:])
+
+    def _follow(self, child: subprocess.Popen[bytes], errors: bytearray, until: float) -> str:
+        """Read lines until the process closes its end ("closed"), is silent for too long ("silent"), or time is up ("time")."""
+        partial, last = b"", time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]  # a pipe
+            selector.register(child.stderr, selectors.EVENT_READ)  # type: ignore[arg-type]  # a pipe
+            while selector.get_map():
+                for key, _ in selector.select(1.0):
+                    data = os.read(key.fd, 65536)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is child.stderr:
+                        errors += data
+                    else:
+                        last = time.monotonic()
+                        *lines, partial = (partial + data).split(b"\n")
+                        for line in lines:
+                            self._line(json.loads(line))
+                        if last > until and self.running is None:
+                            return "time"
+                if time.monotonic() - last > SILENCE:
+                    os.killpg(child.pid, signal.SIGABRT)
+                    return "silent"
+        try:
+            child.wait(60)
+        except subprocess.TimeoutExpired:
+            return "silent"
+        return "closed"
+
+    def _line(self, line: dict[str, Any]) -> None:
+        if "start" in line:
+            self.running, self.at = line["start"], ""
+        elif "at" in line:
+            self.at = line["at"]
+        elif "wrong" in line:
+            self.state.count(self.kind, "wrong")
+            self._write("wrong", line["script"])
+            self.tell(f"wrong: {self.kind} {self.running}: {line['wrong']}")
+        elif "refused" in line:
+            self.state.count(self.kind, "refused")
+            self.refused[f"{self.kind}: {line['refused']}"] += 1
+        elif "done" in line:
+            self.state.count(self.kind, "programs")
+            self.state.count(self.kind, "calls", line["calls"])
+            self.state.next[self.kind] = line["done"] + 1
+            self.running = None
+
+    def _crashed(self, why: str, errors: str) -> None:
+        assert self.running is not None
+        self.state.count(self.kind, "programs")
+        self.state.count(self.kind, "crashed")
+        self.state.next[self.kind] = self.running + 1
+        head = f"# {why} at {self.at}\n# shown by: python test/stress/soak.py --again {self.kind} {self.running}\n"
+        self._write("crashed", head + "".join(f"# {line}\n" for line in errors.splitlines()))
+        self.tell(f"crashed: {self.kind} {self.running} ({why}) at {self.at}")
+
+    def _write(self, what: str, text: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{what}_{self.kind}_{self.running}.py").write_text(text)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a process and what it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    child.wait()
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def soak(state: State, minutes: float, kinds: dict[str, float], folder: Path, tell: Any) -> dict[str, int]:
+    """Run programs for so long, the kind next that is furthest behind its share of the time; what this piece counted."""
+    before, refused = state.total(), Counter[str]()
     start = time.monotonic()
-    for done, shape in enumerate(itertools.islice(shapes(), count), 1):
-        x = np.ones(shape, np.float32)
-        assert np.array_equal(twice(x), x + x)
-        if done % every == 0 or done == count:
-            gc.collect()
-            loaded = load.count() - before
-            assert loaded == len(twice.versions) <= most, f"{loaded} objects are loaded for {len(twice.versions)} versions"
-            yield Sample(done, time.monotonic() - start, resident_kilobytes(), loaded, len(gc.get_objects()))
-    stats = twice.stats()
-    assert (stats.compiles, stats.versions) == (count, min(count, most)), stats
-
-
-def reload(count: int, every: int) -> Iterator[Sample]:
-    """Load and free the same code `count` times."""
-    compiled = tierup.jit(lambda x: np.tanh(x), num_profiled_runs=0)
-    compiled(np.ones(3))
-    artifact = compiled.versions[0].compiled.artifact
-    start = time.monotonic()
-    for done in range(1, count + 1):
-        load.load(artifact).close()
-        if done % every == 0 or done == count:
-            yield Sample(done, time.monotonic() - start, resident_kilobytes(), load.count(), len(gc.get_objects()))
-
-
-def resident_kilobytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
-def growth(samples: list[Sample]) -> float:
-    """Kilobytes per specialisation between the first fifth and the end."""
-    first = next(s for s in samples if s.done >= samples[-1].done / 5)
-    last = samples[-1]
-    return (last.kilobytes - first.kilobytes) / max(1, last.done - first.done)
+    until = start + 60 * minutes
+    first = {kind: state.next.get(kind, 0) for kind in kinds}
+    while time.monotonic() < until:
+        kind = min(kinds, key=lambda k: state.seconds.get(k, 0.0) / kinds[k])
+        at = time.monotonic()
+        Batch(kind, state.seed * 1_000_000 + state.next.get(kind, 0) % 1_000_000, state, folder, tell, refused).run(until, BATCH)
+        state.seconds[kind] = state.seconds.get(kind, 0.0) + time.monotonic() - at
+        state.write(folder / "state.json")
+    counted = {name: state.total()[name] - before[name] for name in COUNTS}
+    state.pieces.append({"seed": state.seed, "minutes": round((time.monotonic() - start) / 60, 1), "first": first, **counted})
+    state.write(folder / "state.json")
+    for why, times in refused.most_common(12):
+        tell(f"refused {times} times: {why}")
+    return counted
 
 
 def main() -> int:
+    sys.path.insert(0, str(HERE))
+    from soak_kinds import KINDS
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=10_000, help="specialisations (default: %(default)s)")
-    parser.add_argument("--every", type=int, default=500, help="print after so many (default: %(default)s)")
-    parser.add_argument("--in-process", action="store_true", help="never compile in a worker")
-    parser.add_argument("--loads", type=int, default=0, help="load and free code so many times instead")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0, help="of a fresh soak")
+    parser.add_argument("--kinds", default="", help=f"some of {', '.join(KINDS)}")
+    parser.add_argument("--fresh", action="store_true", help="do not go on where the last piece stopped")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--again", nargs=2, metavar=("KIND", "NUMBER"))
     settings = parser.parse_args()
-    os.environ["TIERUP_CACHE"] = "0"
-    if settings.in_process:
-        placement.COMPILES_HERE = sys.maxsize
-    samples = []
-    for sample in reload(settings.loads, settings.every) if settings.loads else soak(settings.count, settings.every):
-        samples.append(sample)
-        print(sample, flush=True)
-    found = growth(samples)
-    print(f"{found:.2f} kB more for each (bound: {BOUND_KB})")
-    return int(found > BOUND_KB)
+    if settings.again:
+        return subprocess.run([sys.executable, str(HERE / "soak_child.py"), *settings.again, "1"]).returncode
+    state = None if settings.fresh else State.read(settings.folder / "state.json")
+    state = state or State(settings.seed)
+    chosen = {name: share for name, (share, _) in KINDS.items() if not settings.kinds or name in settings.kinds.split(",")}
+    counted = soak(state, settings.minutes, chosen, settings.folder, lambda line: print(line, flush=True))
+    print(f"seed {state.seed}, {settings.minutes:g} minutes:", ", ".join(f"{n} {name}" for name, n in counted.items()))
+    print("in all:", ", ".join(f"{n} {name}" for name, n in state.total().items()))
+    return int(bool(counted["wrong"] or counted["crashed"]))
 
 
 if __name__ == "__main__":

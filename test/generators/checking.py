@@ -1,0 +1,128 @@
+"""Whether a function of tierup does what plain Python does, call by call; and whether a difference may be rounding."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from arguments import Call, Parameter, arguments
+from corpus_compare import arrays, assert_same, assert_same_exception, sharing
+
+from tierup.frontend.errors import UnsupportedSyntax
+
+TOLERANCE = 64.0  # units of the dtype's epsilon, of the result's largest value: several ops of 4 each, and sums in another order
+
+
+@dataclass
+class Outcome:
+    """What a call gave or raised, and its arguments as it left them."""
+
+    result: Any
+    error: Exception | None
+    arguments: list[Any]
+
+
+class Refused(Exception):
+    """The front end does not take the program."""
+
+
+def outcome(function: Callable[..., Any], given: list[Any]) -> Outcome:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return Outcome(function(*given), None, given)
+        except UnsupportedSyntax as e:
+            raise Refused(str(e)) from None
+        except Exception as e:  # noqa: BLE001 - whatever it is, both must raise it
+            return Outcome(None, e, given)
+
+
+def difference(got: Outcome, want: Outcome, tolerance: float = TOLERANCE) -> str:
+    """How two calls differ; "" when they do not."""
+    try:
+        if want.error is not None:
+            assert_same_exception(got.error, want.error, "the call")
+        else:
+            assert got.error is None, f"raised {type(got.error).__name__}: {got.error}"
+            assert_same(got.result, want.result, tolerance, "result")
+            shared, expected = sharing(got.result, got.arguments), sharing(want.result, want.arguments)
+            assert shared == expected, f"results share memory with arguments {shared}, not {expected}"
+            assert _beside(got.result) == _beside(want.result), f"results share memory {_beside(got.result)}, not {_beside(want.result)}"
+            assert _flags(got) == _flags(want), f"writeable, and strides of views: {_flags(got)}, not {_flags(want)}"
+        assert_same(got.arguments, want.arguments, tolerance, "arguments after the call")
+    except AssertionError as e:
+        return str(e).strip() or "differs"
+    return ""
+
+
+def _beside(result: Any) -> list[list[bool]]:
+    found = arrays(result)
+    return [[np.shares_memory(a, b) for b in found[:i]] for i, a in enumerate(found)]
+
+
+def _flags(o: Outcome) -> list[tuple[bool, Any]]:
+    """Of each result whether it may be written, and the strides of those that are views of arguments."""
+    return [
+        (a.flags.writeable, [s for s, n in zip(a.strides, a.shape, strict=True) if n > 1] if any(row) and a.size else None)
+        for a, row in zip(arrays(o.result), sharing(o.result, o.arguments), strict=True)
+    ]
+
+
+# --- rounding ---------------------------------------------------------------------------------------------------------------
+
+
+def noise(seed: int) -> Callable[[Any], Any]:
+    """A function that moves floats by an epsilon or two, in place, but for those that no order of operations rounds."""
+    rng = np.random.default_rng(seed)
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable and value.size:
+            with np.errstate(all="ignore"):
+                some = np.isfinite(value) & (value * 64 != np.rint(value * 64))
+                value[some] *= (1 + np.finfo(value.dtype).eps * rng.integers(-2, 3, value.shape)).astype(value.dtype)[some]
+        elif isinstance(value, (float, np.floating)) and np.isfinite(value) and float(value) * 64 != round(float(value) * 64):
+            eps = float(np.finfo(type(value) if isinstance(value, np.floating) else float).eps)
+            return type(value)(float(value) * (1 + eps * int(rng.integers(-2, 3))))
+        return value
+
+    return moved
+
+
+class _Noisy(ast.NodeTransformer):
+    """Every computed value goes through `noise_`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self._wrapped(self.generic_visit(node))
+
+    visit_BinOp = visit_UnaryOp = visit_Call
+
+    def _wrapped(self, node: ast.AST) -> ast.AST:
+        return ast.copy_location(ast.Call(ast.Name("noise_", ast.Load()), [node], []), node)
+
+
+def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: Outcome) -> bool:
+    """Whether plain Python with some noise differs as much from itself: then the program tells an epsilon from none."""
+    tree = ast.fix_missing_locations(_Noisy().visit(ast.parse(source)))
+    outcomes = []
+    for seed in range(6):
+        names: dict[str, Any] = {"np": np, "noise_": noise(seed)}
+        exec(compile(tree, "noisy", "exec"), names)  # noqa: S102 - our own program
+        outcomes.append(outcome(names["f"], arguments(parameters, call)))
+    if any(not difference(got, o, 4 * TOLERANCE) for o in outcomes):
+        return True
+    return any(difference(o, outcomes[0], TOLERANCE / 8) for o in outcomes[1:])
+
+
+def plain(source: str) -> Callable[..., Any]:
+    names: dict[str, Any] = {"np": np}
+    exec(compile(source, "plain", "exec"), names)  # noqa: S102 - our own program
+    return names["f"]
+
+
+def wanted(source: str, parameters: list[Parameter], calls: Sequence[Call]) -> list[Outcome]:
+    function = plain(source)
+    return [outcome(function, arguments(parameters, call)) for call in calls]

@@ -1,0 +1,50 @@
+"""Views and what moves elements: reshapes, transposes, slices that are kept, joins, factories."""
+
+from __future__ import annotations
+
+from draft import Draft
+from families import statement
+from family_indexing import basic_index
+
+VIEWS = (
+    "X.T", "np.transpose(X)", "X.reshape(-1)", "X.reshape(X.shape[::-1])", "np.squeeze(X)", "X[None]", "X[..., None]", "np.expand_dims(X, 0)", "X.ravel()", "np.moveaxis(X, 0, -1)",
+    "np.swapaxes(X, 0, -1)", "np.atleast_2d(X)", "np.atleast_1d(X)", "X[...]", "X[:]", "np.broadcast_to(X, (2,) + X.shape)", "np.diagonal(X)", "X.reshape(1, -1)", "X.reshape(X.size, 1)",
+    "np.split(X, [1])[0]", "X.flatten()",
+)  # fmt: skip
+MOVES = (
+    "np.flip(X) * 1", "np.flip(X, D) + 0", "np.roll(X, 1)", "np.roll(X, -2, axis=D)", "np.repeat(X, 2, axis=D)", "np.tile(X, 2)", "np.pad(X, 1)", "np.concatenate([X, X], axis=D)",
+    "np.stack([X, X], axis=D)", "np.concatenate([X, X * 2])", "np.hstack([X, X])", "np.vstack([X, X])", "np.tril(X)", "np.triu(X, 1)", "X[::-1] * 1", "X[..., ::-1].copy()", "np.outer(X, X)",
+)  # fmt: skip
+FACTORIES = (
+    "np.zeros(X.shape)", "np.zeros(X.shape, X.dtype)", "np.ones(X.shape, np.float32)", "np.zeros_like(X)", "np.ones_like(X)", "np.full_like(X, 2)", "np.empty_like(X) * 0 + 1", "np.arange(X.shape[0])",
+    "np.full(X.shape, 1.5)", "np.eye(X.shape[0])", "np.zeros(3, np.float32)", "np.array([1.0, 2.0])", "np.array([1, 2, 3])", "np.linspace(0, 1, 5)", "np.arange(4)", "np.zeros((2, 3))",
+    "np.arange(X.size).reshape(X.shape)", "np.zeros(X.shape[-1], X.dtype)", "np.full((), 2.0)", "np.array([[True, False]])",
+)  # fmt: skip
+
+
+@statement("movement", 2.5)
+def view(d: Draft) -> bool:
+    return d.keep([f"{d.new()} = {d.of(*VIEWS).replace('X', d.array())}"])
+
+
+@statement("movement", 2)
+def slice_(d: Draft) -> bool:
+    x = d.array(least=1)
+    return d.keep([f"{d.new()} = {x}[{basic_index(d, x, backwards=False)}]"])
+
+
+@statement("movement", 1.5)
+def move(d: Draft) -> bool:
+    x = d.array(least=1)
+    return d.keep([f"{d.new()} = {d.of(*MOVES).replace('X', x).replace('D', str(d.axis(x)))}"])
+
+
+@statement("movement", 0.7)
+def join(d: Draft) -> bool:
+    x, y = d.array(least=1), d.array(least=1)
+    return d.keep([f"{d.new()} = np.{d.of('concatenate', 'stack', 'hstack', 'vstack')}([{x}, {y}])"])
+
+
+@statement("movement", 1)
+def factory(d: Draft) -> bool:
+    return d.keep([f"{d.new()} = {d.of(*FACTORIES).replace('X', d.array(least=1))}"])

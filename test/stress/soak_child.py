@@ -1,0 +1,31 @@
+"""Runs some programs of one kind, one after the other, and tells each on a line of JSON: `soak_child.py KIND FIRST COUNT`."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import sys
+from pathlib import Path
+
+TEST = Path(__file__).parent.parent
+
+
+def main() -> None:
+    name, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    os.environ.setdefault("TIERUP_CACHE", "0")
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.path[:0] = [str(folder) for folder in (TEST, *TEST.iterdir(), TEST / "dialect" / "gradients") if folder.is_dir()]
+    from soak_kinds import KINDS, Report
+
+    _, run = KINDS[name]
+    for seed in range(first, first + count):
+        report = Report()
+        report.emit(start=seed)
+        run(seed, report)
+        report.emit(done=seed, calls=report.calls)
+
+
+if __name__ == "__main__":
+    main()
