@@ -121,6 +121,10 @@ def small(value: Any) -> bool:
         return all(map(small, value))
     if isinstance(value, dict):
         return all(map(small, value.values()))
+    if hasattr(value, "parameters"):  # a module of PyTorch
+        return True
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
     if is_array(value):
         if value.dtype.kind not in "fiub" or value.ndim > 4 or value.size > 4000:
             return False

@@ -82,3 +82,27 @@ def numpy_kind(seed: int, report: Report) -> None:
             what = last.what if last is not None else found.what
             report.wrong(what.split("\n")[0][:200], reproducer.script(small, options, f"numpy {seed} under {options}", what))
     report.calls = tally.calls
+
+
+_TORCH_HEAD = '''"""torch {seed} under {options}: {what}"""
+# run in the tests' environment: PYTHONPATH=test/generators
+
+'''
+
+
+@kind("torch", 4)
+def torch_kind(seed: int, report: Report) -> None:
+    """TorchScript modules with weights in lists, under autograd."""
+    import torch_running
+    from torch_programs import torch_program
+
+    program = torch_program(seed)
+    options = random.Random(f"options {seed}").choice(torch_running.OPTIONS)
+    report.at(repr(options))
+    with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:
+        try:
+            report.calls, what = torch_running.check(program, options, Path(folder))
+        except torch_running.Refused as e:
+            return report.refused(str(e).split("\n")[0][:160])
+    if what:
+        report.wrong(what[:300], _TORCH_HEAD.format(seed=seed, options=options, what=what[:2000].replace("\\", "/")) + program.source)

@@ -1,0 +1,171 @@
+"""Runs a generated TorchScript module beside eager mode: results, views, what was written, gradients, None among them."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import itertools
+import random
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_programs import TorchProgram, tensors
+
+import tierup
+from tierup.torch import UnsupportedProgram, from_torchscript
+
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {}, {}, {}, {"optimize": False}, {"bailout_depth": 0}, {"fusion_strategy": []}, {"speculate": "bailout"}, {"executor": "specializing"}, {"entry": "python"}, {"num_profiled_runs": 0}, {"compile": "background"},
+)  # fmt: skip
+_count = itertools.count()
+
+
+@dataclass
+class Seen:
+    """What one call did."""
+
+    results: list[torch.Tensor]
+    error: Exception | None
+    given: list[torch.Tensor]
+    gradients: list[torch.Tensor | None] | None  # None: eager refuses them, since something it saved was written
+
+
+class Refused(Exception):
+    """TorchScript or its front end does not take the program."""
+
+
+def module_of(program: TorchProgram, folder: Path) -> Any:
+    name = f"generated_torch_{next(_count)}"
+    path = folder / f"{name}.py"
+    path.write_text(program.source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    torch.manual_seed(0)
+    return module.Program().double() if random.Random(str(program.seed)).random() < 0.2 else module.Program()
+
+
+def call(f: Any, module: Any, program: TorchProgram, number: int) -> Seen:
+    """One call with arguments that hang on its number alone: sizes, layout, what requires a gradient, the int and the flag."""
+    chance = random.Random(f"call {program.seed} {number}")
+    n = 3 if number < 4 else chance.choice((1, 2, 3, 4, 5))
+    dtype = next(module.parameters()).dtype
+    (m,) = {module.b.shape[0]}
+    given, leaves = [], []
+    autograd = chance.random() < 0.7
+    for x in tensors(program.shapes, n, m, number):
+        x = x.to(dtype)
+        wants = autograd and chance.random() < 0.7
+        x.requires_grad_(wants)
+        if wants:
+            leaves.append(x)
+        how = chance.choice(("leaf", "plain", "plain", "stepped", "transposed"))
+        if how == "plain":
+            x = x * 1
+        elif how == "stepped":
+            x = x.repeat_interleave(2, 0)[::2]
+        elif how == "transposed" and x.dim() == 2:
+            x = x.t().contiguous().t() if not wants else (x * 1).t().clone().t()
+        given.append(x)
+    arguments = [*given, chance.choice((0, 2, 3)), chance.random() < 0.5]
+    leaves += list(module.parameters()) if autograd else []
+    with torch.set_grad_enabled(autograd), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = f(*arguments)
+        except UnsupportedProgram as e:
+            raise Refused(str(e)) from None
+        except Exception as e:  # noqa: BLE001 - whatever it is, both must raise
+            return Seen([], e, given, [])
+        results = list(found) if isinstance(found, tuple) else [found]
+        wanted = [r for r in [*results, *given] if r.requires_grad and r.is_floating_point()]
+        gradients: list[torch.Tensor | None] = []
+        if wanted and leaves:
+            loss = sum((r * torch.linspace(0.5, 1.5, r.numel(), dtype=r.dtype).view(r.shape)).nan_to_num(0, 0, 0).sum() for r in wanted)
+            try:
+                gradients = list(torch.autograd.grad(loss, leaves, allow_unused=True))
+            except RuntimeError as e:
+                if "modified by an inplace operation" not in str(e):
+                    raise
+                return Seen(results, None, given, None)
+    return Seen(results, None, given, gradients)
+
+
+def difference(got: Seen, want: Seen) -> str:
+    if (got.error is None) != (want.error is None):
+        return f"raised {got.error!r}, not {want.error!r}"
+    for name in ("results", "given", "gradients"):
+        mine, theirs = getattr(got, name), getattr(want, name)
+        if mine is None or theirs is None:
+            continue
+        if len(mine) != len(theirs):
+            return f"{name}: {len(mine)}, not {len(theirs)}"
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            found = _differ(a, b, name != "gradients")
+            if found:
+                return f"{name}[{i}]: {found}"
+    if want.error is None:
+        both = [[[_shares(a, b) for b in [*s.results[:i], *s.given]] for i, a in enumerate(s.results)] for s in (got, want)]
+        if both[0] != both[1]:
+            return f"what shares memory: {both[0]}, not {both[1]}"
+        views = [[r.stride() if any(_shares(r, x) for x in s.given) and r.numel() > 1 else None for r in s.results] for s in (got, want)]
+        if views[0] != views[1]:
+            return f"strides of views: {views[0]}, not {views[1]}"
+    return ""
+
+
+def _differ(a: Any, b: Any, grad: bool) -> str:
+    if (a is None) != (b is None):
+        return f"{a}, not {b}"
+    if a is None:
+        return ""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"{a.dtype}{list(a.shape)}, not {b.dtype}{list(b.shape)}"
+    if grad and a.requires_grad != b.requires_grad:
+        return f"requires_grad {a.requires_grad}, not {b.requires_grad}"
+    a, b = a.detach().double(), b.detach().double()
+    tolerance = 1e-4 * float(b[b.isfinite()].abs().max()) if b.isfinite().any() else 0.0
+    return "" if torch.allclose(a, b, rtol=1e-4, atol=max(tolerance, 1e-5), equal_nan=True) else f"values {a.tolist()}, not {b.tolist()}"
+
+
+def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether elements lie in the same bytes; what was handed over from one library to another has storages of its own."""
+    first, second = a.detach().numpy(), b.detach().numpy()
+    return bool(np.shares_memory(first, second))
+
+
+def check(program: TorchProgram, options: dict[str, Any], folder: Path, calls: int = 9) -> tuple[int, str]:
+    """(calls that were made, how the last of them differed). Raises Refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = module_of(program, folder)
+        twin = copy.deepcopy(module)
+        try:
+            scripted = torch.jit.script(module)
+        except Exception as e:  # noqa: BLE001 - TorchScript's own refusals are of many types
+            raise Refused("TorchScript: " + str(e).strip().split("\n")[0]) from None
+    ours = from_torchscript(scripted)
+    for number in range(calls):
+        before = copy.deepcopy(twin)
+        want = call(twin, twin, program, number)
+        with tierup.options(**options):
+            got = call(ours, module, program, number)
+            if options.get("compile") == "background":
+                tierup.wait_for_compiles(120)
+        what = difference(got, want)
+        if what and difference(got, _by_torchscript(before, program, number)):
+            return number + 1, f"call {number}: {what}"
+    return calls, ""
+
+
+def _by_torchscript(module: Any, program: TorchProgram, number: int) -> Seen:
+    """What TorchScript itself does: it drops unused operations that would raise, and knows no gradient to be absent after a branch."""
+    with torch.jit.optimized_execution(False):
+        return call(torch.jit.script(module), module, program, number)
