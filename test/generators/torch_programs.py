@@ -183,5 +183,11 @@ def torch_program(seed: object, most: int = 9) -> TorchProgram:
 
 
 def tensors(shapes: list[tuple[str, ...]], n: int, m: int, seed: int) -> list[torch.Tensor]:
+    """Numbers that all differ: of equal ones each sort has its own order."""
     chance = torch.Generator().manual_seed(seed)
-    return [torch.randint(-8, 9, [{"n": n, "m": m}[d] for d in shape], generator=chance) / 4 for shape in shapes]
+    made = []
+    for shape in shapes:
+        sizes = [{"n": n, "m": m}[d] for d in shape]
+        count = int(torch.tensor(sizes).prod())
+        made.append((torch.randperm(count, generator=chance).view(sizes) - count // 2) / 4 + 0.0625)
+    return made

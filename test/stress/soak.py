@@ -107,7 +107,8 @@ class Batch:
                         if last > until and self.running is None:
                             return "time"
                 if time.monotonic() - last > SILENCE:
-                    os.killpg(child.pid, signal.SIGABRT)
+                    os.killpg(child.pid, signal.SIGABRT)  # faulthandler tells where it stands
+                    errors += child.stderr.read()  # type: ignore[union-attr]  # a pipe
                     return "silent"
         try:
             child.wait(60)
@@ -195,7 +196,7 @@ def main() -> int:
         return subprocess.run([sys.executable, str(HERE / "soak_child.py"), *settings.again, "1"]).returncode
     state = None if settings.fresh else State.read(settings.folder / "state.json")
     state = state or State(settings.seed)
-    chosen = {name: share for name, (share, _) in KINDS.items() if not settings.kinds or name in settings.kinds.split(",")}
+    chosen = {name: share for name, (share, _) in KINDS.items() if share and (not settings.kinds or name in settings.kinds.split(","))}
     counted = soak(state, settings.minutes, chosen, settings.folder, lambda line: print(line, flush=True))
     print(f"seed {state.seed}, {settings.minutes:g} minutes:", ", ".join(f"{n} {name}" for name, n in counted.items()))
     print("in all:", ", ".join(f"{n} {name}" for name, n in state.total().items()))

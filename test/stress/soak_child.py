@@ -16,7 +16,7 @@ def main() -> None:
     os.environ.setdefault("TIERUP_CACHE", "0")
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.path[:0] = [str(folder) for folder in (TEST, *TEST.iterdir(), TEST / "dialect" / "gradients") if folder.is_dir()]
+    sys.path[:0] = sorted({str(path.parent) for path in TEST.rglob("*.py")})  # as conftest.py does
     from soak_kinds import KINDS, Report
 
     _, run = KINDS[name]

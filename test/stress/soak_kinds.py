@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -42,6 +44,22 @@ def kind(name: str, share: float) -> Callable[[Kind], Kind]:
         return run
 
     return add
+
+
+@kind("mishap", 0)  # not part of a soak: for the tests of it
+def mishap_kind(seed: int, report: Report) -> None:
+    """Numbers 1, 2 and 3 of a soak crash, hang and are wrong."""
+    report.at("the beginning")
+    number = seed % 1_000_000
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif number == 2:
+        signal.pause()
+    elif number == 3:
+        report.wrong("1, not 2", "# what shows it")
+    elif number == 4:
+        report.refused("too long")
+    report.calls = 2
 
 
 @kind("numpy", 6)
@@ -106,3 +124,61 @@ def torch_kind(seed: int, report: Report) -> None:
             return report.refused(str(e).split("\n")[0][:160])
     if what:
         report.wrong(what[:300], _TORCH_HEAD.format(seed=seed, options=options, what=what[:2000].replace("\\", "/")) + program.source)
+
+
+@kind("pipelines", 3)
+def pipelines_kind(seed: int, report: Report) -> None:
+    """The graph of a NumPy program through every named pipeline and some passes, executed."""
+    import graph_programs
+    from checking import Refused
+    from graph_stages import STAGES
+    from graph_stages import Refused as RefusedByPass
+    from test_random_programs import _ANCESTORS, PIPELINES, PROMISES, Promise, check, names, pipelines
+
+    chance = random.Random(f"pipelines {seed}")
+    try:
+        program = graph_programs.graph_program(seed)
+    except Refused as e:
+        return report.refused(str(e).split(": ", 1)[-1])
+    tried = [(p.text, PIPELINES.get(p.name, _ANCESTORS), p.name) for p in pipelines.PIPELINES]
+    tried += [(name, PROMISES.get(name, Promise()), name) for name in chance.sample(names(), 12)]
+    for passes, promise, name in tried:
+        for stage in promise.stages:
+            report.at(f"{name} at {stage}")
+            try:
+                check(program, passes, STAGES[stage], promise)
+            except RefusedByPass:
+                continue
+            except Exception as e:  # noqa: BLE001 - whatever a pass does
+                return report.wrong(f"{name} at {stage}: {e}"[:300], f'"""pipelines {seed}: {name} at {stage}: {e}\n"""\n{program.source}')
+            report.calls += 3
+
+
+@kind("mlir", 3)
+def mlir_kind(seed: int, report: Report) -> None:
+    """Random graphs of the torch dialect: passes and pipelines, then calls that lose every speculation in turn."""
+    from graph_stages import STAGES, Refused
+    from test_bailing_random import calls_and_losses, drawn, gives_leaves
+    from test_random_programs import _ANCESTORS, PIPELINES, PROMISES, Promise, check, names, pipelines
+
+    chance = random.Random(f"mlir {seed}")
+    program = drawn(seed)
+    tried = [(p.text, PIPELINES.get(p.name, _ANCESTORS), p.name) for p in chance.sample(list(pipelines.PIPELINES), 8)]
+    tried += [(name, PROMISES.get(name, Promise()), name) for name in chance.sample(names(), 8)]
+    for passes, promise, name in tried:
+        stage = chance.choice(promise.stages)
+        report.at(f"{name} at {stage}")
+        try:
+            check(program, passes, STAGES[stage], promise)
+        except Refused:
+            continue
+        except Exception as e:  # noqa: BLE001 - whatever a pass does
+            return report.wrong(f"{name} at {stage}: {e}"[:300], f'"""mlir {seed}: {name} at {stage}: {e}\n{program}"""\n')
+        report.calls += 3
+    report.at("calls")
+    try:
+        if gives_leaves(program):
+            calls_and_losses(program)
+            report.calls += 6
+    except Exception as e:  # noqa: BLE001 - whatever it does
+        report.wrong(f"calls: {e}"[:300], f'"""mlir {seed}, calls: {e}\n{program}"""\n')

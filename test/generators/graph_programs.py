@@ -1,0 +1,71 @@
+"""The graph of a generated NumPy program, as what the tests of passes take: text, and calls."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from arguments import arguments
+from checking import Refused
+from numpy_programs import NumpyProgram, numpy_program
+from running import function_of, made
+
+from tierup.dialect.dtypes import from_numpy
+from tierup.dialect.ir.values import Bool, Float, Int, Tensor, Value
+from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python.build import build
+from tierup.runtime.arguments.trees import CallShape
+
+
+@dataclass(frozen=True)
+class GraphProgram:
+    """As random_graph_strategy.Program: its entry is @f."""
+
+    text: str
+    program: NumpyProgram
+    arguments: tuple[Value, ...]
+    seed: int
+
+    @property
+    def source(self) -> str:
+        return self.program.source
+
+    def calls(self, count: int = 2) -> list[list[Any]]:
+        return [arguments(self.program.parameters, call) for call in self.program.calls[:count]]
+
+    def overlapping(self) -> list[list[Any]]:
+        """Calls with two arguments in one memory."""
+        return [arguments(self.program.parameters, call) for call in self.program.calls if call.pair is not None][:2]
+
+    def other_shapes(self) -> list[list[Any]]:
+        return [arguments(self.program.parameters, call) for call in self.program.calls[2:] if call.pair is None][:4]
+
+
+def graph_program(seed: int) -> GraphProgram:
+    """Raises Refused where the front end does not take the program, or it reads what is no argument."""
+    program = numpy_program(f"graph {seed}")
+    given = arguments(program.parameters, next(made(program.calls)))
+    names = [p.name for p in program.parameters]
+    with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function = function_of(program.source, Path(folder))
+        bound = dict(zip(names, given, strict=True))
+        shape, _ = CallShape.of(bound)
+        try:
+            built = build(function, shape, bound)  # type: ignore[arg-type]  # a function
+        except UnsupportedSyntax as e:
+            raise Refused(str(e)) from None
+    if built.hidden:
+        raise Refused("hidden inputs")
+    return GraphProgram(str(built.module).replace(f"@{built.entry}", "@f"), program, tuple(map(_known, given)), random.Random(str(seed)).randrange(1 << 16))
+
+
+def _known(value: Any) -> Value:
+    if isinstance(value, np.ndarray):
+        return Tensor(from_numpy(value.dtype), value.shape)
+    return Bool() if isinstance(value, bool) else Int() if isinstance(value, int) else Float()

@@ -1,0 +1,57 @@
+"""A few of the programs that `make soak` makes without end: under options that compile nothing, and compiled. Plain NumPy is the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import running
+from arguments import Call, Parameter, arguments
+from checking import may_be_rounding, outcome, plain
+from numpy_programs import NumpyProgram, numpy_program
+from reproducer import reduced, script
+from sampling import IS_EXHAUSTIVE, SEED
+
+MANY = 400 if IS_EXHAUSTIVE else 40
+FIRST = 1_000_000 * SEED
+
+
+def tally(numbers: range, sets: list[dict[str, object]]) -> running.Tally:
+    found = running.Tally()
+    for number in numbers:
+        running.run(numpy_program(number), sets, found)
+    for finding in found.findings:
+        raise AssertionError(f"seed {finding.program.seed} under {finding.options}, call {finding.call}: {finding.what}\n{finding.program.source}")
+    assert found.calls > 10 * found.programs and found.refused < found.programs / 2
+    return found
+
+
+def test_generated_programs_without_code_do_what_numpy_does() -> None:
+    tally(range(FIRST, FIRST + MANY), list(running.INTERPRETED))
+
+
+def test_generated_programs_compiled_do_what_numpy_does() -> None:
+    tally(range(FIRST + 8, FIRST + 8 + MANY // 8), [{"level": 1}, {"speculate": "bailout", "level": 1}])
+
+
+WRONG = NumpyProgram(
+    "def f(x, i):\n    v1 = x + 1\n    if i > 1:\n        v2 = v1 * 2\n    else:\n        v2 = v1\n    v3 = np.sin(x)\n    return v1, v2\n",
+    [Parameter("x", "float32", ("n",)), Parameter("i", "int")], [Call({"n": 3}, 1, times=2), Call({"n": 4}, 2, times=2), Call({"n": 4}, 3)], 0,
+)  # fmt: skip
+
+
+def test_a_program_is_reduced_to_what_shows_the_difference() -> None:
+    small = reduced(WRONG, lambda p: "* 2" in p.source and any(c.sizes["n"] == 4 for c in p.calls))
+    assert "sin" not in small.source and "if" not in small.source and len(list(running.made(small.calls))) == 1
+    assert "v1 * 2" in small.source or "x * 2" in small.source
+    compile(script(small, {"compile": "background"}, "what", "found"), "script", "exec")
+
+
+@pytest.mark.parametrize(("source", "far", "rounding"), [
+    ("return np.exp(x) * 3", 0.0, True), ("return (np.exp(x) * 3 - np.exp(x) - np.exp(x) - np.exp(x)) * 1e6", 0.2, True), ("return x * 2 + x", 1.0, False),
+])  # fmt: skip
+def test_a_difference_that_noise_makes_too_is_rounding(source: str, far: float, rounding: bool) -> None:
+    program = replace(WRONG, source=f"def f(x, i):\n    {source}\n", calls=[Call({"n": 3}, 1)])
+    got = outcome(plain(program.source), arguments(program.parameters, program.calls[0]))
+    got.result = got.result + got.result.dtype.type(far)
+    assert may_be_rounding(program.source, program.parameters, program.calls[0], got) is rounding
