@@ -71,6 +71,13 @@ BY_CODE = {d.code: d for d in ALL}
 _BY_NUMPY = {d.numpy: d for d in ALL}
 
 
+def refuses_some(target: DType, source: DType, *, weak: bool) -> bool:
+    """Whether an assignment of a NumPy scalar, or of a Python number (`weak`), to elements of `target` may raise: signed integers refuse
+    what they cannot hold, uint8 does so of Python's numbers alone."""
+    is_asked = target.category is Category.INT and (weak or target is not u8)
+    return is_asked and not np.can_cast(source.numpy, target.numpy, "safe")
+
+
 def from_numpy(dtype: object) -> DType | None:
     """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, complex, >f4, ...)."""
     return _BY_NUMPY.get(np.dtype(dtype))

@@ -38,6 +38,7 @@ _WITH_REGIONS = BODIES | {"torch.prim.If", "torch.prim.Loop", "tierup.grad_of", 
 # Rows on numbers and lists that raise for some of them: no number for the text, 0 to a negative power, step 0, another length.
 _PARTIAL = frozenset({"aten.pow.int_float", "aten.Float.str", "aten.slice.t", "prim.ListUnpack", "prim.TupleIndex", "prim.max.self_int",
                       "prim.min.self_int", "aten.__range_length"})  # fmt: skip
+_ASSIGNMENTS = frozenset({"aten.fill.Tensor", "aten.fill_.Tensor"})  # of a NumPy scalar, which integers may refuse
 _STRIDED = frozenset({"aten.view", "aten._reshape_alias"})  # these raise where the operand's strides allow no view, whatever its sizes
 # Kinds whose rules are as sure of symbolic sizes as of numbers.
 _SYMBOLIC = frozenset({Kind.POINTWISE, Kind.PRODUCT, Kind.NORMALISATION})
@@ -74,6 +75,8 @@ class Raising:
         operands = [self._value(v) for v in op.operands]
         promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
         tensors = sum(_tensors_in(v) for v in operands)
+        if row.name in _ASSIGNMENTS and promotion is Promotion.NUMPY and _refuses_some(*operands):
+            return True
         if row.kind is Kind.SCALAR and not tensors:
             partial = row.raises or row.name in _PARTIAL or promotion is Promotion.NUMPY
             return partial and not self._cleared(op, row, operands, promotion)
@@ -103,6 +106,12 @@ class Raising:
             return False
         reads_tensors = any(isinstance(v, Tensor) for v in operands)  # which number it is then only the run can tell
         return all(_known(r, symbolic=True) or (reads_tensors and isinstance(r, (Int, Float, Bool))) for r in results)
+
+
+def _refuses_some(target: Value, source: Value) -> bool:
+    if not (isinstance(target, Tensor) and isinstance(source, Tensor)) or target.dtype is None or source.dtype is None:
+        return True
+    return dtypes.refuses_some(target.dtype, source.dtype, weak=False)
 
 
 def _known(value: Value, *, symbolic: bool = False) -> bool:

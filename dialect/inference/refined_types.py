@@ -6,10 +6,12 @@ from tierup.dialect.inference.dims import symbol
 from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Tensor, Value
+from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 
-_SCALAR_TYPES: dict[type, str] = {Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", NoneValue: "!torch.none"}
+_SCALAR_TYPES: dict[type, str] = {
+    Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", Str: "!torch.str", NoneValue: "!torch.none",
+}  # fmt: skip
 
 
 def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
@@ -70,6 +72,8 @@ def constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
             attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.value)
         elif isinstance(value, Float) and value.value is not None:
             attribute = ir.FloatAttr.get(ir.F64Type.get(), value.value)
+        elif isinstance(value, Str) and value.value is not None:
+            attribute = ir.StringAttr.get(value.value)
         elif isinstance(value, NoneValue):
             return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")], ip=ip).result
         else:

@@ -77,6 +77,6 @@ def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.n
 
 
 def fill_(x: np.ndarray, value: Any) -> np.ndarray:
-    """x[...] = value."""
-    x[...] = value
+    """x[...] = value, a number or, of rank 0, a NumPy scalar. Integers refuse what they cannot hold: OverflowError, ValueError for NaN."""
+    x[...] = value[()] if isinstance(value, np.ndarray) else value
     return x

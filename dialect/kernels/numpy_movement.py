@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from tierup.dialect.kernels import padding
 
 Tensors = Sequence[np.ndarray]
 
@@ -69,3 +72,15 @@ def argsort(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarra
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(np.sort, np.argsort) along an axis."""
     return np.sort(x, dim), np.argsort(x, dim)
+
+
+def _pad_element(value: Any, dtype: np.dtype) -> np.generic:
+    """np.pad assigns the NumPy scalar that it makes of a number: signed integers refuse what they cannot hold."""
+    made = np.zeros((), dtype)
+    made[...] = np.asarray(value)[()]
+    return made[()]
+
+
+def constant_pad_nd(x: np.ndarray, pad: Sequence[int], value: Any = 0) -> np.ndarray:
+    """np.pad(x, pad, constant_values=value). OverflowError, ValueError for NaN, where signed integers cannot hold the value."""
+    return padding.constant_pad_nd(x, pad, value, _pad_element)

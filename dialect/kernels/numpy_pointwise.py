@@ -85,5 +85,7 @@ def where(condition: Operand, x: Operand, y: Operand) -> np.ndarray:
 
 
 def fill(x: np.ndarray, value: Operand) -> np.ndarray:
-    """x's shape, layout and dtype, every element `value`: np.full_like."""
-    return np.full_like(x, value)
+    """x's shape, layout and dtype, every element `value` as an assignment converts it (numpy_inplace.fill_)."""
+    result = np.empty_like(x)
+    result[...] = value[()] if isinstance(value, np.ndarray) else value
+    return result

@@ -24,7 +24,9 @@ def _by_dim(x: np.ndarray, pad: Sequence[int]) -> list[tuple[int, int]]:
     return [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
 
 
-def constant_pad_nd(x: np.ndarray, pad: Sequence[int], value: Number = 0) -> np.ndarray:
+def constant_pad_nd(
+    x: np.ndarray, pad: Sequence[int], value: Number = 0, filler: Callable[[Number, np.dtype], np.generic] = element
+) -> np.ndarray:
     """aten.constant_pad_nd: `value` around x; negative amounts cut off. ValueError where more is cut off than there is, or where
     the dtype cannot hold `value`."""
     source, target, shape = [], [], []
@@ -35,7 +37,7 @@ def constant_pad_nd(x: np.ndarray, pad: Sequence[int], value: Number = 0) -> np.
         source.append(cut)
         target.append(slice(max(0, before), max(0, before) + cut.stop - cut.start))
         shape.append(size + before + after)
-    result = np.full(shape, element(value, x.dtype), x.dtype)
+    result = np.full(shape, filler(value, x.dtype), x.dtype)
     result[tuple(target)] = x[tuple(source)]
     return result
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.inference.dims import at_least
@@ -198,6 +200,18 @@ def slice_(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+def padded(site: Site) -> list[ir.Value]:
+    """np.pad: the value as the dtype has it."""
+    known, dtype = site.values[2], site.dtype
+    if isinstance(known, (Int, Float)) and isinstance(known.value, (int, float)):
+        with np.errstate(all="ignore"):
+            element = np.asarray(known.value).astype(dtype.numpy)  # what is refused was, by inference
+        value = site.constant(Float(float(element)) if dtype.is_float else Int(int(element)))
+    else:
+        value = site.number(2, dtype)
+    return site.again([*site.operands[:2], value])
+
+
 def joined(site: Site) -> list[ir.Value]:
     """cat and stack: all parts in the dtype of the result."""
     parts = [site.cast(v, site.dtype) for v in site.items(0)]
@@ -307,6 +321,7 @@ REWRITES: dict[str, Rewrite] = {
     ),
     "numpy_views.slice_": slice_,
     **_all("numpy_movement", joined, "cat", "stack", "hstack", "column_stack"),
+    "numpy_movement.constant_pad_nd": padded,
     **_all("numpy_movement", as_is, "tile", "repeat_interleave", "roll", "flip", "tril", "triu"),
     "numpy_indexing.index_select": take(None),
     "numpy_indexing.embedding": take(0),

@@ -222,11 +222,35 @@ def where(site: Site) -> list[ir.Value]:
 
 
 def fill(site: Site) -> list[ir.Value]:
-    """np.full: the value in x's dtype."""
-    known = site.values[1]
+    """An assignment of a number: the value in x's dtype, which refuses what it cannot hold."""
+    known, dtype = site.values[1], site.dtype
     if isinstance(known, Tensor) and known.shape != ():
-        raise Keep("np.full of a tensor with dimensions")
-    return site.again([site.operands[0], site.either(1, site.dtype)])
+        raise Keep("a tensor with dimensions")
+    if isinstance(known, (Int, Float)) and not isinstance(known.value, (int, float)) and dtype.category is Category.INT:
+        of = dtypes.i64 if isinstance(known, Int) else dtypes.f64
+        none = site.constant(NoneValue())
+        value = site.one("aten.full", site.list_of([], "int"), site.operands[1], site.integer(of.code), none, none, none)
+    elif site.is_tensor(1):
+        value = site.operands[1]
+    else:
+        return site.again([site.operands[0], site.number(1, dtype)])
+    if dtypes.refuses_some(dtype, site.dtype_of(value), weak=not site.is_tensor(1)):
+        _refuse_outside(site, value, dtype)
+    return [site.one("aten.fill.Tensor", site.operands[0], site.cast(value, dtype))]
+
+
+def _refuse_outside(site: Site, value: ir.Value, dtype: DType) -> None:
+    """NumPy's exceptions for an element that an integer dtype cannot hold."""
+    low, high = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
+    if site.dtype_of(value).is_float:
+        value = site.cast(value, dtypes.f64)
+        site.raise_if(site.one("aten.ne.Tensor", value, value), "ValueError", "cannot convert float NaN to integer")
+        whole, end = site.one("aten.trunc", value), site.constant(Float(high + 1.0))
+        below, above = site.one("aten.lt.Scalar", whole, site.constant(Float(float(low)))), site.one("aten.ge.Scalar", whole, end)
+    else:
+        whole = site.cast(value, dtypes.i64)
+        below, above = site.one("aten.lt.Scalar", whole, site.integer(low)), site.one("aten.gt.Scalar", whole, site.integer(high))
+    site.raise_if(site.one("aten.logical_or", below, above), "OverflowError", f"the number is out of bounds for {dtype.numpy}")
 
 
 def finite(site: Site) -> list[ir.Value]:

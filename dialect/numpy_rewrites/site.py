@@ -17,7 +17,7 @@ from tierup.dialect.inference.dims import Dim, Expr
 from tierup.dialect.inference.infer import Inference, InferenceError
 from tierup.dialect.inference.refined_types import constant, refined_type
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Tensor, Value
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, ShapeError, Tie
 
@@ -116,6 +116,18 @@ class Site:
         type_ = ir.Type.parse(f"!torch.list<{element}>", self.op.context)
         op = ir.Operation.create("torch.prim.ListConstruct", results=[type_], operands=list(items), loc=self.op.location, ip=self._ip)
         return self._record(op.operation, [List(tuple(self.inference[v] for v in items))])[0]
+
+    def raise_if(self, condition: ir.Value, kind: str, message: str) -> None:
+        """Raise the built-in exception `kind` when a rank-0 bool tensor is true."""
+        (asked,) = self.build("aten.Bool.Tensor", [condition], [ir.Type.parse("!torch.bool", self.op.context)])
+        loc = self.op.location
+        branch = ir.Operation.create("torch.prim.If", [], [asked], regions=2, loc=loc, ip=self._ip).operation
+        arms = [ir.InsertionPoint(region.blocks.append()) for region in branch.regions]
+        words = [constant(Str(text), arms[0]) for text in (message, kind)]
+        ir.Operation.create("torch.prim.RaiseException", [], words, loc=loc, ip=arms[0])
+        for arm in arms:
+            ir.Operation.create("torch.prim.If.yield", [], [], loc=loc, ip=arm)
+        self._record(branch, [])
 
     def _record(self, op: ir.Operation, values: Sequence[Value]) -> list[ir.Value]:
         self.made.append(op)

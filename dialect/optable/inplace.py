@@ -124,12 +124,13 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @read.or_unknown
 def _check_assigned(value: Value, dtype: DType | None) -> None:
-    """NumPy's `x[...] = value`: a Python int out of the dtype's range is refused; floats are converted whatever that loses."""
+    """NumPy's `x[...] = value`: integers refuse a Python number that they cannot hold, NaN too."""
     number = read.number(value)
-    if dtype is not None and isinstance(number, int):
+    if dtype is not None:
         try:
-            np.zeros((), dtype.numpy)[...] = number
-        except OverflowError as e:
+            with np.errstate(all="ignore"):
+                np.zeros((), dtype.numpy)[...] = number
+        except (OverflowError, ValueError) as e:
             raise ShapeError(str(e)) from None
 
 

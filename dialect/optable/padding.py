@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import Dim
 from tierup.dialect.ir.values import NoneValue, Shape, Tensor, Value
+from tierup.dialect.kernels import numpy_movement
 from tierup.dialect.kernels.filling import element
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
@@ -45,8 +48,21 @@ def check_element(value: Value, dtype: DType | None) -> None:
 
 def _constant_pad_nd(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     result = read.of_first(_constant_pad)(ctx, operands)
-    check_element(read.given(operands, 2), result.dtype)
+    if ctx.promotion is Promotion.TORCH:
+        check_element(read.given(operands, 2), result.dtype)
+    elif result.dtype is not None:
+        _check_assigned(read.given(operands, 2), result.dtype)
     return result
+
+
+@or_unknown
+def _check_assigned(value: Value, dtype: DType) -> None:
+    """What np.pad refuses, as its kernel does."""
+    number = 0 if isinstance(value, NoneValue) else read.number(value)
+    try:
+        numpy_movement.constant_pad_nd(np.zeros(0, dtype.numpy), (0, 0), number)
+    except (OverflowError, ValueError) as e:
+        raise ShapeError(str(e)) from None
 
 
 def _pad(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -118,7 +134,7 @@ def _row(name: str, infer: InferRule, *, numpy: bool = False, note: str = "") ->
 
 
 ROWS = (
-    _row("constant_pad_nd", _constant_pad_nd, note="negative amounts cut off"),
+    _row("constant_pad_nd", _constant_pad_nd, numpy=True, note="negative amounts cut off"),
     _row("pad", _pad),
     _row("tril", _triangle("tril"), numpy=True),
     _row("triu", _triangle("triu"), numpy=True),

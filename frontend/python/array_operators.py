@@ -13,7 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.arrays import KIND_DTYPES, as_array, is_one, one_like, rank_ssa, weak
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsMutation
-from tierup.frontend.python.scalars import SYMBOLS, number, raise_if, to_bool
+from tierup.frontend.python.scalars import SYMBOLS, number, raise_if, to_bool, to_float
 from tierup.frontend.python.values import Array, Const, Scalar, Sequence, ShapeOf, Value, describe, is_array_like, is_number, number_kind
 
 UFUNCS: dict[type, np.ufunc] = {
@@ -93,10 +93,20 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
         return matmul(frame, node, a, b)
     a = a if is_number(a) else as_array(frame, node, a)
     b = b if is_number(b) else as_array(frame, node, b)
+    if op is ast.Pow and isinstance(a, Array) and a.rank == 0 and a.decays:
+        a = without_bools(frame, a, b)
     name, operands = _form(frame, op, _FORMS[op], a, b)
     arrays = [v for v in (a, b) if isinstance(v, Array)]
     rank, least = broadcast_rank(*arrays)
     return Array(frame.em.numpy(name, operands), rank, least, ufunc_dtype(UFUNCS[op], a, b))
+
+
+def without_bools(frame: Frame, base: Array, exponent: Value) -> Array:
+    """The base of a power with an int, which is int64 where it was bool: of whole arrays alone NumPy's `**` squares bools as int8."""
+    if not is_number(exponent) or number_kind(exponent) != "int" or base.dtype not in (None, np.dtype(bool)):
+        return base
+    dtype = None if base.dtype is None else np.dtype(np.int64)
+    return replace(base, ssa=frame.em.numpy("aten.mul.Scalar", [base.ssa, frame.em.int(1)]), dtype=dtype)
 
 
 def _form(frame: Frame, op: type, forms: tuple[str, str | None, str | None], a: Value, b: Value) -> tuple[str, list[ir.Value]]:
@@ -110,6 +120,8 @@ def _form(frame: Frame, op: type, forms: tuple[str, str | None, str | None], a: 
             name, operands = tensor, [a.ssa, weak(frame, b, a).ssa]
     else:
         assert isinstance(b, Array)
+        if op is ast.Div and number_kind(a) == "int" and not is_one(a):
+            a = Const(float(a.value)) if isinstance(a, Const) else Scalar(to_float(frame, a), "float")  # weak, and no int that may not fit
         if scalar_left is None or number_kind(a) == "bool":
             name, operands = tensor, [(one_like(frame, b) if op is ast.Div and is_one(a) else weak(frame, a, b)).ssa, b.ssa]
         elif scalar_left == "aten.pow.Scalar":

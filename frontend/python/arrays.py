@@ -65,6 +65,17 @@ def weak(frame: Frame, value: Value, like: Array) -> Array:
     return Array(em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, number(frame, value)]), 0, dtype=dtype)
 
 
+def weak_float(frame: Frame, value: Value, like: Array) -> Array:
+    """As `weak`, for a function of floats alone: an int becomes an element of the float dtype that it computes an array like this in."""
+    if number_kind(value) != "int":
+        return weak(frame, value, like)
+    em = frame.em
+    zero = em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, em.int(0)])
+    one = em.numpy("aten.exp", [zero])
+    dtype = None if like.dtype is None else np.exp(np.zeros((), like.dtype) * 0).dtype
+    return Array(em.numpy("aten.mul.Scalar", [one, number(frame, value)]), 0, dtype=dtype)
+
+
 def one_like(frame: Frame, like: Array) -> Array:
     """1 in the dtype of `like`. Divided by `like`, it gives what the int 1 does, of bools too."""
     em = frame.em

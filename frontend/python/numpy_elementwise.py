@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 import numpy as np
 
 from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.array_operators import broadcast_rank, ufunc_dtype
-from tierup.frontend.python.arrays import as_array, strong, weak
+from tierup.frontend.python.arrays import as_array, strong, weak, weak_float
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.numpy_finding import nonzero
-from tierup.frontend.python.scalars import number
+from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import constant, function
-from tierup.frontend.python.values import NONE, ZERO, Array, Const, Value, is_number, number_kind
+from tierup.frontend.python.values import NONE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
 
 ZERO_FLOAT = Const(0.0)
 
@@ -62,29 +63,48 @@ def _operator(op: type):
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         if is_number(x1) and is_number(x2):
             x1, x2 = strong(frame, node, x1), strong(frame, node, x2)
+        if op is ast.Pow and not is_number(x1):
+            x1 = array_operators.without_bools(frame, as_array(frame, node, x1), x2)
         return array_operators.binary(frame, node, op, x1, x2)
 
     return handler
 
 
+_FLOATS_ALONE = frozenset(ufunc for ufunc in _BINARY if not any(c in "lqLQ" for types in ufunc.types for c in types))
+
+
+_TRUTHS = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+def _truth(frame: Frame, value: Value) -> Value:
+    return Const(bool(value.value)) if isinstance(value, Const) else Scalar(to_bool(frame, value), "bool")
+
+
 def _binary(ufunc: np.ufunc, name: str):
+    weakly = weak_float if ufunc in _FLOATS_ALONE else weak
+
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
-        a, b = _pair(frame, node, x1, x2)
+        if ufunc in _TRUTHS:
+            x1, x2 = (strong(frame, node, _truth(frame, v)) if is_number(v) else v for v in (x1, x2))
+        a, b = _pair(frame, node, x1, x2, weakly)
         rank, least = broadcast_rank(a, b)
         return Array(frame.em.numpy(name, [a.ssa, b.ssa]), rank, least, ufunc_dtype(ufunc, a, b))
 
     return handler
 
 
-def _pair(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> tuple[Array, Array]:
+Weakly = Callable[[Frame, Value, Array], Array]
+
+
+def _pair(frame: Frame, node: ast.AST, x1: Value, x2: Value, weakly: Weakly = weak) -> tuple[Array, Array]:
     """Both as arrays; a Python number beside an array is weak."""
     if is_number(x1) and is_number(x2):
         return strong(frame, node, x1), strong(frame, node, x2)
     if is_number(x1):
         b = as_array(frame, node, x2)
-        return weak(frame, x1, b), b
+        return weakly(frame, x1, b), b
     a = as_array(frame, node, x1)
-    return a, weak(frame, x2, a) if is_number(x2) else as_array(frame, node, x2)
+    return a, weakly(frame, x2, a) if is_number(x2) else as_array(frame, node, x2)
 
 
 _register()

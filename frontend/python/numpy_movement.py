@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators
 from tierup.frontend.python.arrays import as_array, as_int, int_list
+from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none, sum_
 from tierup.frontend.python.scalars import number, raise_if
@@ -228,4 +231,9 @@ def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LA
     refuse_axis(frame, x, axis, dim)
     later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))
     earlier = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.none, em.int(-1), em.int(1)]))
-    return array_operators.binary(frame, node, ast.NotEq if x.dtype == np.bool_ else ast.Sub, later, earlier)
+    differ, less = (partial(array_operators.binary, frame, node, op, later, earlier) for op in (ast.NotEq, ast.Sub))
+    if x.dtype is not None:
+        return differ() if x.dtype == np.bool_ else less()
+    code = em.scalar("prim.dtype", [x.ssa], em.types.int)
+    is_bool = em.scalar("aten.eq.int", [code, em.int(dtypes.bool_.code)], em.types.bool)
+    return select(frame, node, is_bool, differ, less)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+import numpy as np
+
 from tierup.frontend.python import array_operators, arrays, indexing
 from tierup.frontend.python.array_operators import require_mutation
 from tierup.frontend.python.arrays import as_array, rank_ssa, weak
@@ -37,20 +39,33 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
 
 
 def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
-    """`view[...] = value`: NumPy's unsafe cast, value broadcast to the view."""
+    """`view[...] = value`, broadcast to the view. Arrays are converted whatever that loses; integers refuse numbers that do not fit."""
     em = frame.em
     if is_number(value):
         if arrays.number_kind(value) != "bool":
             em.numpy("aten.fill_.Scalar", [view.ssa, arrays.number(frame, value)])
             return
         value = arrays.strong(frame, node, value)
-    em.numpy("aten.copy_", [view.ssa, as_array(frame, node, value).ssa, em.bool(False)])
+    source = as_array(frame, node, value)
+    if source.rank == 0 and source.decays and source.dtype != np.bool_:
+        em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
+    else:
+        em.numpy("aten.copy_", [view.ssa, source.ssa, em.bool(False)])
 
 
 def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
     em = frame.em
-    new = weak(frame, value, base) if is_number(value) else as_array(frame, node, value)
+    if is_number(value):
+        new = weak(frame, value, base) if accumulate else _element(frame, value, base)
+    else:
+        new = as_array(frame, node, value)
     em.numpy("aten.index_put_", [base.ssa, optional_list(frame, indices), new.ssa, em.bool(accumulate)])
+
+
+def _element(frame: Frame, value: Value, base: Array) -> Array:
+    """A Python number as an assignment makes it an element of `base`."""
+    made = frame.em.numpy("aten.fill.Scalar", [arrays.one_like(frame, base).ssa, arrays.number(frame, value)])
+    return Array(made, 0, dtype=base.dtype)
 
 
 def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
