@@ -4,7 +4,8 @@
 
 It returns 0 when done, `EXIT_BASE + n` when it left at exit site n, `ERROR_BASE + n` when error site n saw a value that the
 program cannot take (an index out of range, a zero divisor). It writes to fresh result buffers only, never to an argument,
-so that a caller may always throw the results away and run tier 0 instead, which raises the user's exception or goes on.
+so that a caller may always throw the results away and run tier 0 instead, which raises the user's exception or goes on. With
+INTERRUPTED it left because the handler of a signal raised: the exception is set (`lowering/polling.py`).
 What the program writes to an argument comes back as a result of kind ARGUMENT: the caller copies it over when the status
 is 0.
 
@@ -31,6 +32,7 @@ from tierup.dialect.records import dataclass
 DONE = 0
 EXIT_BASE = 1
 ERROR_BASE = 1 << 16
+INTERRUPTED = 1 << 30
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 

@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
-from tierup.lowering import literals, llvm
+from tierup.lowering import literals, llvm, polling
 from tierup.lowering.abi import Artifact, ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.blas import PREFIX
@@ -117,7 +117,7 @@ def _translate(
             name = ir.StringAttr(op.attributes["sym_name"]).value
             if name == request.entry:
                 op.attributes["sym_name"] = ir.StringAttr.get(inner)
-            elif name.startswith(PREFIX):
+            elif name.startswith(PREFIX) or name in (polling.POLL, polling.END):
                 externals.append(name)
     text = literals.mend(translate_module_to_llvmir(module.operation))
     forced = len(exits) if request.force else 0

@@ -65,6 +65,7 @@ BUFFERS = NamedPipeline(
         "cse",
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",
         "tierup-spare-handed-over",
+        "func.func(tierup-poll-loops)",
     ),
 )
 

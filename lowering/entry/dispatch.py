@@ -13,9 +13,10 @@ import ctypes
 
 from llvmlite import ir
 
-from tierup.lowering.abi import Argument
+from tierup.lowering.abi import INTERRUPTED, Argument
 from tierup.lowering.entry import guards as entry_guards
 from tierup.lowering.entry import layout
+from tierup.lowering.entry import polls as entry_polls
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry import running as entry_running
 from tierup.lowering.entry import tensor_calls as entry_tensor_calls
@@ -48,6 +49,7 @@ def build_module(triple: str) -> ir.Module:
     _define_dispatch(module, decref, call_flat, hidden, slow)
     _define_descr_get(module)
     _define_probe_kernel(module)
+    entry_polls.define(module)
     return module
 
 
@@ -146,6 +148,9 @@ def _define_execute(
     left, large = run.run(f, version, frame)
     with f.when(f.differ(left, I32(0)), likely=False):
         f.call(results.discard, version, frame)
+        with f.when(f.equal(left, I32(INTERRUPTED))):  # an exception is set
+            leave()
+            f.b.ret(NULL)
         live = f.at(frame, f.get(version, Version, "live_at"))
         f.b.ret(f.call(failed, table, version, left, flat, live, args, nargsf, kwnames))
     f.return_if(f.b.not_(f.call(results.finish, version, frame)), give_up)

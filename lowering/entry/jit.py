@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from tierup.dialect.records import dataclass
+from tierup.lowering import polling
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import python as entry_python
 from tierup.lowering.objects import cache, linking, perf_map
@@ -27,7 +28,7 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors")
+_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors", polling.POLL, polling.END)
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Code:
     descr_get: int
     probe_kernel: int
     tensors: int
+    poll: int
+    poll_end: int
 
 
 def _numpy_api() -> Any:
@@ -53,7 +56,7 @@ def symbols() -> dict[str, int]:
     """Every external symbol of the dispatcher's object and its address in this process."""
     python = ctypes.pythonapi
     found: dict[str, int] = {}
-    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free", "calloc", "pthread_getspecific", "pthread_setspecific"):
+    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free", "calloc", "clock_gettime", "pthread_getspecific", "pthread_setspecific"):
         found[name] = _address(ctypes.cast(getattr(python, name), ctypes.c_void_p).value)
     for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))

@@ -13,7 +13,7 @@ from tierup.dialect.inference.dims import Dim, Symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.records import Form, VersionRecord, work_of
+from tierup.lowering.entry.records import RELEASE_WORK, Form, VersionRecord, work_of
 
 _GUARD_KINDS = {ArgumentKind.ARRAY: layout.Kind.ARRAY, ArgumentKind.INT: layout.Kind.INT,
                 ArgumentKind.FLOAT: layout.Kind.FLOAT, ArgumentKind.BOOL: layout.Kind.BOOL}  # fmt: skip
@@ -126,7 +126,8 @@ class NativeVersion:
         for target, spec_ in zip(results, record.results, strict=False):
             at = self._fill_result(target, spec_, record, program, at)
         v.results = self._own(results)
-        v.work = program.encode(work_of(record))
+        v.polls, v.known_work = record.polls, program.encode(work_of(record))
+        v.work = RELEASE_WORK if record.polls else v.known_work
         v.registers_at, self.frame = at, at + 8 * program.n_registers
         if program.code:
             code = (layout.Instruction * (len(program.code) + 1))(*(layout.Instruction(*i) for i in program.code))  # the last stays END

@@ -51,7 +51,8 @@ def define(module: ir.Module) -> Runners:
 
 
 def _define_run_released(module: ir.Module) -> ir.Function:
-    """i32 run_released(version, frame): the kernel without the GIL, on copies of the arguments' sizes and strides."""
+    """i32 run_released(version, frame): the kernel without the GIL, on copies of the arguments' sizes and strides. One that polls gives it
+    up itself."""
     f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
     version, frame = f.parameters
     memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
@@ -66,6 +67,10 @@ def _define_run_released(module: ir.Module) -> ir.Function:
                 f.call(memcpy, copy, f.get(argument, Argument, field), size)
                 f.put(copy, argument, Argument, field)
                 f.store(f.at(copy, size), copies)
+    with f.when(f.differ(f.get(version, Version, "polls"), I64(0))):
+        known = entry_results.decode(f, f.get(version, Version, "known_work"), f.at(frame, f.get(version, Version, "registers_at")))
+        with f.when(f.b.icmp_signed("<", known, I64(RELEASE_WORK))):
+            f.b.ret(_call_kernel(f, version, frame))
     thread = api(f, "PyEval_SaveThread")
     status = _call_kernel(f, version, frame)
     api(f, "PyEval_RestoreThread", thread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from tierup.lowering.abi import INTERRUPTED
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry.ir import I32, I64, NULL, PTR, Emitter
 from tierup.lowering.entry.layout import Chain, Table, Version, offset
@@ -56,6 +57,7 @@ def define(
     f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
     status, _ = run.run(f, version, frame)
     with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
+        f.return_if(f.equal(status, I32(INTERRUPTED)), give_up)  # an exception is set
         f.add_to(-1, version, offset(Version, "hits"))
         give_up()
         f.b.ret(python(SlowCause.FAILED))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 
-from tierup.lowering import blas, faults
+from tierup.lowering import blas, faults, polling
 from tierup.lowering.abi import Artifact
 from tierup.lowering.objects import linking, perf_map
 
@@ -59,7 +59,8 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     shown = f"tierup:{name or artifact.symbol}"
     exported = (artifact.symbol, artifact.forced) if artifact.forced else (artifact.symbol,)
     try:
-        linked = linking.link(artifact.object, blas.addresses(artifact.externals), exported, {artifact.symbol: shown})
+        external = blas.addresses(artifact.externals) | polling.addresses(artifact.externals)
+        linked = linking.link(artifact.object, external, exported, {artifact.symbol: shown})
     except RuntimeError as e:
         raise RuntimeError(f"{shown} cannot be linked: {e}") from e
     code = NativeCode(artifact, linked)

@@ -157,6 +157,7 @@ class DirectTable:
             scalars=self.convention.scalars,
             serial=r.serial,
             exits=r.exits,
+            polls=r.polls,
         )
         with self._lock:
             self._records[id(r)] = mine

@@ -26,7 +26,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import evaluate
-from tierup.lowering import abi
+from tierup.lowering import abi, polling
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
 from tierup.lowering.entry.records import (
     RELEASE_WORK,
@@ -245,8 +245,15 @@ class PythonTable:
         if record.on_device:
             return self._run_on_device(entry, flat, symbols)
         call = Call(record, flat, symbols)
-        prototype = _kernel_released if evaluate(entry.work, symbols) >= RELEASE_WORK else _kernel_held
-        status = prototype(record.address)(call.arguments, call.results)
+        released = not record.polls and evaluate(entry.work, symbols) >= RELEASE_WORK
+        prototype = _kernel_released if released else _kernel_held
+        try:
+            status = prototype(record.address)(call.arguments, call.results)
+            if status == abi.INTERRUPTED:
+                polling.reraise()
+        except BaseException:  # a signal's handler raised
+            call.discard()
+            raise
         if status:
             live = live_values(record, status, flat, call.live)
             call.discard()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_compiler_that_fails_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_answers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = entry_jit.code()
-    wrong = type(calls)(calls.dispatch, calls.descr_get, _kernel_that_does_nothing(), calls.tensors)
+    wrong = replace(calls, probe_kernel=_kernel_that_does_nothing())
     monkeypatch.setattr(entry_jit, "_code", wrong)
     assert str(entry_probe.unavailable()).startswith("probe array")
 

@@ -1,0 +1,71 @@
+"""Generated code that kernels call while they run for long: see `lowering/polling.py`."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from tierup.lowering import polling
+from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter
+from tierup.lowering.entry.python import api
+
+# The words of the state: the thread that gave up the GIL, and when to look for signals again. A thread that did not hold it is NOBODY.
+_THREAD, _NEXT = 0, 8
+_NOBODY = ir.Constant(I64, 1).inttoptr(PTR)
+_CLOCK_MONOTONIC_COARSE = 6  # of Linux: ticks of some ms, read in 5 ns
+_EVERY = 40_000_000  # nanoseconds between two looks
+_PATIENCE = 20  # ... and so many times what the last look took, when other threads are busy: at most a twentieth of the time
+
+
+def define(module: ir.Module) -> None:
+    now = _define_now(module)
+    _define_poll(module, now)
+    _define_end(module)
+
+
+def _define_now(module: ir.Module) -> ir.Function:
+    """i64 now(): nanoseconds."""
+    f = Emitter(module, "now", I64, [], outline=True)
+    time = f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0]))
+    api(f, "clock_gettime", I32(_CLOCK_MONOTONIC_COARSE), time)
+    f.b.ret(f.b.add(f.b.mul(f.load(time, 0), I64(1_000_000_000)), f.load(time, 8)))
+    return f.function
+
+
+def _define_poll(module: ir.Module, now: ir.Function) -> None:
+    f = Emitter(module, polling.POLL, I32, [I64], exported=True, outline=True)
+    state = f.b.inttoptr(f.parameters[0], PTR)
+    thread, begun = f.load(state, _THREAD, PTR), f.call(now)
+    with f.when(f.is_null(thread)):  # the first time
+        holds = f.differ(api(f, "PyGILState_Check"), I32(0))
+        with f.b.if_else(holds) as (held, released):
+            with held:
+                f.store(api(f, "PyEval_SaveThread"), state, _THREAD)
+            with released:
+                f.store(_NOBODY, state, _THREAD)
+        f.store(f.b.add(begun, I64(_EVERY)), state, _NEXT)
+        f.b.ret(I32(0))
+    f.return_if(f.less(begun, f.load(state, _NEXT)), I32(0), likely=True)
+    outside, ensured = f.equal(thread, _NOBODY), f.variable(I32, I32(0))
+    with f.b.if_else(outside) as (yes, no):
+        with yes:
+            f.store(api(f, "PyGILState_Ensure"), ensured)
+        with no:
+            api(f, "PyEval_RestoreThread", thread)
+    raised = f.differ(api(f, "PyErr_CheckSignals"), I32(0))
+    with f.b.if_else(outside) as (yes, no):
+        with yes:
+            api(f, "PyGILState_Release", f.load(ensured, 0, I32))
+        with no:
+            f.store(api(f, "PyEval_SaveThread"), state, _THREAD)
+    ended = f.call(now)
+    pause = f.b.add(I64(_EVERY), f.b.mul(f.b.sub(ended, begun), I64(_PATIENCE)))
+    f.store(f.b.add(ended, pause), state, _NEXT)
+    f.b.ret(f.b.zext(raised, I32))
+
+
+def _define_end(module: ir.Module) -> None:
+    f = Emitter(module, polling.END, VOID, [I64], exported=True, outline=True)
+    thread = f.load(f.b.inttoptr(f.parameters[0], PTR), _THREAD, PTR)
+    with f.when(f.b.not_(f.b.or_(f.is_null(thread), f.equal(thread, _NOBODY)))):
+        api(f, "PyEval_RestoreThread", thread)
+    f.b.ret_void()

@@ -1,0 +1,257 @@
+"""tierup-poll-loops: loops of the program that may run for long ask now and then whether somebody else wants something.
+
+    %r = scf.for %i = %0 to %n step %1 iter_args(%x = %a) { ... }
+becomes
+    %budget = memref.alloca() : memref<1xi64>
+    %state = memref.alloca() : memref<2xi64>
+    %at, %r = scf.while (%at = %0, %x = %a) { condition: %at < %n and %status is 0 }
+    do {
+      %end = %at + min(CHUNK, %n - %at)
+      %y = scf.for %i = %at to %end step %1 iter_args(%x = %x) { ... }
+      %budget -= (%end - %at) * (operations of an iteration)
+      if %budget < 0 and %status is 0 { %budget = BUDGET; if tierup_poll(%state) is not 0 { %status = INTERRUPTED } }
+      yield %end, %y
+    }
+    ...
+    tierup_poll_end(%state)
+    return
+
+Whoever is asked is `lowering/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does the
+same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
+nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop.
+
+Loops of a known and small amount of work stay as they are, and those that the program did not write: what they compute may be taken for
+whole by what follows. Comes after deallocation, which would have to find out who owns what a loop of loops carries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import polling
+from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
+from tierup.lowering.origins import origin
+from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+
+BUDGET = 1 << 17  # operations between two polls: some 50 us
+CHUNK = 1 << 12  # operations of the inner loop
+_UNKNOWN = 1 << 11  # operations of what only the run knows
+_CALL = 1 << 10  # operations of a function, which is a matrix product
+_SITE = INTERRUPTED - (ERROR_BASE - 1)  # the status as it is in here, where sites count from 1: see `adapter`
+_EQUAL, _LESS = 0, 2  # predicates of arith.cmpi
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Operations of one round of a loop: a number, and to this the elements of arrays of which the run alone knows the sizes."""
+
+    known: int
+    arrays: tuple[ir.Value, ...] = ()
+
+
+@register
+@dataclass(frozen=True)
+class PollLoops(Pass):
+    """Let the program's long loops give other threads and signals their turn."""
+
+    name = "tierup-poll-loops"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if RESULT_KINDS not in function.attributes or ERROR_SITES not in function.attributes:
+            return
+        block = function.regions[0].blocks[0]
+        ops = b.walk_unfused(function)
+        loops: list[tuple[ir.Operation, _Work]] = []
+        for op in reversed(ops):  # inner ones first
+            if op.name in ("scf.for", "scf.while") and _is_programs(op):
+                work = _work(op.regions[-1].blocks[0], [loop for loop, _ in loops])
+                if not _is_short(op, work):
+                    loops.append((op, work))
+        if not loops or any(op.name == "func.call" and _callee(op) == polling.POLL for op in ops):
+            return
+        with ir.Location.unknown(function.context):
+            _declare(function)
+            poll = _prepared(block)
+            for loop, work in loops:
+                with loop.location:
+                    _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
+            with ir.InsertionPoint(list(block.operations)[-1]):
+                b.op("func.call", [poll.state], callee=ir.FlatSymbolRefAttr.get(polling.END))
+
+
+@dataclass(frozen=True)
+class _Poll:
+    """What stands at the head of the function: the status, the address of the state, the budget."""
+
+    status: ir.Value
+    state: ir.Value
+    budget: ir.Value
+
+    def clear(self) -> ir.Value:
+        """Whether the status is 0."""
+        return _compare(_EQUAL, b.value("memref.load", [self.status], b.integer_type(32)), b.integer(0, 32))
+
+    def spend(self, work: ir.Value) -> None:
+        """Take `work` operations off the budget, and poll when there is none left."""
+        zero = b.index(0)
+        left = b.value("arith.subi", [b.value("memref.load", [self.budget, zero], b.integer_type(64)), work], b.integer_type(64))
+        b.op("memref.store", [left, self.budget, zero])
+        with _when(_compare(_LESS, left, b.integer(0, 64))):
+            b.op("memref.store", [b.integer(BUDGET, 64), self.budget, zero])
+            with _when(self.clear()):
+                answer = b.value("func.call", [self.state], b.integer_type(32), callee=ir.FlatSymbolRefAttr.get(polling.POLL))
+                with _when(_compare(_EQUAL, _compare(_EQUAL, answer, b.integer(0, 32)), b.integer(0, 1))):
+                    b.op("memref.store", [b.integer(_SITE, 32), self.status])
+
+
+def _work(block: ir.Block, polled: list[ir.Operation], inside: bool = True) -> _Work:
+    """What one round of a loop does, but for the loops in it that poll themselves. `inside`: whether its values are there at its end."""
+    known, arrays = 0, list[ir.Value]()
+    for view in block.operations:
+        op = view.operation
+        known += _CALL if op.name == "func.call" else 1
+        if op.name.startswith("linalg.") or op.name == "memref.copy":
+            each = sum(len(region.blocks[0].operations) for region in op.regions) or 1
+            largest = max(op.operands, key=_elements)
+            if _elements(largest) < _UNKNOWN or not _is_dynamic(largest):
+                known += each * _elements(largest)
+            elif inside:
+                arrays.append(largest)
+            else:
+                known += each * _UNKNOWN
+        elif op not in polled:
+            rounds = _trip(op) if op.name == "scf.for" else _UNKNOWN if op.name == "scf.while" else 1
+            for region in op.regions:
+                for inner in region.blocks:
+                    known += (rounds or _UNKNOWN) * _work(inner, polled, inside=False).known
+    return _Work(known, tuple(arrays))
+
+
+def _is_dynamic(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.ShapedType) and not ir.ShapedType(value.type).has_static_shape
+
+
+def _elements(value: ir.Value) -> int:
+    """The elements of a memref; _UNKNOWN where the run knows them."""
+    if not isinstance(value.type, ir.MemRefType):
+        return 1
+    return _UNKNOWN if _is_dynamic(value) else math.prod(b.shape_of(value.type))
+
+
+def _trip(loop: ir.Operation) -> int | None:
+    """How often an scf.for goes round, where that is known."""
+    bounds = [b.defining_op(v) for v in list(loop.operands)[:3]]
+    if any(op is None or op.name != "arith.constant" for op in bounds):
+        return None
+    low, high, step = (ir.IntegerAttr(op.attributes["value"]).value for op in bounds if op is not None)
+    return max(0, -(-(high - low) // step))
+
+
+def _is_programs(loop: ir.Operation) -> bool:
+    """Whether the program has this loop."""
+    of = origin(loop.location)
+    return of is not None and of.op == "prim.Loop"
+
+
+def _is_short(loop: ir.Operation, work: _Work) -> bool:
+    trip = _trip(loop) if loop.name == "scf.for" else None
+    has_loops = any(op.name in ("scf.for", "scf.while") for op in b.walk_unfused(loop))
+    return trip is not None and not has_loops and not work.arrays and trip * work.known <= BUDGET
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def _declare(function: ir.Operation) -> None:
+    i32, i64 = b.integer_type(32), b.integer_type(64)
+    with ir.InsertionPoint(function):
+        for name, results in ((polling.POLL, [i32]), (polling.END, [])):
+            type_ = ir.TypeAttr.get(ir.FunctionType.get([i64], results))
+            private = ir.StringAttr.get("private")
+            b.op("func.func", regions=1, sym_name=ir.StringAttr.get(name), function_type=type_, sym_visibility=private)
+
+
+def _prepared(block: ir.Block) -> _Poll:
+    i64 = b.integer_type(64)
+    segments = ir.DenseI32ArrayAttr.get([0, 0])
+    with ir.InsertionPoint.at_block_begin(block):
+        budget, state = (
+            b.value("memref.alloca", [], ir.MemRefType.get([size], i64), operandSegmentSizes=segments) for size in (1, polling.WORDS)
+        )
+        b.op("memref.store", [b.integer(BUDGET, 64), budget, b.index(0)])
+        for word in range(polling.WORDS):
+            b.op("memref.store", [b.integer(0, 64), state, b.index(word)])
+        address = b.value("memref.extract_aligned_pointer_as_index", [state], b.index_type())
+        return _Poll(block.arguments[-1], b.index_to_i64(address), budget)
+
+
+def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
+    """Turn an scf.for into one of fewer rounds in an scf.while that polls."""
+    low, high, step, *carried = loop.operands
+    types, unknown = [b.index_type(), *(r.type for r in loop.results)], ir.Location.unknown()
+    with ir.InsertionPoint(loop):
+        outer = b.op("scf.while", [low, *carried], types, regions=2)
+    before, after = (region.blocks.append(*types, arg_locs=[unknown] * len(types)) for region in outer.regions)
+    with ir.InsertionPoint(before):
+        more = b.value("arith.andi", [_compare(_LESS, before.arguments[0], high), poll.clear()], b.integer_type(1))
+        b.op("scf.condition", [more, *before.arguments])
+    for old, new in zip(loop.results, list(outer.results)[1:], strict=True):
+        old.replace_all_uses_with(new)
+    start = after.arguments[0]
+    with ir.InsertionPoint(after):
+        rest = b.value("arith.subi", [high, start], b.index_type())
+        rounds = max(1, CHUNK // (work.known + _UNKNOWN * len(work.arrays)))
+        chunk = b.value("arith.muli", [step, b.index(rounds)], b.index_type())
+        end = b.value("arith.addi", [start, b.value("arith.minsi", [rest, chunk], b.index_type())], b.index_type())
+    loop.detach_from_parent()
+    after.append(loop)
+    for i, operand in enumerate((start, end, step, *list(after.arguments)[1:])):
+        loop.operands[i] = operand
+    if work.arrays:
+        _spend_in(loop.regions[0].blocks[0], work, poll)
+    with ir.InsertionPoint(after):
+        if not work.arrays:
+            gone = b.index_to_i64(b.value("arith.divsi", [b.value("arith.subi", [end, start], b.index_type()), step], b.index_type()))
+            poll.spend(b.value("arith.muli", [gone, b.integer(work.known, 64)], b.integer_type(64)))
+        b.op("scf.yield", [end, *loop.results])
+
+
+def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
+    """Let an scf.while poll, and end once the status is set."""
+    condition = list(loop.regions[0].blocks[0].operations)[-1].operation
+    with ir.InsertionPoint(condition):
+        condition.operands[0] = b.value("arith.andi", [condition.operands[0], poll.clear()], b.integer_type(1))
+    _spend_in(loop.regions[1].blocks[0], work, poll)
+
+
+def _spend_in(block: ir.Block, work: _Work, poll: _Poll) -> None:
+    """Spend, at the end of a round, what the round did."""
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        total = b.integer(work.known, 64)
+        for array in work.arrays:
+            size = b.index(1)
+            for axis in range(ir.ShapedType(array.type).rank):
+                size = b.value("arith.muli", [size, b.dim(array, axis)], b.index_type())
+            total = b.value("arith.addi", [total, b.index_to_i64(size)], b.integer_type(64))
+        poll.spend(total)
+
+
+def _compare(predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
+    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), predicate))
+
+
+@contextmanager
+def _when(condition: ir.Value) -> Iterator[None]:
+    """Build what runs where a condition holds."""
+    branch = b.op("scf.if", [condition], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        yield
+        b.op("scf.yield")

@@ -1,0 +1,104 @@
+// RUN: tierup-opt %s --split-input-file --tierup-poll-loops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-poll-loops --tierup-poll-loops | FileCheck %s
+
+// A loop over numbers goes in chunks, and the budget pays for a whole chunk; the function gives the GIL back at its end.
+// CHECK-DAG: func.func private @tierup_poll(i64) -> i32
+// CHECK-DAG: func.func private @tierup_poll_end(i64)
+// CHECK-LABEL: func.func @numbers
+// CHECK-SAME: (%[[N:.*]]: index, %[[STATUS:.*]]: memref<i32>)
+// CHECK: %[[BUDGET:.*]] = memref.alloca() : memref<1xi64>
+// CHECK: %[[WORDS:.*]] = memref.alloca() : memref<2xi64>
+// CHECK: %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %[[WORDS]]
+// CHECK: %[[STATE:.*]] = arith.index_cast %[[ADDRESS]]
+// CHECK: %[[R:.*]]:2 = scf.while
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %{{.*}}, %[[N]]
+// CHECK: %[[S:.*]] = memref.load %[[STATUS]][]
+// CHECK: %[[CLEAR:.*]] = arith.cmpi eq, %[[S]], %c0
+// CHECK: %[[GO:.*]] = arith.andi %[[MORE]], %[[CLEAR]]
+// CHECK: scf.condition(%[[GO]])
+// CHECK: } do {
+// CHECK: ^bb0(%[[AT:.*]]: index, %[[SUM:.*]]: i64):
+// CHECK: %[[REST:.*]] = arith.subi %[[N]], %[[AT]]
+// CHECK: %[[FEW:.*]] = arith.minsi %[[REST]]
+// CHECK: %[[END:.*]] = arith.addi %[[AT]], %[[FEW]]
+// CHECK: %[[SUMMED:.*]] = scf.for %{{.*}} = %[[AT]] to %[[END]] step %{{.*}} iter_args(%{{.*}} = %[[SUM]])
+// CHECK: arith.subi %{{.*}}, %{{.*}} : i64
+// CHECK: scf.if
+// CHECK: memref.load %[[STATUS]][]
+// CHECK: scf.if
+// CHECK: func.call @tierup_poll(%[[STATE]])
+// CHECK: scf.if
+// CHECK: memref.store %c1073676289_i32{{.*}}, %[[STATUS]][]
+// CHECK: scf.yield %[[END]], %[[SUMMED]]
+// CHECK: call @tierup_poll_end(%[[STATE]])
+// CHECK: return %[[R]]#1
+func.func @numbers(%n: index, %status: memref<i32>) -> i64 attributes {tierup.result_kinds = ["scalar"], tierup.error_sites = []} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %start = arith.constant 0 : i64
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %start) -> (i64) {
+    %i64 = arith.index_cast %i : index to i64
+    %next = arith.addi %s, %i64 : i64
+    scf.yield %next : i64
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return %sum : i64
+}
+
+// -----
+
+// A loop that ends by its condition polls in each round, and so does one over arrays of which the run alone knows the sizes: these count.
+// CHECK-LABEL: func.func @rounds
+// CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[STATUS:.*]]: memref<i32>)
+// CHECK: scf.while
+// CHECK: memref.load %[[STATUS]][]
+// CHECK: arith.andi
+// CHECK: scf.condition
+// CHECK: linalg.generic
+// CHECK: memref.dim %[[X]]
+// CHECK: func.call @tierup_poll
+// CHECK: scf.yield
+// CHECK: call @tierup_poll_end
+func.func @rounds(%x: memref<?xf32>, %status: memref<i32>) attributes {tierup.result_kinds = ["buffer"], tierup.error_sites = []} {
+  %go = arith.constant true
+  scf.while (%more = %go) : (i1) -> (i1) {
+    scf.condition(%more) %more : i1
+  } do {
+  ^bb0(%more: i1):
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%x : memref<?xf32>) {
+    ^bb0(%e: f32):
+      %d = arith.addf %e, %e : f32
+      linalg.yield %d : f32
+    }
+    scf.yield %more : i1
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return
+}
+
+// -----
+
+// Left alone: few rounds, a loop that no line of the program is, and functions that nobody can be told a status by.
+// CHECK-NOT: tierup_poll
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: scf.while
+func.func @left_alone(%n: index, %x: memref<?xi64>, %status: memref<i32>) attributes {tierup.result_kinds = ["buffer"], tierup.error_sites = []} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %ten = arith.constant 10 : index
+  %value = arith.constant 7 : i64
+  scf.for %i = %zero to %ten step %one {
+    memref.store %value, %x[%i] : memref<?xi64>
+  } loc("torch.prim.Loop"("x.py":3:4))
+  scf.for %i = %zero to %n step %one {
+    memref.store %value, %x[%i] : memref<?xi64>
+  } loc("torch.aten.cumsum"("x.py":4:4))
+  return
+}
+func.func private @part(%n: index, %x: memref<?xi64>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %value = arith.constant 7 : i64
+  scf.for %i = %zero to %n step %one {
+    memref.store %value, %x[%i] : memref<?xi64>
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return
+}

@@ -1,0 +1,201 @@
+"""Native loops and the rest of the process: handlers of signals run in time, other threads go on, what is interrupted is as it was."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+from tierup.lowering import polling
+
+MANY = 1 << 36  # iterations: minutes
+
+
+class Alarm(Exception):
+    """What the handler raises."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[], None]]:
+    """Sets an alarm that raises Alarm in a moment."""
+
+    def ring(*_: object) -> None:
+        raise Alarm
+
+    old = signal.signal(signal.SIGALRM, ring)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05) and None
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, old)
+
+
+def counted(x, n):
+    for _ in range(n):
+        x = x * 0.999 + 0.001
+    return x
+
+
+def by_condition(x, n):
+    s, i = 0.0, 0
+    while i < n:
+        s = s + x[i % 3] * i
+        i = i + 1
+    return s
+
+
+def nested(x, n):
+    for i in range(n):
+        for j in range(3):
+            x = x * 0.5 + i * j
+    return x
+
+
+def numbers(x, n):
+    s = 0
+    for i in range(n):
+        s = (s + i * i) % 1000003
+    return x + s
+
+
+def writing(x, n):
+    for i in range(n):
+        x[i % 3] = x[i % 3] * 0.5 + i
+    return x
+
+
+def on_two_ways(x, n):
+    for i in range(n):
+        if x.sum() > 4.0:
+            x = x * 0.5
+        else:
+            x = x + i % 7
+    return x
+
+
+def in_memory_of_its_own(x, n):
+    y = np.zeros((512, 1024)) + x[0]
+    for _ in range(n):
+        y = np.exp(-y)
+    return y
+
+
+LOOPS = (counted, by_condition, nested, numbers, writing, on_two_ways, in_memory_of_its_own)
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Any:
+    made = tierup.jit(function, **options)
+    for n in (5, 5, 6, 7):
+        np.testing.assert_allclose(made(np.arange(3.0), n), function(np.arange(3.0), n), rtol=1e-12)
+    assert made.stats().hits >= 2
+    return made
+
+
+@pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"speculate": "bailout"}], ids=["native", "python", "bailout"])
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_a_handler_that_raises_ends_a_native_loop_and_arguments_are_as_they_were(
+    function: Callable[..., Any], options: dict[str, Any], alarm: Callable[[], None]
+) -> None:
+    made = compiled(function, **options)
+    before = made.stats()
+    x = np.arange(3.0)
+    for _ in range(2):
+        alarm()
+        with pytest.raises(Alarm):
+            made(x, MANY)
+        np.testing.assert_array_equal(x, np.arange(3.0))
+    after = made.stats()
+    assert (after.hits, after.interpreted, after.compiles) == (before.hits + 2, before.interpreted, before.compiles)
+    np.testing.assert_allclose(made(x, 9), function(np.arange(3.0), 9), rtol=1e-12)
+
+
+def test_handlers_that_do_not_raise_run_in_the_loop_and_it_goes_on() -> None:
+    made, heard = compiled(numbers), []
+    old = signal.signal(signal.SIGALRM, lambda *_: heard.append(made.stats().hits))
+    before = made.stats().hits
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        result = made(np.zeros(3), 1 << 27)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert before + 1 in heard  # while the call was on
+    np.testing.assert_array_equal(result, np.full(3, made(np.zeros(3), 1 << 27)[0]))
+
+
+@pytest.mark.parametrize("options", [{}, {"entry": "python"}], ids=["native", "python"])
+def test_other_threads_run_while_a_loop_over_small_arrays_does(options: dict[str, Any]) -> None:
+    """This thread's call ends only because another one runs meanwhile."""
+    made = compiled(counted, **options)
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    begun = threading.Event()
+
+    def other() -> None:
+        begun.wait()
+        for _ in range(20):
+            threading.Event().wait(0.002)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            begun.set()
+            made(np.arange(3.0), MANY)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, old)
+
+
+def test_a_loop_in_another_thread_is_not_interrupted_and_lets_this_one_run() -> None:
+    made, results = compiled(numbers), []
+    thread = threading.Thread(target=lambda: results.append(made(np.zeros(3), 1 << 27)))
+    heard = []
+    old = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    try:
+        thread.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        thread.join()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert heard
+    np.testing.assert_array_equal(results[0], made(np.zeros(3), 1 << 27))
+
+
+def test_what_an_interrupted_call_had_allocated_is_freed(alarm: Callable[[], None]) -> None:
+    def resident() -> int:
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    made, sizes = compiled(in_memory_of_its_own), []
+    for _ in range(12):
+        alarm()
+        with pytest.raises(Alarm):
+            made(np.ones(3), MANY)
+        sizes.append(resident())
+    assert max(sizes[4:]) - sizes[3] < 8 << 20  # the arrays are 4 MB each
+
+
+def test_only_loops_that_may_run_for_long_poll() -> None:
+    def fixed(x):
+        for i in range(10):
+            x = x * 0.5 + i
+        return x
+
+    def straight(x):
+        return np.cumsum(x) * 2
+
+    for function in (fixed, straight):
+        made = tierup.jit(function)
+        for _ in range(3):
+            np.testing.assert_allclose(made(np.ones(3)), function(np.ones(3)))
+        assert [(v.record.polls, polling.POLL in v.compiled.artifact.externals) for v in made.versions] == [(False, False)]
+    assert [v.record.polls for v in compiled(counted).versions] == [True]
