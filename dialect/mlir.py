@@ -5,10 +5,17 @@ Another distribution of the upstream bindings can be put in its place by editing
 
 from __future__ import annotations
 
-from torch_mlir import ir, passmanager, rewrite
-from torch_mlir._mlir_libs._mlir import globals as _bindings
-from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
-from torch_mlir._mlir_libs._torchMlir import register_dialect as register_torch_dialect
+from importlib import import_module
+
+from tierup.dialect.shielded import shielded
+
+_LIBRARIES = ("torch_mlir.passmanager", "torch_mlir.rewrite", "torch_mlir._mlir_libs._mlirDialectsLLVM", "torch_mlir._mlir_libs._torchMlir")
+shielded(lambda: [import_module(name) for name in _LIBRARIES])  # broken off in the midst, they register themselves twice, which aborts
+
+from torch_mlir import ir, passmanager, rewrite  # noqa: E402 - there by now
+from torch_mlir._mlir_libs._mlir import globals as _bindings  # noqa: E402
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir  # noqa: E402
+from torch_mlir._mlir_libs._torchMlir import register_dialect as register_torch_dialect  # noqa: E402
 
 __all__ = ["ir", "passmanager", "register_torch_dialect", "rewrite", "translate_module_to_llvmir"]
 

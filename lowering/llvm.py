@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 
 from llvmlite import binding as llvm
+from llvmlite.binding import ffi
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 
-_lock = threading.RLock()
+forking.adopt(ffi.lib._lock._lock)  # held in every call of LLVM: a child of fork would wait for it for ever
+
+_lock = forking.lock()
 _ready = False
 _machines: dict[tuple[str, int], llvm.TargetMachine] = {}
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from dataclasses import field
 from enum import Enum
 from types import FrameType
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 
@@ -122,7 +122,7 @@ class _Subscription:
 
 
 _subscriptions: tuple[_Subscription, ...] = ()
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 def emit(event: Event) -> None:

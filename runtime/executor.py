@@ -7,12 +7,13 @@ code depends on (`Options.code`) choose among the executors here, all others are
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
@@ -60,7 +61,7 @@ class Executor:
         self._overrides = overrides
         self._direct = direct
         self._is_region = is_region
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self.history = History(program, self.calls, once or Once())
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()
@@ -298,8 +299,6 @@ class Executor:
             raise RuntimeError(f"{self.program.name} has no compiled version yet; explain() says why")
         if isinstance(newest, Split):
             return newest.text(stage)
-        from tierup.runtime.compiling import regions as compile_regions  # here: loads MLIR and LLVM
-        from tierup.runtime.compiling import version as compile_version
 
         if stage in ("profiled", "guarded", "values") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
@@ -307,9 +306,9 @@ class Executor:
             resuming = self.resuming(newest)
             if resuming is not None:
                 return resuming.code.profiled if stage == "profiled" else resuming.code.text
-            return compile_regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
+            return steps.regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         if stage == "values":
-            return compile_version.to_values(self.program.graph)
+            return steps.version.to_values(self.program.graph)
         request = newest.compiled.request
         if stage == "specialized":
             return request.ir
@@ -319,4 +318,4 @@ class Executor:
             options = self._overrides.current()
             target = options.target or newest.compiled.target
             return showing.stage(request, stage, target, libraries=options.libraries, tf32=options.tf32)
-        return compile_version.stages(request, (stage,))[stage]
+        return steps.version.stages(request, (stage,))[stage]

@@ -23,6 +23,7 @@ from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.lowering import faults as stages
 from tierup.runtime import options as options_module
 from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
@@ -47,7 +48,7 @@ class Faults:
         self.compiler, self.allocation = compiler, allocation
         self.fired: list[str] = []
         self.sites: dict[str, int] = {}
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
 
     @property
     def wants_python(self) -> bool:
@@ -90,7 +91,7 @@ _FIRST = object()  # what `evaluation` is where it is not given: 0
 _MOST_SECONDS = 1e6
 _here: ContextVar[tuple[Faults, ...]] = ContextVar("tierup_faults", default=())
 _everywhere: tuple[Faults, ...] = ()
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 class _Thread(threading.local):

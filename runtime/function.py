@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tierup.dialect import forking
+from tierup.dialect.records import cached_property
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
@@ -93,7 +93,7 @@ class Variant:
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
-_classes = threading.RLock()  # over `_functions`, and whether a function's class is the direct one
+_classes = forking.lock()  # over `_functions`, and whether a function's class is the direct one
 
 
 def _of_wrapped(name: str) -> property:
@@ -154,7 +154,7 @@ class Function:
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
         self._once, self._numbers = Once(), ChangingNumbers()
-        self._changing = threading.RLock()
+        self._changing = forking.lock()
         with _classes:
             _functions.add(self)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
 
+from tierup.dialect import forking
 from tierup.runtime.errors import RecompileLimitWarning
 
 
@@ -15,7 +15,7 @@ class Once:
 
     def __init__(self) -> None:
         self._said: set[str] = set()
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
 
     def first(self, what: str) -> bool:
         """Whether this is the first time that it is asked for `what`."""

@@ -11,9 +11,9 @@ import contextvars
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
+from tierup.dialect.records import cached_property
 from tierup.lowering.cuda import targets
 
 Strategy = tuple[tuple[str, int], ...]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
@@ -357,18 +358,9 @@ class ProfilingExecutor:
     def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
         """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
         calls = self.calls()
-        with self._lock:
-            if self.closed:
-                return False
-            self._log.settled(bet)
-            if isinstance(outcome, Version):
-                if outcome.record.arguments != bet.specs:
-                    self._log.needs_values(bet.specs, outcome.record.arguments)
-                if any(self.table.hits(version) for version in self.table.versions):
-                    self._backoff.won()
-                evicted = self._add(outcome, options)
-            else:
-                self._backoff.lost(calls)
+        evicted = shielded(lambda: self._noted(bet, outcome, options, calls))
+        if evicted is None:
+            return False
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True
@@ -384,14 +376,31 @@ class ProfilingExecutor:
         self.on_version(options)
         return True
 
-    def replace(self, old: Version, made: Version, options: Options) -> None:
-        """Let a version answer calls in place of another."""
+    def _noted(self, bet: Bet, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
+        """The part of `_settle` that is done whole: the versions that had to go; None when the executor was closed meanwhile."""
         with self._lock:
             if self.closed:
-                return
+                return None
+            self._log.settled(bet)
+            if isinstance(outcome, NotCompiled):
+                self._backoff.lost(calls)
+                return []
+            if outcome.record.arguments != bet.specs:
+                self._log.needs_values(bet.specs, outcome.record.arguments)
+            if any(self.table.hits(version) for version in self.table.versions):
+                self._backoff.won()
+            return self._add(outcome, options)
+
+    def replace(self, old: Version, made: Version, options: Options) -> None:
+        """Let a version answer calls in place of another."""
+        self._tell_evicted(shielded(lambda: self._replaced(old, made, options)))
+
+    def _replaced(self, old: Version, made: Version, options: Options) -> list[Version]:
+        with self._lock:
+            if self.closed:
+                return []
             self.table.remove(old)
-            evicted = self._add(made, options)
-        self._tell_evicted(evicted)
+            return self._add(made, options)
 
     def _add(self, made: Version, options: Options) -> list[Version]:
         """Put a version in its place; those beyond `max_versions`, which go. The caller holds the lock."""

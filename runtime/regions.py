@@ -11,7 +11,6 @@ again, raises what the user should see, and has written what it would have writt
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect import forking
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import ArgumentClass
+from tierup.runtime.compiling import steps
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.last_plan import ExecutedPlan
 from tierup.runtime.explaining.plans import NotCompiled
@@ -182,7 +183,7 @@ class Regions:
         self._recordings: dict[Classes, Recording] = {}
         self._given_up: set[Classes] = set()
         self._retired = Stats()  # what splits that are gone have done
-        self.lock = threading.RLock()  # bookkeeping; not held while anything runs or is made
+        self.lock = forking.lock()  # bookkeeping; not held while anything runs or is made
         self.hits = 0  # of all splits, also of calls that are in one when it goes
 
     def may_start(self, classes: Classes, bound: int) -> bool:
@@ -193,9 +194,8 @@ class Regions:
         """Record calls with arguments of these classes from now on. `culprit`: an op for which the program is not native as a whole, and
         the user's line.
         Raises NotCompiled when the program cannot be told as values."""
-        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
-        instrumented = compiler.instrument(graph, entry)
+        instrumented = steps.regions.instrument(graph, entry)
         publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
         if publish.refusal():
             raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
@@ -241,9 +241,8 @@ class Regions:
 
     def record(self, recording: Recording, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """A run that records. Whatever it raises, no argument has been written."""
-        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
-        given = recording.instrumented.recorder.call(*flat, record=compiler.recorder_of(recording.facts))
+        given = recording.instrumented.recorder.call(*flat, record=steps.regions.recorder_of(recording.facts))
         results = recording.publish.results(flat, given)
         with self.lock:
             recording.runs += 1
@@ -253,14 +252,13 @@ class Regions:
         self, recording: Recording, entry: str, make_region: Callable[[RegionCode, int], Executor], call: int, classes: Classes, guards: str
     ) -> Split:
         """The split that the recordings suggest, made in call number `call`. Raises NotCompiled when no region is worth it."""
-        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         start = time.perf_counter()
-        text = compiler.with_facts(recording.instrumented.text, entry, recording.facts)
-        code = compiler.split(text, entry, recording.excluded)
+        text = steps.regions.with_facts(recording.instrumented.text, entry, recording.facts)
+        code = steps.regions.split(text, entry, recording.excluded)
         regions = tuple(make_region(region, i) for i, region in enumerate(code.regions))
         sites = {region.name: Site(e) for region, e in zip(code.regions, regions, strict=True)}
-        tier0 = compiler.main_tier0(code, entry, sites)
+        tier0 = steps.regions.main_tier0(code, entry, sites)
         milliseconds = (time.perf_counter() - start) * 1e3
         split = Split(classes, guards, code, recording.publish, tier0, regions, call, milliseconds)
         with self.lock:

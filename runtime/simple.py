@@ -5,8 +5,8 @@ The ancestor's executor at bailout depth 0 does the same: it never profiles, and
 
 from __future__ import annotations
 
-import threading
-
+from tierup.dialect import forking
+from tierup.runtime.compiling import steps
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -17,7 +17,7 @@ class SimplePlan:
 
     def __init__(self, program: Program, history: History) -> None:
         self._program, self._history = program, history
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._made: Program | None = None
 
     @property
@@ -34,12 +34,11 @@ class SimplePlan:
         return self._made
 
     def _make(self) -> Program:
-        from tierup.runtime.compiling import insensitive as compiler  # here: loads MLIR
 
         program = self._program
         try:
             with failures_are_refusals("the simple plan"):
-                text, tier0 = compiler.insensitive(program.graph, program.entry)
+                text, tier0 = steps.insensitive.insensitive(program.graph, program.entry)
         except NotCompiled as e:
             self._history.gave_up(e, "the simple plan", "the pristine graph runs")
             return program

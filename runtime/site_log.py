@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tierup.dialect import forking
 from tierup.dialect.inference import profiled
 from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
 
@@ -22,7 +22,7 @@ class SiteLog:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._losses: dict[int, int] = {}
         self._came: dict[int, Fact | None] = {}  # what came where bets were lost, joined
         self._wider: dict[int, Fact | None] = {}  # what a bet must let through; None: there is no bet

@@ -21,7 +21,7 @@ from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
 from tierup.runtime.bailing.splitting import SPLITTABLE
-from tierup.runtime.compiling import later
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
@@ -300,14 +300,12 @@ class SpecializedPlan:
         refusal = self._refusal
         if refusal is None or not self._may_cut:
             return None
-        from tierup.runtime.compiling import regions as compile_regions  # here: loads MLIR
-        from tierup.runtime.compiling import specialized as compile_specialized
 
         program, start = self.program, time.perf_counter()
         self._excluded = self._excluded or culprits(program.graph, [(refusal.op, refusal.line)])
         try:
             with failures_are_refusals("cutting the program"):
-                code = compile_specialized.regions(program.graph, program.entry, self._excluded)
+                code = steps.specialized.regions(program.graph, program.entry, self._excluded)
         except NotCompiled as e:
             self._is_uncut = True
             self.history.gave_up(e, self.guards, "stays in tier 0")
@@ -317,7 +315,7 @@ class SpecializedPlan:
             for i, r in enumerate(code.regions)
         )
         sites = {r.name: Site(executor) for r, executor in zip(code.regions, regions, strict=True)}
-        tier0 = compile_regions.main_tier0(code, program.entry, sites)
+        tier0 = steps.regions.main_tier0(code, program.entry, sites)
         milliseconds = (time.perf_counter() - start) * 1e3
         split = Split((), self.guards, code, self._publish, tier0, regions, self.calls() + 1, milliseconds, function=program.name)
         self.split = split

@@ -7,16 +7,16 @@ The ancestor is TorchScript's GraphExecutorImpl, which kept a plan for each Argu
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.arguments.signature import Unsupported, signature_of
-from tierup.runtime.compiling import later
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
@@ -55,7 +55,7 @@ class SpecializingExecutor:
     ) -> None:
         self.program, self.history, self.make_region, self.is_region = program, history, make_region, is_region
         self._overrides = overrides
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
         self._hits = self._misses = 0
         self._leaving: list[SpecializedPlan] = []  # dropped, with calls in them
@@ -131,15 +131,14 @@ class SpecializingExecutor:
     def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan:
         """The plan for calls of a spec."""
         spec, _ = key
-        from tierup.runtime.compiling import specialized as compiler  # here: loads MLIR
 
         program = self.program
         try:
             with failures_are_refusals("a plan"):
                 if not options.optimize:
-                    graph, tier0 = compiler.required(program.graph, program.entry)
+                    graph, tier0 = steps.specialized.required(program.graph, program.entry)
                     return Program(program.name, graph, program.entry, program.names, tier0, program.place)
-                made = compiler.specialize(program.graph, program.entry, spec)
+                made = steps.specialized.specialize(program.graph, program.entry, spec)
         except NotCompiled as e:
             self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
             return program

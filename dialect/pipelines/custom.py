@@ -15,12 +15,11 @@ entry point group `tierup.passes`; it is imported before the first compile.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from tierup.dialect import ops
+from tierup.dialect import forking, ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import passes
 from tierup.dialect.pipelines.passes import Pass
@@ -29,7 +28,7 @@ WHEN = ("pre-fusion", "post-fusion")
 
 P = TypeVar("P", bound=type[Pass])
 
-_lock = threading.RLock()
+_lock = forking.lock()
 _hooks: dict[str, tuple[type[Pass], ...]] = dict.fromkeys(WHEN, ())
 
 

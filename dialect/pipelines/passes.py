@@ -10,13 +10,13 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-import threading
 import typing
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, TypeVar
 
+from tierup.dialect import forking
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, option_limits
 from tierup.dialect.pipelines.diagnostics import Diagnostic
@@ -28,7 +28,7 @@ ENTRY_POINTS = "tierup.passes"  # other distributions name modules of passes her
 
 _registered: dict[str, type[Pass]] = {}
 _options: weakref.WeakKeyDictionary[type[Pass], tuple[Option, ...]] = weakref.WeakKeyDictionary()
-_discovery = threading.RLock()
+_discovery = forking.lock()
 _discovered = False
 
 

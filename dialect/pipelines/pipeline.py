@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import Protocol
 
 from tierup.dialect import ops
@@ -19,7 +19,7 @@ from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.pipelines import diagnostics, mlir_crashes, mlir_passes
 from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipelines.pipeline_text import Element, parse_elements, split_options
-from tierup.dialect.records import dataclass
+from tierup.dialect.records import cached_property, dataclass
 from tierup.dialect.spelling import closest
 
 # per context, by their text and whether they verify after each pass

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import threading
 from dataclasses import dataclass
 from types import FunctionType
 
+from tierup.dialect import forking
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
 
 
-_one_at_a_time = threading.RLock()
+_one_at_a_time = forking.lock()
 _ATTEMPTS = 20
 
 

@@ -12,12 +12,12 @@ that is taken stands alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import cached_property
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch import (

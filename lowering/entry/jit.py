@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.lowering import polling
 from tierup.lowering.entry import last as entry_last
@@ -89,7 +89,7 @@ def _compile(text: str, triple: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-_lock = threading.RLock()
+_lock = forking.lock()
 _code: Code | None = None
 
 

@@ -7,11 +7,12 @@ would forget), released with the thread, and read with one call that takes about
 from __future__ import annotations
 
 import ctypes
-import threading
 from functools import cache
 
+from tierup.dialect import forking
+
 KEY = "tierup_last_version_key"  # the symbol by which generated code finds the key
-_lock = threading.RLock()
+_lock = forking.lock()
 _key: ctypes.c_uint | None = None
 
 

@@ -10,12 +10,12 @@ import ctypes
 import struct
 import sys
 import sysconfig
-import threading
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect import forking
 from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
@@ -28,7 +28,7 @@ class ProbeFailed(Exception):
     """Says what is not as expected."""
 
 
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 def unavailable() -> str | None:

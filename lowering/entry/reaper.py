@@ -12,6 +12,8 @@ import time
 import weakref
 from typing import Protocol
 
+from tierup.dialect import forking
+
 _FIRST_SECONDS, _MOST_SECONDS = 0.005, 1.0
 
 
@@ -20,7 +22,7 @@ class Table(Protocol):
         """Let go of what can go."""
 
 
-_lock = threading.RLock()
+_lock = forking.lock()
 _waiting: list[weakref.ref[Table]] = []
 _thread: threading.Thread | None = None
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from tierup.dialect import forking
 from tierup.lowering.entry import layout
 from tierup.lowering.entry import reaper as entry_reaper
 from tierup.lowering.entry import types as entry_types
@@ -62,7 +62,7 @@ class NativeTable:
         self.inputs = inputs
         self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
         self._code = code()
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._retired: list[NativeVersion] = []
         self._retired_hits = self._retired_failures = 0
         self._keep: list[object] = []

@@ -15,7 +15,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, forking
 from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "tangent": "_ZNK3c1010TensorImpl8_fw_gradEmRKN2at10TensorBaseE",
 }
 _MODES = "_ZN3c104impl26raw_local_dispatch_key_setE"  # thread-local
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 def unavailable() -> str | None:

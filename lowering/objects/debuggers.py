@@ -11,10 +11,10 @@ import ctypes
 import logging
 import mmap
 import os
-import threading
 from functools import cache
 from typing import Any
 
+from tierup.dialect import forking
 from tierup.lowering.objects import elf
 
 VARIABLE = "TIERUP_GDB"
@@ -22,7 +22,7 @@ _REGISTER, _UNREGISTER = 1, 2
 _DESCRIPTOR, _CHANGED = "__jit_debug_descriptor", "__jit_debug_register_code"
 
 _log = logging.getLogger("tierup.gdb")
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 class Entry(ctypes.Structure):

@@ -10,16 +10,16 @@ from __future__ import annotations
 import logging
 import os
 import stat
-import threading
 from functools import cache
 from pathlib import Path
 
+from tierup.dialect import forking
 from tierup.lowering.objects import elf
 
 VARIABLE = "TIERUP_PERF"
 
 _log = logging.getLogger("tierup.perf")
-_lock = threading.RLock()
+_lock = forking.lock()
 _file: int | None = None  # this process' own
 
 
@@ -78,8 +78,7 @@ def _open(file: Path) -> int:
 
 def _inherit() -> None:
     """Copy the parent's lines, in a child that was forked."""
-    global _file, _lock
-    _lock = threading.RLock()  # a thread that this process has not may have held it
+    global _file
     parents, _file = _file, None
     if parents is not None:
         lines = os.pread(parents, os.fstat(parents).st_size, 0)

@@ -23,8 +23,9 @@ import weakref
 from io import FileIO
 from typing import IO, Any, cast
 
+from tierup.dialect import forking
+from tierup.dialect.forking import no_fork
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
-from tierup.lowering.service.forking import no_fork
 from tierup.lowering.service.worker import HELLO, receive, send, settings
 
 COMPILES_PER_WORKER = 500  # 45 MB of what LLVM keeps, and starting anew costs half a second
@@ -165,7 +166,7 @@ class Service:
         _services.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._room = threading.Semaphore(self._most)
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()

@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from tierup.dialect.forking import no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
-from tierup.lowering.service.forking import no_fork
 from tierup.runtime import faults
+from tierup.runtime.compiling import steps
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import NotCompiled, Produced
 from tierup.runtime.options import Options
@@ -65,9 +66,8 @@ def close() -> None:
 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in this process. Raises NotCompiled."""
-    from tierup.runtime.compiling import version as compile_version  # here: loads MLIR and LLVM
 
-    return compile_version.produce(graph, entry, arguments, options)
+    return steps.version.produce(graph, entry, arguments, options)
 
 
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:

@@ -11,13 +11,13 @@ as the user should see it; no op that programs have does anything outside of its
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from tierup.dialect import forking
 from tierup.dialect.inference import profiled
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
@@ -27,7 +27,7 @@ from tierup.runtime import faults
 from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailing.resuming import Resuming, Tally
-from tierup.runtime.compiling import later
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
@@ -56,7 +56,7 @@ class Bailing:
     def __init__(self, owner: ProfilingExecutor, make_rest: Callable[[Program], Executor]) -> None:
         self._owner = owner
         self._make_rest = make_rest
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._facts: OrderedDict[Shapes, Facts] = OrderedDict()
         self._resuming: WeakKeyDictionary[VersionRecord, Resuming] = WeakKeyDictionary()
         self._untyped: WeakSet[NotCompiled] = WeakSet()
@@ -82,12 +82,11 @@ class Bailing:
         instrumented, publish = self.prepare()
         if instrumented is None or publish is None or not publish.fits(flat):
             return self._owner.program.run(flat)
-        from tierup.runtime.compiling import regions as compiler  # here: loads MLIR
 
         seen: Facts = {}
         drawing.begin()
         try:
-            given = instrumented.recorder.call(*flat, record=compiler.recorder_of(seen))
+            given = instrumented.recorder.call(*flat, record=steps.regions.recorder_of(seen))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
             return self._owner.program.run(flat)
@@ -115,12 +114,11 @@ class Bailing:
     def prepare(self) -> tuple[Instrumented | None, Publication | None]:
         """The instrumented graph, made when it is first needed; None where there is none to be had."""
         if not self._was_tried:
-            from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
 
             program = self._owner.program
             try:
                 with failures_are_refusals("recording values in mid-program"):
-                    made = compiler.instrument(program.graph, program.entry)
+                    made = steps.bailouts.instrument(program.graph, program.entry)
                 publish = Publication(made.n_results, made.writebacks, made.aliases)
                 if publish.refusal():
                     raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
@@ -211,10 +209,9 @@ class Bailing:
         """The program with the bets that are to be made for arguments of these guards; None when it cannot have any. Raises NotCompiled."""
         if self.instrumented is None:
             return None
-        from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
 
         facts = self.log.allowed(self._recorded(specs))
-        return compiler.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=self._owner.options().forcible)
+        return steps.bailouts.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=self._owner.options().forcible)
 
     def resume_of(self, code: Guarded) -> Resuming:
         owner = self._owner

@@ -6,11 +6,11 @@ for which arguments: for those of the bet whose compile was refused, so that the
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime import faults
@@ -18,7 +18,7 @@ from tierup.runtime.arguments.signature import Signature, describe_specs
 from tierup.runtime.bailing.bailing import Bailing
 from tierup.runtime.bailing.resuming import Resume, Resuming
 from tierup.runtime.bailing.splitting import SPLITTABLE
-from tierup.runtime.compiling import later
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching import guards
 from tierup.runtime.events import EventKind
@@ -57,7 +57,7 @@ class BailoutSplits:
         self._owner, self._bailing = owner, bailing
         bailing.cut_later = self.cut_later
         self._program: Program = owner.program
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._splits: dict[Specs, BailoutSplit] = {}
         self._again: dict[Specs, str] = {}  # to be cut again at the next call: without bets on what, for people
         self._given_up: set[Specs] = set()
@@ -192,19 +192,18 @@ class BailoutSplits:
         return split
 
     def _make(self, specs: Specs) -> BailoutSplit:
-        from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
 
         start = time.perf_counter()
         bailing, entry = self._bailing, self._program.entry
         code = bailing.guarded(specs)
         if code is None or bailing.instrumented is None or bailing.publish is None:
             raise NotCompiled(Reason.MUTATION, "the program cannot be told as values")
-        cut = compiler.split(code, self._excluded)
+        cut = steps.bailouts.split(code, self._excluded)
         regions = tuple(self._owner.make_region(self._region(region, i)) for i, region in enumerate(cut.regions))
         sites = {region.name: Site(e) for region, e in zip(cut.regions, regions, strict=True)}
         resuming = bailing.resume_of(code)
         resume = {i: Resume(resuming, i) for i in range(len(code.bets))}
-        tier0 = compiler.tier0_with_bailouts(cut, entry, sites, resume, fail=self._owner.options().forcible)
+        tier0 = steps.bailouts.tier0_with_bailouts(cut, entry, sites, resume, fail=self._owner.options().forcible)
         milliseconds = (time.perf_counter() - start) * 1e3
         described = describe_specs(specs, self._program.names)
         return BailoutSplit(

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.dialect.inference import profiled
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
+from tierup.runtime.compiling import steps
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
@@ -55,7 +57,7 @@ class Resuming:
     def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
         self.code = code
         self.name, self._log, self._history, self._make = name, log, history, make
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._here = threading.local()
         self._executors: dict[int, Executor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost
@@ -99,12 +101,11 @@ class Resuming:
         self._here.left = value
 
     def _executor(self, index: int) -> Executor:
-        from tierup.runtime.compiling import bailouts as compiler  # here: loads MLIR
 
         bet = self.code.bets[index]
         try:
             with failures_are_refusals("what goes on where a bet is lost"):
-                graph, entry, names, tier0 = compiler.continuation(self.code, index)
+                graph, entry, names, tier0 = steps.bailouts.continuation(self.code, index)
         except NotCompiled as e:
             self._history.gave_up(e, bet.what, f"the program runs again in tier 0: {e.detail}")
             raise

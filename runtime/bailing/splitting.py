@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
@@ -32,7 +32,7 @@ class Splitting:
         self._owner = owner
         self._program: Program = owner.program
         self._history: History = owner.history
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._cutting: set[object] = set()
         self._failures = 0
         self._later = Later(owner, self)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from tierup.dialect import forking
 from tierup.runtime.arguments import placement
 from tierup.runtime.explaining.history import History
 
@@ -43,7 +44,7 @@ class Queue:
         self._begin()
 
     def _begin(self) -> None:
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(forking.lock())
         self._thread: threading.Thread | None = None
         self._closed = False
 

@@ -10,10 +10,10 @@ import traceback
 import weakref
 from typing import TYPE_CHECKING, Protocol
 
+from tierup.dialect.forking import fork_allowed, no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.lowering.service.forking import no_fork
 from tierup.runtime import faults
 from tierup.runtime.arguments import placement
 from tierup.runtime.compiling.bet import make_version
@@ -99,7 +99,7 @@ class CompileJob:
             try:
                 if self._dropped:
                     raise NotCompiled(Reason.COMPILE_FAILED, "the interpreter is ending")
-                with no_fork.lifted():
+                with fork_allowed():
                     return placement.elsewhere(placement.in_background(), graph, entry, arguments, options)
             except WorkerUnavailable as e:
                 self.where = f"in this process: {e}"

@@ -7,12 +7,12 @@ beside it. A version is asked of a worker process (`job.py`), since MLIR's pipel
 from __future__ import annotations
 
 import contextvars
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Protocol
 
-from tierup.lowering.service.forking import no_fork
+from tierup.dialect import forking
+from tierup.dialect.forking import no_fork
 from tierup.runtime import faults
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.explaining.history import History
@@ -39,7 +39,7 @@ class Later:
     def __init__(self, owner: Owner, part: object) -> None:
         self._owner, self._part = weakref.ref(owner), weakref.ref(part)
         self._pending: set[object] = set()
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
 
     def has(self, key: object) -> bool:
         """Whether work is asked for under this name and not done yet."""

@@ -6,11 +6,11 @@ gets them. The executors of a function whose calls are of that kind add their ve
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.lowering.entry.records import (
     AttributeSource,
@@ -127,7 +127,7 @@ class DirectTable:
         self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]
     ) -> None:
         self.convention = made_for
-        self._lock = threading.RLock()  # executors that share the table change it
+        self._lock = forking.lock()  # executors that share the table change it
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()

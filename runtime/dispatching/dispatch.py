@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, forking
 from tierup.dialect.inference.dims import evaluate
 from tierup.lowering import abi, polling
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
@@ -137,7 +137,7 @@ class PythonTable:
         self.inputs = inputs
         self._slow, self._failed = slow, failed
         self._set(())
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._hits = self._failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
 

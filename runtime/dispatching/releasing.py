@@ -14,6 +14,8 @@ import time
 import weakref
 from typing import Protocol
 
+from tierup.dialect import forking
+
 
 class Releasable(Protocol):
     def release(self) -> bool: ...
@@ -27,7 +29,7 @@ class Waiting:
 
     def start_over(self) -> None:
         """Nothing waits, no thread runs: as in a child of fork."""
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(forking.lock())
         self._heap: list[tuple[float, int, weakref.ref[Releasable]]] = []
         self._due: weakref.WeakKeyDictionary[Releasable, float] = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import forking
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime import faults
@@ -82,7 +82,7 @@ class VersionTable:
         self._make = make
         self._width, self._slow, self._failed = width, slow, failed
         self._direct, self._owner = direct, owner
-        self.lock = threading.RLock()
+        self.lock = forking.lock()
         self.versions: tuple[Version, ...] = ()
         self._tables: dict[str, DispatchTable] = {}
         self._callables: dict[str, Callable[..., Any]] = {}

@@ -8,11 +8,11 @@ split program are parts of its plan and are not counted). `graph_executor_invoca
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterable
 from typing import Protocol
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 
 
@@ -38,7 +38,7 @@ class Counted(Protocol):
     def counters(self) -> Counters: ...
 
 
-_lock = threading.RLock()  # the garbage collector may end an executor while its own thread reads the counters
+_lock = forking.lock()  # the garbage collector may end an executor while its own thread reads the counters
 _live: dict[int, weakref.ref[Counted]] = {}
 _ended = Counters()
 

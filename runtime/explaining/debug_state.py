@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.records import dataclass
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.compiling import steps
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.explaining.stats import Stats
@@ -294,17 +295,15 @@ def _graph_of(program: Program) -> str:
 def _insensitive(graph: str, entry: str) -> str:
     if graph.startswith("// "):
         return graph
-    from tierup.runtime.compiling import insensitive as compile_insensitive  # here: loads MLIR
 
-    return compile_insensitive.insensitive(graph, entry)[0]
+    return steps.insensitive.insensitive(graph, entry)[0]
 
 
 def _with_guards(graph: str, entry: str, version: Version) -> str:
     if graph.startswith("// "):
         return graph
-    from tierup.runtime.compiling import regions as compile_regions  # here: loads MLIR
 
-    return compile_regions.stage_of_whole(graph, entry, version.record.arguments, "profiled")
+    return steps.regions.stage_of_whole(graph, entry, version.record.arguments, "profiled")
 
 
 def _refusal(reason: Any, detail: str, line: str) -> str:

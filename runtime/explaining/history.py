@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import events
@@ -46,7 +46,7 @@ class History:
 
     def __init__(self, program: Program, calls: Callable[[], int], once: Once) -> None:
         self._program, self.calls, self.once = program, calls, once
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # happening, call, time, caller, how often in a row
         self.clear()
 

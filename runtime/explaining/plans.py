@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.records import dataclass
+from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
@@ -124,7 +125,7 @@ def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:
 def loaded(artifact: Artifact | CudaArtifact, name: str, options: Options) -> NativeCode | CudaPlan:
     """Code that can be called. `name`: what profilers call it. Raises DriverError."""
     if isinstance(artifact, Artifact):
-        return load(artifact, name)
+        return shielded(lambda: load(artifact, name))
     from tierup.runtime.cuda.device.devices import device  # here: most programs run on the CPU
     from tierup.runtime.cuda.plan import CudaPlan
 

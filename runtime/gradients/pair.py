@@ -14,7 +14,6 @@ Nothing wanted: the plain program runs. Free of MLIR until a pair is made.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
+from tierup.runtime.compiling import steps
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.plans import NotCompiled
@@ -103,7 +104,7 @@ class Pair:
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)
-        self._making = threading.RLock()
+        self._making = forking.lock()
         self._from_fewer: Recent[Backward] = Recent()
 
     def run(self, flat: tuple[Any, ...], order: int) -> tuple[tuple[Any, ...], Pullback]:
@@ -142,9 +143,8 @@ class Pair:
         return found
 
     def _make(self, seeds: tuple[int, ...], which: str) -> Backward:
-        from tierup.runtime.compiling import gradients as compiler  # here: loads MLIR
 
-        found = compiler.restricted(self._owner.name, self._halves, seeds)
+        found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
         if found is None:
             return self.backward
         split, source = found
@@ -171,7 +171,7 @@ class Gradients:
         self.joins = False
         self.takes_lists = any(map(takes_list, executor.program.tier0.parameters))
         self.writes = any(parameter.written for parameter in executor.program.tier0.parameters)
-        self._making, self._counting = threading.RLock(), threading.Lock()
+        self._making, self._counting = forking.lock(), forking.lock()
         self._pairs: Recent[Pair] = Recent()
         self._refused: Recent[str] = Recent()
         self._counts = dict.fromkeys(("plain", "hits", "misses", "refused", "pullbacks"), 0)
@@ -278,7 +278,6 @@ class Gradients:
                 raise NotDifferentiable(f"{self.name} has no gradient of {names[i]}, which is {what}: pass an array of floating dtype")
 
     def _make(self, key: Key, flat: tuple[Any, ...]) -> Pair:
-        from tierup.runtime.compiling import gradients as compiler  # here: loads MLIR
 
         program = self._executor.program
         try:
@@ -287,8 +286,8 @@ class Gradients:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
         wrt, kinds, lengths, differ = key
         sizes = None if differ else tuple([leaf.shape if kind is not None else None for leaf, kind in zip(flat, kinds, strict=True)])
-        halves = compiler.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
-        return Pair(self, halves, key, compiler.assumed(halves))
+        halves = steps.gradients.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
+        return Pair(self, halves, key, steps.gradients.assumed(halves))
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         milliseconds = (time.perf_counter() - start) * 1e3

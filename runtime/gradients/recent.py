@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Generic, TypeVar
+
+from tierup.dialect import forking
 
 T = TypeVar("T")
 
@@ -13,7 +14,7 @@ class Recent(Generic[T]):
     """Thread-safe: its lock is held for no more than a look."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._items: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:

@@ -8,13 +8,12 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.records import cached_property, dataclass
 from tierup.runtime.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, Parameter
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 from llvmlite import binding as llvm
 
+from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.lowering.cuda.assembling import linking
 from tierup.lowering.cuda.targets import Target
 
 TRIPLE = "nvptx64-nvidia-cuda"
-_lock = threading.Lock()
+_lock = forking.lock()
 _ready = False
 
 

@@ -8,11 +8,11 @@ order get the same addresses, for which a graph of their launches may be there.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 
+from tierup.dialect import forking
 from tierup.runtime.cuda.errors import OutOfMemory
 
 _SMALL, _LARGE = 512, 1 << 20
@@ -23,7 +23,7 @@ class Allocator:
 
     def __init__(self, allocate: Callable[[int], int], free: Callable[[int], None], wait: Callable[[], None]) -> None:
         self._allocate, self._free, self._wait = allocate, free, wait
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._returned: deque[int] = deque()  # by `free`, which a garbage collection may call anywhere, so also under the lock
         self._kept: dict[int, list[int]] = {}  # rounded bytes -> heap of addresses
         self._sizes: dict[int, int] = {}  # address -> rounded bytes, of what is in use

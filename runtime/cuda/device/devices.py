@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from tierup.dialect import forking
 from tierup.runtime.cuda.device.allocator import Allocator
 from tierup.runtime.cuda.device.cublas import Cublas, NoLibrary, open_cublas
 from tierup.runtime.cuda.device.driver import Driver
@@ -25,7 +25,7 @@ class Device:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.allocator = Allocator(driver.allocate, driver.free, driver.synchronize)
-        self.lock = threading.RLock()
+        self.lock = forking.lock()
         self.poison: bytes | None = None  # a byte that fresh memory is filled with, for who looks for elements that nobody wrote
         self._garbage: deque[Callable[[], object]] = deque()
         self._library: Cublas | NoLibrary | None = None
@@ -74,7 +74,7 @@ class Device:
         return f"<device {self.driver.ordinal}: {self.driver.name}, compute capability {major}.{minor}>"
 
 
-_lock = threading.RLock()
+_lock = forking.lock()
 _found: Device | None = None
 _missing: tuple[str | None, NoDevice] | None = None  # and under which CUDA_VISIBLE_DEVICES
 

@@ -1,0 +1,128 @@
+"""What is shielded runs to its end, whatever a signal's handler raises in the main thread."""
+
+import contextvars
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tierup.dialect import shielded as module
+from tierup.dialect.shielded import shielded
+
+
+class Interruption(BaseException):
+    pass
+
+
+@pytest.fixture
+def interrupt():
+    """Interrupts the main thread after so many seconds."""
+
+    def handler(*_):
+        raise Interruption
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_result_and_an_exception_come_back_with_the_caller_s_context():
+    variable = contextvars.ContextVar("variable", default=0)
+    variable.set(3)
+    assert shielded(variable.get) == 3
+    with pytest.raises(ZeroDivisionError):
+        shielded(lambda: 1 / 0)
+    with pytest.raises(SystemExit):
+        shielded(sys.exit)
+
+
+def test_only_the_main_thread_has_it_done_by_another_and_that_one_does_nested_work_itself():
+    assert shielded(threading.get_ident) != threading.get_ident()
+    assert len(set(shielded(lambda: (threading.get_ident(), shielded(threading.get_ident))))) == 1
+    found = []
+    thread = threading.Thread(target=lambda: found.append(shielded(threading.get_ident)))
+    thread.start()
+    thread.join()
+    assert found == [thread.ident]
+
+
+def test_an_exception_of_a_handler_leaves_at_once_and_the_work_goes_on(interrupt):
+    steps, go = [], threading.Event()
+
+    def work():
+        steps.append("begun")
+        go.wait(20)
+        steps.append("ended")
+
+    interrupt(0.1)
+    with pytest.raises(Interruption):
+        shielded(work)
+    assert steps == ["begun"]
+    assert shielded(lambda: 5) == 5  # by another thread: what was interrupted keeps nobody waiting
+    go.set()
+    while len(steps) < 2:
+        time.sleep(0.01)
+
+
+def test_interrupted_at_any_moment_work_is_done_once_or_not_at_all(interrupt):
+    done = []
+    for number in range(300):
+        try:
+            interrupt(0.00001 + number * 1e-6)
+            shielded(lambda: done.append(number))
+            while True:  # until it is interrupted
+                pass
+        except Interruption:
+            pass
+    assert len(done) == len(set(done)) <= 300
+    shielded(lambda: done.append("last"))
+    assert done[-1] == "last"
+
+
+def test_where_there_can_be_no_more_threads_it_is_done_here(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module, "_helpers", module._Helpers())
+    monkeypatch.setattr(module._thread, "start_new_thread", refuse)
+    assert shielded(threading.get_ident) == threading.get_ident()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_fork_has_helpers_of_its_own():
+    shielded(lambda: None)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if shielded(lambda: 7) == 7 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_import_that_is_interrupted_goes_on_and_is_there_the_next_time(tmp_path):
+    """MLIR's bindings abort, or register themselves twice, when their import is broken off and begun again."""
+    code = """
+import signal, time
+class Interruption(BaseException): pass
+def handler(*_): raise Interruption
+signal.signal(signal.SIGALRM, handler)
+import tierup
+tries = 0
+while True:
+    signal.setitimer(signal.ITIMER_REAL, 0.004 * (tries + 1))
+    try:
+        tierup.jit
+        import tierup.runtime.compiling.version
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        break
+    except Interruption:
+        tries += 1
+from tierup.dialect.context import thread_context
+thread_context()
+print(tries > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
