@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import mmap
 import struct
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.records import cached_property, dataclass
 
 X86_64 = 62  # e_machine
 SYMTAB, RELA, NOBITS = 2, 4, 8  # sh_type
