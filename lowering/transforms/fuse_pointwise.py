@@ -10,6 +10,15 @@ A loop joins when all that use its result are pointwise loops of one group, whic
 linalg-fuse-elementwise-ops takes two ops at a time and copies the body that has grown so far for each: n ops cost n^2 (0.5 s for
 1000), and it leaves a producer with more than one use. Here bodies are moved, once. What does not read element by element
 (broadcasts of computed values, reductions, reshapes) is left to MLIR's pass, which comes after.
+
+Before that, a pointwise loop that goes on from what its destination holds is given it as an input. So a sum over no axes:
+
+    %s = linalg.generic {maps = [() -> (), () -> ()]} ins(%c) outs(%zero) { addf %out, %c }
+becomes
+    %s = linalg.generic {maps = [() -> (), () -> (), () -> ()]} ins(%c, %zero) outs(%e) { addf %0, %c }
+
+To MLIR's pass the first is pointwise as well. Put into a loop that has more rounds (x * sum(c), summed), and needed besides, it would go on
+from its own result in each of them.
 """
 
 from __future__ import annotations
@@ -32,6 +41,9 @@ class FusePointwise(Pass):
     name = "tierup-fuse-pointwise"
 
     def run_on_function(self, function: ir.Operation) -> None:
+        for op in b.walk(function):
+            if op.name == "linalg.generic" and _goes_on(op):
+                _start_apart(op)
         for block in list(_blocks(function)):
             for group in _groups(block):
                 if len(group) > 1:
@@ -45,6 +57,46 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
             for view in block.operations:
                 if not view.operation.name.startswith("linalg."):
                     yield from _blocks(view.operation)
+
+
+def _is_pointwise(op: ir.Operation) -> bool:
+    return all("parallel" in str(i) for i in ir.ArrayAttr(op.attributes["iterator_types"]))
+
+
+def _goes_on(op: ir.Operation) -> bool:
+    """Whether a loop over tensors is pointwise, reads what its destination holds, and may be put into another."""
+    arguments = list(op.regions[0].blocks[0].arguments)[len(op.operands) - len(op.results) :]
+    reads = len(op.results) and _is_pointwise(op) and any(len(list(a.uses)) for a in arguments)
+    return bool(reads) and any(use.owner.name.startswith("linalg.") for r in op.results for use in r.uses)
+
+
+def _start_apart(op: ir.Operation) -> None:
+    """Make an input of each destination that a loop reads."""
+    block = op.regions[0].blocks[0]
+    first = len(op.operands) - len(op.results)
+    read = [i for i, a in enumerate(block.arguments) if i >= first and len(list(a.uses))]
+    places = [*range(first), *read, *range(first, len(op.operands))]  # what the new operands were
+    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    with op.location, ir.InsertionPoint(op):
+        elements = [ir.ShapedType(op.operands[i].type).element_type if i >= first else block.arguments[i].type for i in places]
+        outs = [b.empty_like(v, ir.ShapedType(v.type).element_type) if i in read else v for i, v in enumerate(op.operands) if i >= first]
+        made = b.op(
+            "linalg.generic",
+            [*(op.operands[i] for i in places[: -len(outs)]), *outs],
+            [r.type for r in op.results],
+            regions=1,
+            indexing_maps=ir.ArrayAttr.get([maps[i] for i in places]),
+            iterator_types=op.attributes["iterator_types"],
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(places) - len(outs), len(outs)]),
+        )
+    body = made.regions[0].blocks.append(*elements, arg_locs=[op.location] * len(elements))
+    for i, argument in zip(places[: -len(outs)], body.arguments, strict=False):
+        block.arguments[i].replace_all_uses_with(argument)
+    for each in b.ops_of(block):
+        body.append(each)
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +135,7 @@ def _groups(block: ir.Block) -> list[list[_Loop]]:
 
 def _loop(op: ir.Operation, at: int) -> _Loop | None:
     """The op as a loop that may be in a group; None for any other."""
-    if len(op.results) != 1 or any("parallel" not in str(i) for i in ir.ArrayAttr(op.attributes["iterator_types"])):
+    if len(op.results) != 1 or not _is_pointwise(op):
         return None
     maps = tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"]))
     if not _is_identity(maps[-1]) or any(len(view.operation.regions) for view in op.regions[0].blocks[0].operations):

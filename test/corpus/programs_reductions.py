@@ -83,3 +83,8 @@ def count_and_diff(x):
 def image_histogram_bins(x):
     bins = np.floor((np.tanh(x) + 1) * 2).astype(np.int64)
     return (bins.reshape(-1)[:, None] == np.arange(4)).sum(axis=0)
+
+
+@program(lambda r, n: (f64(r, n, 4), np.array(r.normal())))
+def sums_of_a_number(x, c):
+    return np.sum(x), (x * np.sum(c)).sum(axis=0), np.prod(c), (x - np.mean(c)).prod(axis=1), np.mean(c)

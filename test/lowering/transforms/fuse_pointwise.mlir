@@ -63,9 +63,9 @@ func.func @passes_on(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>) -> tensor<4x8xf32
 #id = affine_map<(i, j) -> (i, j)>
 #swap = affine_map<(i, j) -> (j, i)>
 
-// Kept apart: %1 is returned too, %2 is read transposed, %4 adds to what its destination holds, %5 is read as a destination.
+// Kept apart: %1 is returned too, %2 is read transposed, %5 (into which %4 goes) is read as a destination.
 // CHECK-LABEL: func.func @apart
-// CHECK-COUNT-6: linalg.generic
+// CHECK-COUNT-5: linalg.generic
 // CHECK-NOT: linalg.generic
 func.func @apart(%x: tensor<4x4xf32>, %o: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
   %e = tensor.empty() : tensor<4x4xf32>
@@ -100,4 +100,35 @@ func.func @apart(%x: tensor<4x4xf32>, %o: tensor<4x4xf32>) -> (tensor<4x4xf32>, 
     linalg.yield %r : f32
   } -> tensor<4x4xf32>
   return %1, %6, %3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+#none = affine_map<() -> ()>
+#all = affine_map<(i) -> (i)>
+#one = affine_map<(i) -> ()>
+
+// A sum over no axes is pointwise to MLIR: it takes what it starts from as an input, or the loop that it is put into would go on from its
+// own result. One that is only returned stays as it is.
+// CHECK-LABEL: func.func @sum_of_a_number
+// CHECK-SAME: %[[X:.*]]: tensor<4xf64>, %[[C:.*]]: tensor<f64>, %[[Z:.*]]: tensor<f64>
+// CHECK: linalg.generic {{.*}} ins(%[[C]], %[[Z]] : tensor<f64>, tensor<f64>)
+// CHECK: linalg.generic {{.*}} ins(%[[C]] : tensor<f64>) outs(%[[Z]] : tensor<f64>)
+func.func @sum_of_a_number(%x: tensor<4xf64>, %c: tensor<f64>, %z: tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
+  %1 = linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%c : tensor<f64>) outs(%z : tensor<f64>) {
+  ^bb0(%a: f64, %acc: f64):
+    %r = arith.addf %acc, %a : f64
+    linalg.yield %r : f64
+  } -> tensor<f64>
+  %2 = linalg.generic {indexing_maps = [#all, #one, #one], iterator_types = ["reduction"]} ins(%x, %1 : tensor<4xf64>, tensor<f64>) outs(%z : tensor<f64>) {
+  ^bb0(%a: f64, %s: f64, %acc: f64):
+    %m = arith.mulf %a, %s : f64
+    %r = arith.addf %acc, %m : f64
+    linalg.yield %r : f64
+  } -> tensor<f64>
+  %3 = linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%c : tensor<f64>) outs(%z : tensor<f64>) {
+  ^bb0(%a: f64, %acc: f64):
+    %r = arith.mulf %acc, %a : f64
+    linalg.yield %r : f64
+  } -> tensor<f64>
+  return %1, %2, %3 : tensor<f64>, tensor<f64>, tensor<f64>
 }
