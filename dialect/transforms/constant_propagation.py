@@ -11,8 +11,8 @@ becomes
 
 * An op whose operands are constants (numbers, strings, None, tensor literals, lists and tuples of such that nobody changes) is run by tier
   0's kernel, for its own promotion, and replaced by constants. It stays when the kernel raises, when it reads or makes more than
-  `max-elements` elements, when it draws random numbers or writes, and when its result shares memory that the caller would see shared no
-  longer. Literals and lists that somebody writes are no constants.
+  `max-elements` elements, when it draws random numbers or writes, when somebody writes its result (as `np.zeros(3)` that is filled later),
+  and when its result shares memory that the caller would see shared no longer. Literals and lists that somebody writes are no constants.
 * A branch whose condition is known becomes the arm that is taken; the other arm is never looked at. Of another branch a result goes that
   is one value, or the same number or string, in both arms.
 * A loop that does not run (a trip count of 0 or less, a condition that starts false) becomes what it starts from. In another loop a
@@ -36,6 +36,7 @@ from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import folding
 from tierup.dialect.ir.folding import NOTHING, Known, NotFolded
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.pipelines.passes import functions
@@ -76,8 +77,7 @@ class _Propagation:
         self.changed = False
 
     def block(self, block: ir.Block) -> None:
-        for view in list(block.operations):
-            op = view.operation
+        for op in ops_of(block):
             if op.name == IF:
                 self._if(op)
             elif op.name == LOOP:
@@ -117,6 +117,8 @@ class _Propagation:
             return False
         if all(self.aliases.points_to.holds(r.type) is Holds.NOTHING for r in op.results):
             return True
+        if any(self.aliases.has_writers(r) for r in op.results):
+            return False
         if row.kind is Kind.SCALAR and any(_OBJECTS.search(str(v.type)) for v in op.operands):
             return False  # a tensor or list out of a list is that one, no other
         return row.aliasing is Aliasing.FRESH or not any(self.aliases.returned(r) for r in op.results)

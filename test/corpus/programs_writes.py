@@ -128,3 +128,12 @@ def _reset(r, n):
 def write_global_array(x):
     TOTALS[...] = TOTALS + x.sum(axis=0)
     return TOTALS * 2
+
+
+@program(lambda r, n: (f32(r, n), int(r.integers(1, 9))))
+def filled_later(x, m):
+    out = np.zeros(3, np.float32)
+    out += m
+    mask = np.ones((2, 3))
+    mask[0] = x[0]
+    return out * 2, mask + 1

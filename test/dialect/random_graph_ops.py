@@ -100,6 +100,43 @@ def write(b: Builder, bits: Bits) -> None:
         b.op(bits, "aten.add_.Tensor", [x, other, 1])
 
 
+def local_write(b: Builder, bits: Bits) -> None:
+    """A tensor that the program makes of constants, writes, mostly by a part of it, and reads again: it is no constant, though all that
+    makes it is."""
+    sizes, how = bits.pick(([2, 3], [3], [2], [])), bits.below(6)
+    made: list[Val] | None
+    if how == 0:
+        made = [literal(b, [1] * sizes[0], DTYPES[0], bits) if sizes else literal(b, [1], DTYPES[0], bits, ())]
+    elif how == 1:  # as np.array([1, 1]) comes from Python
+        constant = literal(b, [1, 1], bits.pick(DTYPES[:3]), bits)
+        made = [b.value(constant.known, Memory(), literal=True)]
+        made[0].memory.write()  # type: ignore[union-attr]
+        b.node("torch.copy.to_tensor", [constant], made)
+    elif how == 2:
+        made = b.op(bits, "aten.full", [sizes, bits.pick(_NUMBERS), bits.pick((6, 7)), None, None, None])
+    else:
+        made = b.op(bits, ("aten.zeros", "aten.ones", "aten.empty.memory_format")[how - 3], [sizes, bits.pick((6, 7)), None, None, None, *[None] * (how == 5)])
+        if how == 5 and made:
+            b.op(bits, "aten.fill_.Scalar", [made[0], 1])
+    if not made:
+        return
+    b.bind(made[0])
+    target, where = made[0], bits.below(4)
+    if where and _rank(target):
+        viewed = b.op(bits, "aten.select.int", [target, 0, b.number(bits, -1, 1)]) if where == 1 else b.op(bits, "aten.slice.Tensor", [target, 0, 0, 1, 1])
+        target = viewed[0] if viewed else target
+    number = b.find(bits, "int", "float") if bits.below(4) else None
+    what = bits.below(4)
+    if what == 0:
+        b.op(bits, "aten.fill_.Scalar", [target, number or bits.pick(_NUMBERS)])
+    elif what == 1:
+        b.op(bits, "aten.copy_", [target, tensor(b, bits), False])
+    else:
+        b.op(bits, "aten.add_.Scalar", [target, number or bits.pick(_NUMBERS), 1])
+    b.op(bits, "aten.mul.Scalar", [made[0], 2])
+    b.bind(made[0])
+
+
 # --- what reads, moves and views elements ----------------------------------------------------------------------------------
 
 
@@ -434,7 +471,7 @@ def call(b: Builder, bits: Bits) -> None:
 FAMILIES: tuple[tuple[Callable[[Builder, Bits], None], int], ...] = (
     (arithmetic, 20), (pointwise, 18), (integers, 12), (write, 16), (view, 18), (reduction, 8), (use_list, 16), (make_list, 5),
     (truths, 10), (size, 9), (factory, 8), (join, 7), (cast, 5), (movement, 5), (product, 5), (index, 7), (floats, 4), (tuples, 6),
-    (again, 7), (call, 4),
+    (again, 7), (call, 4), (local_write, 10),
 )  # fmt: skip
 NOTHING = 4  # first bytes of a chunk that stands for no statement
 _START = NOTHING + sum(count for _, count in FAMILIES)

@@ -515,3 +515,29 @@ func.func @known_once_unchanged(%x: !torch.vtensor, %n: !torch.int) -> !torch.vt
   } : (!torch.int, !torch.bool, !torch.vtensor, !torch.int) -> (!torch.vtensor, !torch.int)
   return %r#0 : !torch.vtensor
 }
+
+// -----
+// What somebody writes later is no constant, nor is what reads it, though all operands of the op that makes it are.
+// CHECK-LABEL: func.func @made_and_written
+// CHECK: %[[OUT:.*]] = torch.aten.zeros
+// CHECK: torch.aten.add_.Scalar %[[OUT]]
+// CHECK: %[[R:.*]] = torch.aten.mul.Scalar %[[OUT]]
+// CHECK: %[[MASK:.*]] = torch.aten.ones
+// CHECK: %[[ROW:.*]] = torch.aten.select.int %[[MASK]]
+// CHECK: torch.aten.copy_ %[[ROW]]
+// CHECK: return %[[R]], %[[MASK]]
+func.func @made_and_written(%m: !torch.int, %x: !torch.tensor) -> (!torch.tensor, !torch.tensor) {
+  %none = torch.constant.none
+  %false = torch.constant.bool false
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %sizes = torch.prim.ListConstruct %int2 : (!torch.int) -> !torch.list<int>
+  %out = torch.aten.zeros %sizes, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.tensor
+  %w = torch.aten.add_.Scalar %out, %m, %int1 : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %r = torch.aten.mul.Scalar %out, %int2 : !torch.tensor, !torch.int -> !torch.tensor
+  %mask = torch.aten.ones %sizes, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.tensor
+  %row = torch.aten.select.int %mask, %int0, %int0 : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %c = torch.aten.copy_ %row, %x, %false : !torch.tensor, !torch.tensor, !torch.bool -> !torch.tensor
+  return %r, %mask : !torch.tensor, !torch.tensor
+}
