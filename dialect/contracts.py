@@ -12,6 +12,7 @@ from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines import diagnostics
@@ -52,16 +53,6 @@ class Contract:
     def raise_if_broken(self) -> None:
         if self.found:
             raise PassFailure.of(self.found)
-
-
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `op`, outer before inner, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                inner = view.operation
-                yield inner
-                yield from walk(inner)
 
 
 def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:

@@ -5,8 +5,11 @@ Ops are made by name: the generated op classes of the bindings cost 100 ms to im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from tierup.dialect.ir.walking import ops_of as ops_of
+from tierup.dialect.ir.walking import unerased as unerased
+from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
 
 
@@ -163,15 +166,6 @@ def is_within(op: ir.Operation, outer: ir.Operation) -> bool:
             return True
         op = op.parent.operation
     return False
-
-
-def walk(root: ir.Operation) -> Iterator[ir.Operation]:
-    """Every op below `root`, parents first. The list of a block is taken before its ops are given out, so they may be erased."""
-    for region in root.regions:
-        for block in region.blocks:
-            for view in list(block.operations):
-                yield view.operation
-                yield from walk(view.operation)
 
 
 def first(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> ir.Operation | None:

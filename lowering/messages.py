@@ -18,7 +18,7 @@ _RAISE = "torch.prim.RaiseException"
 
 def forget(function: ir.Operation) -> None:
     """Give exceptions empty messages, and drop what made them and stands in the block that raises."""
-    for op in list(b.walk(function)):
+    for op in b.unerased(b.walk(function)):
         if op.name != _RAISE or str_of(op.operands[0]) is not None:
             continue
         message = op.operands[0]

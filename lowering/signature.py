@@ -145,7 +145,7 @@ def _terminator(function: ir.Operation) -> ir.Operation:
 def fold(function: ir.Operation, inference: Inference) -> None:
     """Replace numbers that inference knows by constants: dtypes, ranks, comparisons of lists and of strings, ..."""
     with ir.Location.unknown(function.context):
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             if not op.name.startswith(_PURE) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
                 continue
             row = optable.lookup(op.name)
@@ -175,7 +175,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 def sweep(function: ir.Operation) -> None:
     """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
-    for op in reversed(list(b.walk(function))):
+    for op in b.unerased(reversed(list(b.walk(function)))):
         unused = op.results and not any(len(list(r.uses)) for r in op.results)
         if op.name == "torch.bind_symbolic_shape" or (op.name.startswith(_PURE) and unused):
             op.erase()

@@ -59,6 +59,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return name.endswith("_torch.py") == (wanted == "not torch") or None
 
 
+@pytest.fixture(autouse=os.environ.get("TIERUP_GRAVEYARD") == "1")
+def no_erased_op_is_read() -> Generator[None]:
+    """With TIERUP_GRAVEYARD=1 for every test: no op is read once it was erased (graveyard.py). It takes memory, and some tests of errors fail."""
+    from graveyard import graveyard
+
+    with graveyard() as dead:
+        yield
+    assert not dead.found, "\n".join(dead.found)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Thousands of tests are collected, and are no garbage: a collector that looks at them again and again costs more than the imports."""

@@ -14,6 +14,7 @@ from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import bool_of, drop_unused, is_none, is_used
 from tierup.dialect.ir.values import Bool, Int
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
@@ -45,8 +46,7 @@ class Simplify:
 
     def block(self, block: ir.Block) -> None:
         self.run([view.operation for view in block.operations])
-        for view in reversed(list(block.operations)):
-            op = view.operation
+        for op in backwards(block):
             if (op.name in _QUESTIONS or op.name == "tierup.autograd_zero") and not is_used(op.results[0]):
                 self.known.pop(op.results[0], None)
                 op.erase()

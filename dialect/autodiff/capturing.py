@@ -20,6 +20,7 @@ from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of, is_used
 from tierup.dialect.ir.values import Int, Shape, Tensor
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
@@ -249,8 +250,7 @@ def _all(ops: Iterable[ir.Operation]) -> Iterable[ir.Operation]:
 
 def drop_unused(block: ir.Block, behind: ir.Operation | None = None) -> None:
     """Erase what nobody uses behind an op, inside other ops too."""
-    for view in reversed(list(block.operations)):
-        op = view.operation
+    for op in backwards(block):
         if behind is not None and op == behind:
             return
         if len(op.results) and not any(is_used(r) for r in op.results):

@@ -31,6 +31,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of, is_used
+from tierup.dialect.ir.walking import backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -243,16 +244,15 @@ def settle(
             moved = new.blocks.append(*types, arg_locs=[draft.location] * len(types))
             for before, after in zip(block.arguments, moved.arguments, strict=True):
                 before.replace_all_uses_with(after)
-            for view in list(block.operations):
-                moved.append(view.operation)
+            for each in ops_of(block):
+                moved.append(each)
     draft.erase()
     return made
 
 
 def sweep(block: ir.Block, reverse: Reverse, behind: ir.Operation | None = None, kept: Collection[ir.Value] = ()) -> None:
     """Erase the ops of a block that nobody uses, from its end up to `behind`, but those that give `kept`: all of them only compute."""
-    for view in reversed(list(block.operations)):
-        op = view.operation
+    for op in backwards(block):
         if behind is not None and op == behind:
             return
         if len(op.results) and not any(is_used(r) or r in kept for r in op.results):

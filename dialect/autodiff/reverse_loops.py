@@ -35,6 +35,7 @@ from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import bool_of, is_used
 from tierup.dialect.ir.values import Int, List
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -159,8 +160,8 @@ def _saving(reverse: Reverse, op: ir.Operation, needed: Sequence[int], counted: 
         made = e.create("torch.prim.Loop", types, [*op.operands, *starts], attributes, regions=1)
     arguments = [*(a.type for a in old.arguments), *(v.type for v in starts)]
     block = made.regions[0].blocks.append(*arguments, arg_locs=[op.location] * len(arguments))
-    for view in list(old.operations):
-        block.append(view.operation)
+    for each in ops_of(old):
+        block.append(each)
     number, *entering = old.arguments
     with e.before(last):
         more = []

@@ -12,6 +12,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import external_operands, is_boundary
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import regions
+from tierup.dialect.ir.walking import backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import yield_
 
@@ -93,8 +94,7 @@ def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
         mapping[value] = copy.results[0]
         return copy.results[0]
 
-    for view in list(body.operations):
-        top = view.operation
+    for top in ops_of(body):
         for op in (top, *walk(top)):
             for i, operand in enumerate(list(op.operands)):
                 new = taken(operand, top)
@@ -104,8 +104,7 @@ def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
 
 def drop_unused(block: ir.Block, inference: Inference) -> None:
     """Constants and lists that only groups used."""
-    for view in reversed(list(block.operations)):
-        op = view.operation
+    for op in backwards(block):
         if is_copied(op) and not any(True for r in op.results for _ in r.uses):
             for result in op.results:
                 inference.values.pop(result, None)  # a value made later may take its address

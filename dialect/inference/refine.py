@@ -19,6 +19,7 @@ from tierup.dialect.inference.infer import Inference, infer_function, refine
 from tierup.dialect.inference.refined_types import cast, constant, refined_type
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Tensor, Value
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.pipelines.passes import functions as functions_of
@@ -66,7 +67,7 @@ def specialise(
 def _without_identities(func: ir.Operation) -> list[ir.Operation]:
     """The ops of a function, of which no cast says what its operand's type says: such a cast was made when less was known."""
     kept = []
-    for op in list(walk(func)):
+    for op in unerased(walk(func)):
         if op.name == "torch.tensor_static_info_cast" and op.operands[0].type == op.results[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
@@ -113,8 +114,7 @@ def fix(argument: ir.Value, value: Value) -> None:
 
 def splice(block: ir.Block, inference: Inference) -> None:
     """Replace every prim.If whose condition is known by the arm that is taken. `inference` forgets the values that go."""
-    for view in list(block.operations):
-        op = view.operation
+    for op in ops_of(block):
         condition = inference.values.get(op.operands[0]) if op.name == "torch.prim.If" else None
         if isinstance(condition, Bool) and condition.value is not None:
             taken = 0 if condition.value else 1

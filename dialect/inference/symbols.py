@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tierup.dialect.inference.dims import Expr, Symbol, symbol
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 
@@ -130,7 +131,7 @@ def unify(block: ir.Block, ties: Callable[[], Sequence[Tie]]) -> bool:
 def rebind(block: ir.Block, shapes: Mapping[ir.Value, Shape]) -> None:
     """Bind these shapes, of sizes that are numbers or symbols, instead of all that the block binds."""
     for name in ("torch.bind_symbolic_shape", "torch.symbolic_int"):
-        for view in list(block.operations):
-            if view.operation.name == name:
-                view.operation.erase()
+        for op in ops_of(block):
+            if op.name == name:
+                op.erase()
     bind(block, {value: [d if isinstance(d, int) else str(d) for d in shape] for value, shape in shapes.items()})

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tierup.dialect.ir.rewriting import blocks, bool_of, maker
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 
 Facts = dict[ir.Value, int]
@@ -77,8 +78,7 @@ class Decisions:
         return _both(self.when(op.operands[0], taken), self.when(last.operation.operands[at], truth))
 
     def _block(self, block: ir.Block, scope: Scope) -> None:
-        for view in list(block.operations):
-            op = view.operation
+        for op in ops_of(block):
             self._visit(op, scope)
             if op.name == "torch.prim.If":
                 self._branch(op, scope)

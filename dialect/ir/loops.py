@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.rewriting import bool_of, create, is_used
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 
 LOOP = "torch.prim.Loop"
@@ -21,8 +22,7 @@ def loops_inside(op: ir.Operation) -> Iterator[ir.Operation]:
     """The loops inside `op`, inner before outer. The caller may rewrite one before it asks for the next."""
     for region in op.regions:
         for block in region.blocks:
-            for view in list(block.operations):
-                inner = view.operation
+            for inner in ops_of(block):
                 yield from loops_inside(inner)
                 if inner.name == LOOP:
                     yield inner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 
 _SOURCE = "tierup.source"  # where a program comes from: what is cut out of it comes from there too
@@ -31,8 +32,8 @@ def outline(func: ir.Operation, op: ir.Operation, prefix: str, mark: str, module
     old = op.regions[0].blocks[0]
     for argument, new in zip(old.arguments, body.arguments, strict=True):
         argument.replace_all_uses_with(new)
-    for view in list(old.operations):
-        body.append(view.operation)
+    for each in ops_of(old):
+        body.append(each)
     last = list(body.operations)[-1].operation
     ir.Operation.create("func.return", operands=list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()

@@ -11,6 +11,7 @@ from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refine import both, is_called, match_edges, set_signature
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 
 _TENSOR = re.compile(r"\b(v?tensor)<[^<>]*>")
@@ -47,9 +48,9 @@ def inline(op: ir.Operation) -> None:
 def drop_declarations(block: ir.Block) -> None:
     """Remove a block's symbols of sizes."""
     for name in _DECLARATIONS:  # uses before what they use
-        for view in list(block.operations):
-            if view.operation.name == name and not any(True for r in view.operation.results for _ in r.uses):
-                view.operation.erase()
+        for op in ops_of(block):
+            if op.name == name and not any(True for r in op.results for _ in r.uses):
+                op.erase()
 
 
 def plain_type(type_: ir.Type) -> ir.Type:
@@ -84,7 +85,7 @@ def _forget(block: ir.Block, kept: frozenset[str]) -> None:
 def _drop_casts(block: ir.Block) -> None:
     """Casts between tensor types that have become the same, or that refined what is plain now."""
     owner = block.owner.operation
-    for op in [op for op in walk(owner) if op.name == _INFO_CAST]:
+    for op in unerased(op for op in walk(owner) if op.name == _INFO_CAST):
         if op.operands[0].type == op.results[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()

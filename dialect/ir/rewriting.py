@@ -12,6 +12,7 @@ from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Value
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 
 Rule = Callable[[ir.Operation], "ir.Value | Sequence[ir.Value] | None"]
@@ -34,8 +35,7 @@ def rewrite(func: ir.Operation, rules: Mapping[str, Rule]) -> bool:
 def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
     changed = False
     for block in blocks(op):
-        for view in list(block.operations):
-            inner = view.operation
+        for inner in ops_of(block):
             changed |= _round(inner, rules)
             rule = rules.get(inner.name)
             found = rule(inner) if rule is not None else None

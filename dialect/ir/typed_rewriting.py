@@ -10,6 +10,7 @@ from tierup.dialect.inference.infer import Inference, InferenceError, infer_func
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.rewriting import drop_unused, promotion
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.pipelines import diagnostics
@@ -38,7 +39,7 @@ def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> None:
         if inference is None:
             continue
         operands: list[ir.Value] = []
-        for op in [op for op in walk(func) if op.name in rules]:
+        for op in unerased(op for op in walk(func) if op.name in rules):
             if promotion(op) is None and all(v in inference.values for v in (*op.operands, *op.results)):
                 operands += _apply(rules[op.name], op, inference)
         drop_unused(operands)

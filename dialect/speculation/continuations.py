@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import regions
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 from tierup.dialect.speculation.resume_points import definer, is_made_again, root
@@ -150,7 +151,7 @@ def _defined_in(op: ir.Operation) -> set[ir.Value]:
 
 def _despecialise(body: ir.Block, types: ir.FunctionType, functions: Mapping[str, ir.Operation]) -> None:
     """Guards hand through; types are forgotten but for those of the signature, which casts meet."""
-    for op in [op for op in walk(body.owner.operation) if op.name in _WATCHING]:
+    for op in unerased(op for op in walk(body.owner.operation) if op.name in _WATCHING):
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()
     regions.forget_types(body, functions)

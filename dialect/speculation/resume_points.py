@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import external_operands
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -77,8 +78,7 @@ def _check_place(point: ir.Operation) -> None:
 def _visit(block: ir.Block, after: set[ir.Value], wanted: set[ir.Value], found: dict[ir.Value, set[ir.Value]]) -> None:
     """Go through a block backwards. `after`: what is live after the op around it."""
     live = set(after)
-    for view in reversed(list(block.operations)):
-        op = view.operation
+    for op in backwards(block):
         live.difference_update(op.results)
         if len(op.results) == 1 and op.results[0] in wanted:
             found[op.results[0]] = set(live)

@@ -11,6 +11,7 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import regions
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import fallback
 from tierup.dialect.optable.core import Tie
@@ -116,8 +117,8 @@ def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mappi
     old, new = group.regions[0].blocks[0], made.regions[0].blocks[0]
     for argument, replacement in zip(old.arguments, new.arguments, strict=True):
         argument.replace_all_uses_with(replacement)
-    for view in list(old.operations):
-        new.append(view.operation)
+    for each in ops_of(old):
+        new.append(each)
     regions.forget_types(new, callees)
     group.erase()
     return made

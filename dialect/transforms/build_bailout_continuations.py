@@ -43,6 +43,7 @@ from itertools import count
 from typing import Annotated
 
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
 from tierup.dialect.speculation.continuations import build
@@ -66,7 +67,7 @@ class BuildBailoutContinuations(Pass):
             name = ir.StringAttr(func.attributes["sym_name"]).value
             if self.function not in ("", name):
                 continue
-            for op in [op for op in walk(func) if op.name == "tierup.bailout" and "continuation" not in op.attributes]:
+            for op in unerased(op for op in walk(func) if op.name == "tierup.bailout" and "continuation" not in op.attributes):
                 index = ir.IntegerAttr(op.attributes["index"]).value
                 if self.index not in (-1, index):
                     continue

@@ -30,6 +30,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import drop_unused, float_of, int_of, is_used, maker
 from tierup.dialect.ir.typed_rewriting import Rule, rewrite_typed
 from tierup.dialect.ir.values import Float, Int
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.registry import Pass, functions, register
@@ -53,7 +54,7 @@ class CanonicalizeOps(Pass):
                     operands = list(op.operands)
                     op.erase()
                     drop_unused(operands)
-            for op in [op for op in walk(func) if self.chunks and op.name == "torch.aten.chunk"]:
+            for op in unerased(op for op in walk(func) if self.chunks and op.name == "torch.aten.chunk"):
                 _chunk(op)
 
 

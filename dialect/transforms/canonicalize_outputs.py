@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -56,8 +57,7 @@ def _order(op: ir.Operation) -> None:
     """Order the results of the ops inside `op`."""
     for region in op.regions:
         for block in region.blocks:
-            for view in reversed(list(block.operations)):
-                inner = view.operation
+            for inner in backwards(block):
                 if inner.name in (_IF, _LOOP):
                     inner = _permuted(inner)
                 _order(inner)

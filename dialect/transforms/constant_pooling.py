@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
 from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import Pass, register
@@ -87,8 +88,7 @@ def _differs_by_round(op: ir.Operation, aliases: AliasAnalysis) -> bool:
 
 def _constants(block: ir.Block) -> Iterator[ir.Operation]:
     """The constants of a block and of the regions in it that see its values, in order."""
-    for view in list(block.operations):
-        op = view.operation
+    for op in ops_of(block):
         if is_constant(op):
             yield op
         elif op.name not in BODIES:

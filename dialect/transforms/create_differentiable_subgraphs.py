@@ -42,6 +42,7 @@ from tierup.dialect.fusion.grouping import plan, weight
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.typed_rewriting import infer_or_remark
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register
@@ -87,8 +88,7 @@ class _Grouping:
             for members in kept:
                 build(block, members, self.inference, create)
             drop_unused(block, self.inference)
-        for view in list(block.operations):
-            op = view.operation
+        for op in ops_of(block):
             if not op.name.startswith("tierup."):
                 for region in op.regions:
                     for inner in region.blocks:

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import BODIES, row_of
 from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import functions
 from tierup.dialect.registry import Pass, register
@@ -66,8 +67,7 @@ def merge_equal_ops(func: ir.Operation, aliases: AliasAnalysis) -> None:
 
 
 def _block(block: ir.Block, table: Table, aliases: AliasAnalysis) -> None:
-    for view in list(block.operations):
-        op = view.operation
+    for op in ops_of(block):
         isolated = op.name in BODIES  # sees its arguments only
         for inner in (b for region in op.regions for b in region.blocks):
             _block(inner, ChainMap() if isolated else table.new_child(), aliases)

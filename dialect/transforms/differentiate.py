@@ -44,6 +44,7 @@ from tierup.dialect.contracts import function_names
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import replace_inside
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
@@ -131,8 +132,8 @@ class _Group:
         outputs = [v for v in captured if v not in self.inputs]
         given = [*seeded, *inputs, *outputs]
         old = self.group.regions[1].blocks[0]
-        for view in reversed(list(old.operations)):
-            view.operation.erase()
+        for each in backwards(old):
+            each.erase()
         for value in given:
             old.add_argument(value.type, self.group.location)
         found = [view.operation for view in self.block.operations]

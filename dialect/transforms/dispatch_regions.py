@@ -26,6 +26,7 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refine import cast
 from tierup.dialect.ir import regions
 from tierup.dialect.ir.outlining import outline
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 
@@ -45,10 +46,10 @@ class DispatchRegions(Pass):
             if FALLBACK in func.attributes:
                 continue
             names = function_names(module)
-            for op in [op for op in walk(func) if op.name == "tierup.check"]:
+            for op in unerased(op for op in walk(func) if op.name == "tierup.check"):
                 _call_twin(op, names)
             prefix = f"{ir.StringAttr(func.attributes['sym_name']).value}_region_"
-            for op in [op for op in walk(func) if op.name == "tierup.fusion_group"]:
+            for op in unerased(op for op in walk(func) if op.name == "tierup.fusion_group"):
                 name = outline(func, op, prefix, FALLBACK, module)
                 names[name] = function_names(module)[name]
                 _forget_types(names[name])

@@ -41,6 +41,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.guard_facts import Proven, meet, proves
@@ -79,8 +80,8 @@ def _fact(guard: ir.Operation) -> Fact:
 
 def _move_up(block: ir.Block) -> None:
     """Each guard of a block, and of those in it, goes to where its value is made, or to the block's start."""
-    for view in list(block.operations):
-        for region in view.operation.regions:
+    for op in ops_of(block):
+        for region in op.regions:
             for inner in region.blocks:
                 _move_up(inner)
                 _leave_gradient_branch(inner)
@@ -136,7 +137,7 @@ def _coalesce(func: ir.Operation) -> None:
     """Guards of one value that stand side by side become one."""
     window: dict[ir.Value, ir.Operation] = {}
     gone: list[ir.Operation] = []
-    for op in list(walk(func)):
+    for op in unerased(walk(func)):
         if op.name != "tierup.guard":
             if not op.name.startswith(_STANDS_FIRST):
                 window.clear()

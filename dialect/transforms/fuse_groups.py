@@ -57,6 +57,7 @@ from tierup.dialect.inference.dims import symbols as dim_symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import regions
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
 from tierup.dialect.pipelines import diagnostics
@@ -123,9 +124,9 @@ class FuseGroups(Pass):
             if _build(block, members, inference) is None:
                 _refuse(members)
                 undone = True
-        for view in list(block.operations):
-            if view.operation.name in ("torch.prim.If", "torch.prim.Loop"):
-                for region in view.operation.regions:
+        for op in ops_of(block):
+            if op.name in ("torch.prim.If", "torch.prim.Loop"):
+                for region in op.regions:
                     undone |= self._block(region.blocks[0], inference, native)
         return undone
 

@@ -32,6 +32,7 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.rewriting import is_used
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 
@@ -124,12 +125,12 @@ def _forward_alone(group: ir.Operation, block: ir.Block) -> ir.Operation:
     old, new = twin.regions[0].blocks[0], made.regions[0].blocks[0]
     for argument, replacement in zip(old.arguments, new.arguments, strict=True):
         argument.replace_all_uses_with(replacement)
-    for view in list(old.operations):
-        new.append(view.operation)
+    for each in ops_of(old):
+        new.append(each)
     last = list(new.operations)[-1].operation
     ops.yield_(list(last.operands)[: len(types)], loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
-    for op in [op for op in walk(made) if op.name == PROFILE]:
+    for op in unerased(op for op in walk(made) if op.name == PROFILE):
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()
     twin.erase()

@@ -32,6 +32,7 @@ from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -46,7 +47,7 @@ class InsertGuards(Pass):
     all_facts: bool = False  # also ask for strides, device and requires_grad
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in list(walk(func)):
+        for op in unerased(walk(func)):
             if op.name == "tierup.profile":
                 self._replace(op)
             elif op.name == "tierup.count_run":

@@ -31,6 +31,7 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import drop_unused, int_of
+from tierup.dialect.ir.walking import backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.dialect.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
@@ -117,15 +118,14 @@ class _Flattening:
         types = [t for a in arguments for t in flat_types(a.type)]
         new = ir.Block.create_at_start(region, types, [block.owner.operation.location] * len(types))
         self.assign(arguments, list(new.arguments))
-        for view in list(block.operations):
-            new.append(view.operation)
+        for each in ops_of(block):
+            new.append(each)
         self.block(new)
 
     def block(self, block: ir.Block) -> None:
-        for view in list(block.operations):
-            self.op(view.operation)
-        for view in reversed(list(block.operations)):  # tuples are used by nobody now
-            op = view.operation
+        for each in ops_of(block):
+            self.op(each)
+        for op in backwards(block):  # tuples are used by nobody now
             if any(_is_tuple(r.type) for r in op.results):
                 op.erase()
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -40,7 +41,7 @@ class LowerGradOf(Pass):
     name = "tierup-lower-grad-of"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in [op for op in walk(func) if op.name == GRAD_OF]:
+        for op in unerased(op for op in walk(func) if op.name == GRAD_OF):
             _lower(op)
 
 
@@ -53,8 +54,8 @@ def _lower(op: ir.Operation) -> None:
     types = [r.type for r in op.results]
     branch = ir.Operation.create("torch.prim.If", results=types, operands=[any_], regions=2, loc=loc, ip=ip).operation
     body, undefined = (region.blocks.append() for region in branch.regions)
-    for view in list(op.regions[0].blocks[0].operations):
-        body.append(view.operation)
+    for inner in ops_of(op.regions[0].blocks[0]):
+        body.append(inner)
     last = list(body.operations)[-1].operation
     ir.Operation.create("torch.prim.If.yield", operands=list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()

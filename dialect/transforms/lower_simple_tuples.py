@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.rewriting import drop_unused, int_of, maker
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -30,7 +31,7 @@ class LowerSimpleTuples(Pass):
     name = "tierup-lower-simple-tuples"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in list(walk(func)):
+        for op in unerased(walk(func)):
             elements = _elements(op)
             if elements is None:
                 continue

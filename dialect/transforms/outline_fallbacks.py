@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.outlining import outline
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 
@@ -44,5 +45,5 @@ class OutlineFallbacks(Pass):
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
             prefix = f"{ir.StringAttr(func.attributes['sym_name']).value}_fallback_"
-            for op in [op for op in walk(func) if op.name == FALLBACK]:
+            for op in unerased(op for op in walk(func) if op.name == FALLBACK):
                 outline(func, op, prefix, FALLBACK, module)

@@ -44,6 +44,7 @@ from tierup.dialect.ir.rewriting import (
     rewrite,
     under_casts,
 )
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.kernels.scalars import wrap
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
@@ -76,8 +77,7 @@ def _nones(op: ir.Operation) -> bool:
     for block in blocks(op):
         for argument in block.arguments:
             changed |= _is_constant_none(argument, block.operations[0].operation)
-        for view in list(block.operations):
-            inner = view.operation
+        for inner in ops_of(block):
             if inner.name != "torch.constant.none":
                 for result in inner.results:
                     changed |= _is_constant_none(result, inner)
@@ -95,8 +95,7 @@ def _is_constant_none(value: ir.Value, before: ir.Operation) -> bool:
 def _branches(op: ir.Operation) -> bool:
     changed = False
     for block in blocks(op):
-        for view in list(block.operations):
-            inner = view.operation
+        for inner in ops_of(block):
             changed |= _branches(inner)
             if inner.name == "torch.prim.If":
                 changed |= _branch(inner)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -30,5 +31,5 @@ class RemoveCounter(Pass):
     name = "tierup-remove-counter"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in [op for op in walk(func) if op.name == "tierup.count_run"]:
+        for op in unerased(op for op in walk(func) if op.name == "tierup.count_run"):
             op.erase()

@@ -27,6 +27,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.functional.carried_lists import carry_lists
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import blocks, create, drop_unused, int_of
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -63,8 +64,7 @@ class _Growing:
 def _rewrite(op: ir.Operation) -> None:
     for block in blocks(op):
         growing: dict[ir.Value, _Growing] = {}
-        for view in list(block.operations):
-            inner = view.operation
+        for inner in ops_of(block):
             _rewrite(inner)
             if not _write(inner, growing):
                 for value in [v for v in dict.fromkeys(_uses(inner)) if v in growing]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -30,7 +31,7 @@ class RemoveProfiling(Pass):
     name = "tierup-remove-profiling"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in list(walk(func)):
+        for op in unerased(walk(func)):
             if op.name == "tierup.profile":
                 op.results[0].replace_all_uses_with(op.operands[0])
             if op.name in ("tierup.profile", "tierup.count_run"):

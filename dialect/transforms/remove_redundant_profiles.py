@@ -23,6 +23,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.inference.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -38,7 +39,7 @@ class RemoveRedundantProfiles(Pass):
         order = Order(func)
         kept: dict[ir.Value, list[ir.Operation]] = {}
         twins: list[tuple[ir.Operation, ir.Operation]] = []
-        for op in [op for op in walk(func) if op.name == "tierup.profile"]:
+        for op in unerased(op for op in walk(func) if op.name == "tierup.profile"):
             others = kept.setdefault(_watched(op), [])
             same = next((other for other in order.dominating(op, others) if _say_the_same(other, op)), None)
             if same is None:

@@ -37,6 +37,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.regions import top_level
 from tierup.dialect.ir.rewriting import blocks, maker, promotion, replace
 from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.inplace import converts
@@ -66,8 +67,7 @@ class _Walk:
 
     def block_of(self, op: ir.Operation) -> None:
         for block in blocks(op):
-            for view in list(block.operations):
-                inner = view.operation
+            for inner in ops_of(block):
                 self.block_of(inner)
                 row = optable.lookup(inner.name)
                 if row is not None and row.writes and row.functional is not None and not row.random:

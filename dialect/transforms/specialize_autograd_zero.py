@@ -47,6 +47,7 @@ from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import NoneValue
+from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -126,12 +127,12 @@ def _as_it_was(twin: ir.Operation, arguments: list[ir.Value], types: list[ir.Typ
     old, new = twin.regions[0].blocks[0], slow.regions[0].blocks[0]
     for argument, replacement in zip(old.arguments, new.arguments, strict=True):
         argument.replace_all_uses_with(replacement)
-    for view in list(old.operations):
-        new.append(view.operation)
+    for each in ops_of(old):
+        new.append(each)
     last = list(new.operations)[-1].operation
     ops.yield_(list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
-    for op in list(walk(slow)):
+    for op in unerased(walk(slow)):
         if op.name == "tierup.profile":
             op.results[0].replace_all_uses_with(op.operands[0])
         if op.name in ("tierup.profile", "tierup.count_run"):

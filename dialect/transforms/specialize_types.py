@@ -34,6 +34,7 @@ from tierup.dialect.inference.refined_types import cast, refined_type, value_of_
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -55,7 +56,7 @@ class SpecializeTypes(Pass):
         try:
             for op in profiles:
                 self._drop(op, seen, arguments)
-            for op in [op for op in walk(func) if op.name == "tierup.count_run"]:
+            for op in unerased(op for op in walk(func) if op.name == "tierup.count_run"):
                 op.erase()
             if not refine.is_called(func):
                 _specialise(func, [self._bet(seen.get(argument)) for argument in arguments])

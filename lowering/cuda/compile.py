@@ -73,8 +73,8 @@ def _llvm(module: ir.Module, request: Request) -> str:
     kernels = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
     apart = ir.Module.create()
     for each in kernels:
-        for view in list(each.regions[0].blocks[0].operations):
-            apart.body.append(view.operation.detach_from_parent())
+        for inner in b.ops_of(each.regions[0].blocks[0]):
+            apart.body.append(inner.detach_from_parent())
     left_over = b.first(apart.operation, lambda op: not op.name.startswith(("llvm.", "nvvm.")))
     if left_over is not None:  # the translation crashes on what is not LLVM's
         raise CompileError(f"'{left_over.name}' was left over", NVVM.name, f"{request.ir}\n// -----\n{apart}")

@@ -105,7 +105,7 @@ class Structured:
         for argument, element in zip(block.arguments, elements, strict=True):
             if element is not None:
                 argument.replace_all_uses_with(element)
-        for inner in list(b.walk(made)):
+        for inner in b.unerased(b.walk(made)):
             if inner.name == "linalg.index":
                 inner.results[0].replace_all_uses_with(at[ir.IntegerAttr(inner.attributes["dim"]).value])
                 inner.erase()

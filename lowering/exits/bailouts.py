@@ -44,7 +44,7 @@ def lower(function: ir.Operation, *, force: bool) -> None:
 
 def forget_guards(function: ir.Operation) -> None:
     """Guards that a check stands before said to inference what symbols are; their types say the rest."""
-    for op in list(b.walk(function)):
+    for op in b.unerased(b.walk(function)):
         if op.name == "tierup.guard":
             with op.location, ir.InsertionPoint(op):
                 op.results[0].replace_all_uses_with(b.value("torch.tensor_static_info_cast", [op.operands[0]], op.results[0].type))

@@ -53,7 +53,7 @@ class DefineExits(Pass):
         for function in every:
             if ERROR_SITES in function.attributes:
                 status = function.regions[0].blocks[0].arguments[-1]
-                for op in [op for op in b.walk(function) if op.name == "func.call"]:
+                for op in b.unerased(op for op in b.walk(function) if op.name == "func.call"):
                     if ir.FlatSymbolRefAttr(op.attributes["callee"]).value in exits:
                         with op.location, ir.InsertionPoint(op):
                             b.op("func.call", [*op.operands, status], callee=op.attributes["callee"])

@@ -26,7 +26,7 @@ class FoldTransposes(Pass):
     name = "tierup-fold-transposes"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             if op.name in _PRODUCTS:
                 for i in (0, 1):
                     _fold(op, i)

@@ -45,9 +45,9 @@ class FuseRows(Pass):
                 self.fuse_block(block, function)
 
     def fuse_block(self, block: ir.Block, function: ir.Operation) -> None:
-        for view in list(block.operations):
-            for region in view.operation.regions:
-                if not view.operation.name.startswith("linalg."):
+        for op in b.ops_of(block):
+            for region in op.regions:
+                if not op.name.startswith("linalg."):
                     for inner in region.blocks:
                         self.fuse_block(inner, function)
         for run in runs(block):
@@ -82,7 +82,7 @@ class _Rows:
 
 def _fuse(run: Run, function: ir.Operation, how: FuseRows) -> None:
     last = run.members[-1].op
-    inside = {hash(m.op) for m in run.members}
+    inside = [m.op for m in run.members]
     location = last.location
     with location:
         with ir.InsertionPoint(last):
@@ -121,7 +121,7 @@ def _count(run: Run) -> ir.Value:
     return made.operands[0] if made is not None and made.name in ALLOCATIONS else b.dim(buffer, 0)
 
 
-def _shrink(buffer: ir.Value, inside: set[int], function: ir.Operation, how: FuseRows) -> ir.Value | None:
+def _shrink(buffer: ir.Value, inside: list[ir.Operation], function: ir.Operation, how: FuseRows) -> ir.Value | None:
     """One row's worth of a buffer that only the run uses; None for any other.
 
     On the stack when it is small, and then where the function begins: in a loop each turn would take more of it. Otherwise where the
@@ -131,7 +131,7 @@ def _shrink(buffer: ir.Value, inside: set[int], function: ir.Operation, how: Fus
     if allocation is None or allocation.name not in ALLOCATIONS:
         return None
     for use in buffer.uses:
-        if hash(use.owner.operation) not in inside and use.owner.operation.name != "memref.dealloc":
+        if use.owner.operation not in inside and use.owner.operation.name != "memref.dealloc":
             return None
     type_ = ir.MemRefType(buffer.type)
     row = ir.MemRefType.get(b.shape_of(type_)[1:], type_.element_type, memory_space=type_.memory_space)
@@ -188,8 +188,7 @@ def _emit(member: Member, rows: _Rows) -> None:
         maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(n, 0, [e.compose(ir.AffineMap.get(n, 0, removed)) for e in results])))
     made.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
     made.attributes["iterator_types"] = ir.ArrayAttr.get(list(ir.ArrayAttr(member.op.attributes["iterator_types"]))[1:])
-    for inner in list(made.regions[0].blocks[0].operations):
-        op = inner.operation
+    for op in b.ops_of(made.regions[0].blocks[0]):
         if op.name == "linalg.index":
             axis = ir.IntegerAttr(op.attributes["dim"]).value
             if axis == 0:

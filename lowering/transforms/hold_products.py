@@ -30,7 +30,7 @@ class HoldProducts(Pass):
     name = "tierup-hold-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in [op for op in b.walk(function) if is_blas_product(op)]:
+        for op in b.unerased(op for op in b.walk(function) if is_blas_product(op)):
             if not op.results:
                 continue
             with op.location, ir.InsertionPoint(op):

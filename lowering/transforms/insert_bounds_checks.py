@@ -47,7 +47,7 @@ class InsertBoundsChecks(Pass):
     name = "tierup-insert-bounds-checks"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             handler = _HANDLERS.get(op.name.removeprefix("torch."))
             if handler is not None and _CHECKED not in op.attributes:
                 op.attributes[_CHECKED] = ir.UnitAttr.get(op.context)

@@ -43,7 +43,7 @@ class InsertSizeChecks(Pass):
     name = "tierup-insert-size-checks"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             name = op.name.removeprefix("torch.")
             if TIED in op.attributes or name not in _HANDLERS and name not in _OTHERS:
                 continue

@@ -35,7 +35,7 @@ class LegalizeBf16(Pass):
             if b.first(function, lambda op: op.name.startswith("math.") and _touches(op)) is not None:
                 passmanager.PassManager.parse(_EXTEND).run(function)
             passmanager.PassManager.parse(_EMULATE).run(function)
-            for op in list(b.walk(function)):
+            for op in b.unerased(b.walk(function)):
                 with ir.InsertionPoint(op):
                     if op.name == "arith.extf" and _is_bf16(op.operands[0]):
                         replacement = _extended(op.operands[0], op.results[0].type)

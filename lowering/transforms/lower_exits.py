@@ -37,7 +37,7 @@ class LowerExits(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
-        for op in list(b.walk_unfused(function)):
+        for op in b.unerased(b.walk_unfused(function)):
             with op.location, ir.InsertionPoint(op):
                 try:
                     if op.name == "tierup.exit":

@@ -31,7 +31,7 @@ class OverwriteProducts(Pass):
     name = "tierup-overwrite-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for product in [op for op in b.walk(function) if is_blas_product(op)]:
+        for product in b.unerased(op for op in b.walk(function) if is_blas_product(op)):
             start = product.operands[2]
             made = b.defining_op(start)
             reshaped = made is not None and made.name == "tensor.expand_shape"  # zeros of which unit dims were folded away

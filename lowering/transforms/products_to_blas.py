@@ -36,9 +36,8 @@ class ProductsToBlas(Pass):
     loops_up_to: Annotated[int, AtLeast(0)] = 4096
 
     def run(self, module: ir.Module) -> None:
-        for view in list(module.body.operations):
-            function = view.operation
-            for op in list(b.walk(function)):
+        for function in b.ops_of(module.body):
+            for op in b.unerased(b.walk(function)):
                 if OVERWRITES in op.attributes:
                     _check(op)
                     with op.location, ir.InsertionPoint(op):

@@ -25,7 +25,7 @@ class ReleaseProducts(Pass):
     name = "tierup-release-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in [op for op in b.walk(function) if op.name == HELD]:
+        for op in b.unerased(op for op in b.walk(function) if op.name == HELD):
             with op.location, ir.InsertionPoint(op):
                 made = named_product(ir.StringAttr(op.attributes[KIND]).value, list(op.operands), op.attributes["indexing_maps"])
             op.results[0].replace_all_uses_with(made)

@@ -32,7 +32,7 @@ class ReuseProducts(Pass):
     name = "tierup-reuse-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             if op.name == "linalg.generic" and len(op.results) == 1 and _is_elementwise(op):
                 number = _product(op)
                 if number is not None:
@@ -83,7 +83,7 @@ def _compute_in_place(op: ir.Operation, number: int) -> None:
     before[number].replace_all_uses_with(before[-1])
     for argument, now in zip(kept, new.arguments, strict=True):
         argument.replace_all_uses_with(now)
-    for view in list(old.operations):
-        new.append(view.operation)
+    for each in b.ops_of(old):
+        new.append(each)
     op.results[0].replace_all_uses_with(made.results[0])
     op.erase()

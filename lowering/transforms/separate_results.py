@@ -26,6 +26,7 @@ the buffer holds it to the end. Must be the last pass before `eliminate-empty-te
 from __future__ import annotations
 
 from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -44,7 +45,7 @@ class SeparateResults(Pass):
     name = "tierup-separate-results"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in list(walk(func)):
+        for op in unerased(walk(func)):
             if op.name == _EMPTY:
                 _separate(op)
         for op in [op for op in walk(func) if op.name == _EMPTY and not _is_private(op.results[0])]:

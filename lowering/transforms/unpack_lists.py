@@ -34,7 +34,7 @@ class UnpackLists(Pass):
     most: Annotated[int, AtLeast(1)] = 4096  # items: a list that would be longer by being joined or repeated is left as it is
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in list(b.walk(function)):
+        for op in b.unerased(b.walk(function)):
             if op.name == "torch.prim.ListUnpack":
                 _replace(op, list(range(len(op.results))))
             elif op.name == "torch.aten.__getitem__.t":

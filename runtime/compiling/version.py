@@ -162,7 +162,7 @@ def _clean(module: ir.Module) -> None:
     may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
     Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
     Windows without strides get those that they mean, their own size."""
-    for op in list(b.walk(module.operation)):
+    for op in b.unerased(b.walk(module.operation)):
         strides = _STRIDES.get(op.name)
         if strides is not None and items_of(op.operands[strides]) == []:
             op.operands[strides] = op.operands[strides - 1]
@@ -175,7 +175,7 @@ def _clean(module: ir.Module) -> None:
     copies_kept.hide(module)
     with step(module, CLEAN):
         CLEAN.run(module, verify_each=False, verify_end=False)  # ops that nobody knows stand in it; who parses the text verifies it
-    for op in list(b.walk(module.operation)):
+    for op in b.unerased(b.walk(module.operation)):
         if op.name == copies_kept.HIDDEN:
             copies_kept.restore(op)
         elif op.name == "tierup.kept":

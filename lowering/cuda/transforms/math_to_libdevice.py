@@ -49,7 +49,7 @@ class MathToLibdevice(Pass):
     def run(self, module: ir.Module) -> None:
         if LIBDEVICE not in module.operation.attributes:
             return
-        for op in list(b.walk(module.operation)):
+        for op in b.unerased(b.walk(module.operation)):
             if op.name.startswith(("math.", "arith.remf")) and len(op.results) == 1:
                 _leave(op)
 

@@ -40,7 +40,7 @@ class NarrowProducts(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         target = of_function(function)
         narrows = target is not None and has_halves(target)
-        for op in [op for op in b.walk(function) if _may_be_product(op)]:
+        for op in b.unerased(op for op in b.walk(function) if _may_be_product(op)):
             if narrows:
                 _narrow(op)
             if op.name in NAMED_PRODUCTS or (multiplies_and_adds(op) and _is_matrix_product(op)):

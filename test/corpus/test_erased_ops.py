@@ -1,0 +1,124 @@
+"""Every program of the corpus is compiled in a mode in which whoever reads an op that was erased gets an exception."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import corpus_modes
+import numpy as np
+import pytest
+import test_corpus  # noqa: F401 - adds the programs
+from corpus import PROGRAMS, Program
+from graveyard import ReadAfterErase, graveyard
+from sampling import drawn
+
+from tierup.dialect.context import thread_context
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.mlir import ir
+from tierup.frontend.jit import jit
+
+WAYS: dict[str, dict[str, Any]] = {
+    "versions": {},
+    "bailouts": {"speculate": "bailout"},
+    "plans": {"executor": "specializing"},
+    "the plan of depth 0": {"bailout_depth": 0},
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "way"),
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"erased {way}", PROGRAMS, 4)],
+)
+def test_no_pass_reads_an_op_that_was_erased(program: Program, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    steps = corpus_modes.Mode(way, corpus_modes.cut, lambda program: None, {"level": 0, **WAYS[way]})
+    with graveyard() as dead:
+        corpus_modes.run(program, steps)
+    assert not dead.found, "\n".join(dead.found)
+
+
+def test_products_in_a_loop_with_a_branch_are_compiled_without_reading_what_was_erased(monkeypatch: pytest.MonkeyPatch) -> None:
+    def function(a: Any, b: Any, c: Any, d: Any, k: int) -> Any:
+        acc = a * 0
+        for i in range(k):
+            acc = acc + (a @ b + c @ d + a @ d + b @ c) * i
+            if acc.sum() > 10:
+                acc = acc - (b @ b + c @ a)
+        return acc
+
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    compiled = jit(function)
+    ones = np.ones((3, 3), np.float32)
+    with graveyard() as dead:
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(ones, ones, ones, ones, 2), function(ones, ones, ones, ones, 2))
+    assert not dead.found, "\n".join(dead.found)
+    assert compiled.stats().hits, compiled.explain()
+    assert dead.erased
+
+
+@pytest.mark.parametrize("folder", ["dialect", "lowering", "runtime", "frontend", "tools"])
+def test_no_loop_goes_through_a_list_of_ops_that_nobody_keeps_up_to_date(folder: str) -> None:
+    """`for op in list(block.operations)` gives out what was erased meanwhile; `ops_of(block)` does not."""
+    found = []
+    for path in sorted((Path(__file__).parents[2] / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.For) and _LISTED.fullmatch(ast.unparse(node.iter)):
+                found.append(f"{path.name}:{node.lineno}: {ast.unparse(node.iter)}")
+    assert not found, "\n".join(found)
+
+
+_LISTED = re.compile(r"(reversed\()?list\((.*\.operations|(\w+\.)?walk\(.*\))\)\)?")
+
+
+# --- the mode, and what walks promise ------------------------------------------------------------------------------------
+
+TEXT = """func.func @main(%x: !torch.int) -> !torch.int {
+  %true = torch.constant.bool true
+  %1 = torch.aten.add.int %x, %x : !torch.int, !torch.int -> !torch.int
+  %2 = torch.prim.If %true -> (!torch.int) {
+    %3 = torch.aten.mul.int %x, %x : !torch.int, !torch.int -> !torch.int
+    torch.prim.If.yield %3 : !torch.int
+  } else {
+    torch.prim.If.yield %x : !torch.int
+  }
+  return %x : !torch.int
+}"""
+
+
+def entry() -> tuple[ir.Module, ir.Operation]:
+    module = parse_module(TEXT, thread_context())
+    return module, module.body.operations[0].operation
+
+
+def test_the_mode_finds_who_reads_an_erased_op() -> None:
+    module, func = entry()
+    with graveyard() as dead:
+        again, first = list(walk(func))[1], list(walk(func))[1]
+        first.erase()
+        with pytest.raises(ReadAfterErase, match=r"aten.add.int .* is read after it was erased"):
+            _ = again.name
+        with pytest.raises(ReadAfterErase, match=r"constant.bool is erased while torch.prim.If uses it"):
+            next(walk(func)).erase()
+    assert dead.erased == 1
+    assert "aten.add" not in str(module)
+
+
+@pytest.mark.parametrize("found", [walk, lambda func: ops_of(func.regions[0].blocks[0]), lambda func: unerased(list(walk(func)))])
+def test_a_walk_leaves_out_what_is_erased_before_its_turn(found: Any) -> None:
+    module, func = entry()
+    names = []
+    with graveyard() as dead:
+        for op in found(func):
+            names.append(op.name)
+            if op.name == "torch.constant.bool":
+                list(walk(func))[1].erase()
+            elif op.name == "torch.prim.If":
+                list(walk(func))[1].erase()  # itself, and with it what is in it
+    assert names == ["torch.constant.bool", "torch.prim.If", "func.return"]
+    assert not dead.found
+    assert module.operation.verify()
