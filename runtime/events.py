@@ -37,6 +37,7 @@ class EventKind(Enum):
     SPLIT = "split"
     RELEASED = "released"
     DIFFERENTIATED = "differentiated"
+    CACHE_REFUSED = "not used of the cache on disk"
     __hash__ = object.__hash__  # Enum's is a line of Python
 
 
@@ -46,7 +47,7 @@ class Event:
 
     `guard`, `expected`, `actual`: the guard that did not hold. `action`: what tierup did about it. `line`: the user's line.
     `caller`: the line of the call, where it is known. `milliseconds`: how long the action took. `times`: of misses that are alike and
-    follow one another a function keeps the first, and how many they are; who listens is told of each.
+    follow one another a function keeps the first, and how many they are; who listens is told of each. What is no function's has "" for it.
     """
 
     kind: EventKind
@@ -64,7 +65,7 @@ class Event:
     caller: str = ""
 
     def __str__(self) -> str:
-        parts = [f"call {self.call}: {self.function}: {self.kind.value}"]
+        parts = [f"call {self.call}: {self.function}: {self.kind.value}" if self.function else self.kind.value]
         if self.guard:
             parts.append(f"{self.guard} expected {self.expected}, got {self.actual}" if self.expected else self.guard)
         if self.reason:
@@ -95,7 +96,7 @@ LOG = "TIERUP_LOG"
 LOGGED = {
     "compiles": (
         EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED,
-        EventKind.DIFFERENTIATED,
+        EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
     ),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
     "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),

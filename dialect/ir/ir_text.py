@@ -13,6 +13,7 @@ from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.spelling import printable
 
 BYTECODE = b"ML\xefR"
 """What a file of MLIR bytecode begins with."""
@@ -39,11 +40,13 @@ def check_nesting(text: str, file: str = "-") -> None:
 
 
 def parse_file(path: str | Path, context: ir.Context | None = None) -> ir.Module:
-    """The module in a file of MLIR text or bytecode; locations name the file. Raises InvalidIR, OSError."""
+    """The module in a file of MLIR text or bytecode; locations name it, or `-` where its name is not UTF-8. Raises InvalidIR, OSError."""
     data = Path(path).read_bytes()  # a missing file is an OSError that says so, not a diagnostic without a place
     if not data.startswith(BYTECODE):
-        check_nesting(data.decode(errors="replace"), str(path))
-    return _checked(lambda c: ir.Module.parseFile(str(path), c), context or thread_context())
+        check_nesting(data.decode(errors="replace"), printable(str(path)))
+    named = printable(str(path)) == str(path)  # MLIR takes no other names
+    parse = (lambda c: ir.Module.parseFile(str(path), c)) if named else (lambda c: ir.Module.parse(data, c))
+    return _checked(parse, context or thread_context())
 
 
 def verify_module(module: ir.Module) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.dialect.spelling import unescaped
 
 _FILE_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 _PLAIN_LOCATION = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
@@ -58,7 +59,7 @@ def place_of(location: ir.Location | str) -> Place:
     match = _FILE_LOCATION.search(text) or _PLAIN_LOCATION.search(text)
     if match is None:
         return Place()
-    return Place(_unescape(match["file"]), int(match["line"]), int(match["column"]))
+    return Place(unescaped(match["file"]), int(match["line"]), int(match["column"]))
 
 
 def excerpt(line: str, column: int) -> list[str]:
@@ -66,14 +67,6 @@ def excerpt(line: str, column: int) -> list[str]:
     start = max(0, column - _SHOWN // 2) if len(line) > _SHOWN else 0
     shown = line[start : start + _SHOWN]
     return [shown, " " * (column - 1 - start) + "^"]
-
-
-def _unescape(text: str) -> str:
-    """A string as MLIR prints it: `\\\\` is a backslash, `\\22` the byte 0x22."""
-    if "\\" not in text:
-        return text
-    plain = re.sub(rb"\\([0-9A-F]{2}|\\)", lambda m: b"\\" if m[1] == b"\\" else bytes.fromhex(m[1].decode()), text.encode())
-    return plain.decode(errors="replace")
 
 
 def at(op: ir.Operation, severity: str, message: str, *notes: tuple[ir.Operation, str]) -> Diagnostic:

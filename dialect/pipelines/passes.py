@@ -20,11 +20,11 @@ from tierup.dialect import forking
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, option_limits
 from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
 from tierup.dialect.spelling import closest
 
 # every module in them is a pass file
 PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms", "tierup.lowering.cuda.transforms")
-ENTRY_POINTS = "tierup.passes"  # other distributions name modules of passes here
 
 _registered: dict[str, type[Pass]] = {}
 _options: weakref.WeakKeyDictionary[type[Pass], tuple[Option, ...]] = weakref.WeakKeyDictionary()

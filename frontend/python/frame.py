@@ -12,6 +12,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import printable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.source import Definition, Source
@@ -93,7 +94,7 @@ class Frame:
         line = getattr(node, "lineno", None)
         if line is not None:
             column = getattr(node, "col_offset", 0) + 1
-            self.em.location = ir.Location.file(self.source.filename, line, column, self.em.context)
+            self.em.location = ir.Location.file(printable(self.source.filename), line, column, self.em.context)
             self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
 
     # --- names -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from types import FunctionType
 
 from tierup.dialect import forking
 from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import printable
 from tierup.frontend.errors import UnsupportedSyntax
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
@@ -35,7 +36,7 @@ class Source:
 
     def location(self, context: ir.Context) -> ir.Location:
         """Of the definition's first line."""
-        return ir.Location.file(self.filename, self.tree.lineno, self.tree.col_offset + 1, context)
+        return ir.Location.file(printable(self.filename), self.tree.lineno, self.tree.col_offset + 1, context)
 
     def error(
         self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax

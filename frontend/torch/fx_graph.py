@@ -20,6 +20,7 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch import by_torch, fx_control, fx_scalars
@@ -174,7 +175,7 @@ class FxBuilder:
     def node(self, node: Node, module: GraphModule) -> None:
         """Translate one node. Raises UnsupportedProgram, at its line."""
         place = place_of(node)
-        self.em.location = ir.Location.file(*place, 0, self.em.context) if place else self.em.unknown
+        self.em.location = ir.Location.file(printable(place[0]), place[1], 0, self.em.context) if place else self.em.unknown
         try:
             check(node)
             self.values[node] = self._value(node, module)

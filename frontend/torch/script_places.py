@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import printable
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -22,4 +23,4 @@ def location_of(node: Any, context: ir.Context) -> ir.Location:
     if node.kind() != "prim::GetAttr" and not _PLACE.search(node.sourceRange()):
         return ir.Location.unknown(context)
     place = place_of(node)
-    return ir.Location.unknown(context) if place is None else ir.Location.file(*place, 0, context)
+    return ir.Location.unknown(context) if place is None else ir.Location.file(printable(place[0]), place[1], 0, context)

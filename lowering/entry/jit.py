@@ -6,7 +6,6 @@ import ctypes
 import sys
 import sysconfig
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -18,7 +17,7 @@ from tierup.dialect.records import dataclass
 from tierup.lowering import polling
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import python as entry_python
-from tierup.lowering.objects import cache, linking, perf_map
+from tierup.lowering.objects import keys, linking, perf_map, store
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
@@ -115,22 +114,24 @@ def _load() -> Code:
 
 def _image(triple: str) -> bytes:
     """The dispatcher's object, from the cache on disk where it is there: making it takes longer than all else before a first result."""
-    name = cache.name_of("dispatcher", *depends_on(), triple)
-    kept = cache.read(name)
+    usable = store.usable()
+    name = keys.name_of("dispatcher", *depends_on(), triple) if usable else ""
+    kept = store.read(name) if usable else None
     if kept is not None:
         return kept
     from tierup.lowering.entry.dispatch import build_module  # here: a process that finds the object needs none of it
 
     image = _compile(str(build_module(triple)), triple)
-    cache.write(name, image)
+    if usable:
+        store.write(name, image)
     return image
 
 
 def depends_on() -> tuple[str, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
-    sources = Path(__file__).resolve().parent
+    beside = (keys.tree("lowering", "abi"), keys.tree("lowering", "polling"), keys.tree("dialect", "dtypes"))
     return (
-        *cache.stamps(sources), *cache.stamps(sources.parent, "abi"),
+        keys.contents(keys.tree("lowering/entry"), *beside),
         sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",
         np.__version__, llvmlite.__version__, llvm.get_host_cpu_name(),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from tierup.dialect.forking import no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
+from tierup.lowering.objects import store
 from tierup.runtime import faults
 from tierup.runtime.compiling import steps
 from tierup.runtime.explaining import dump, plans
@@ -96,4 +97,6 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
     if kept is not None:
         kept.note(**produced.facts)
+    for text in produced.reports:
+        store.report(text)
     return produced

@@ -37,7 +37,7 @@ from tierup.lowering import signature as kernel_signature
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
 from tierup.lowering.cuda import cached
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.objects import cache, copies_kept
+from tierup.lowering.objects import cache, copies_kept, store
 from tierup.lowering.pipelines import STAGES
 from tierup.lowering.service import request_json
 from tierup.runtime.explaining import dump, plans
@@ -224,10 +224,13 @@ def produce(
 
     A worker is asked for it by this name; `dumped` then says where its parent keeps what is kept of the compile (`dump.Dump.where`).
     """
-    if dumped is not None:
+    before = len(store.reports())
+    if dumped is None:
+        produced, facts = _produce(graph, entry, arguments, options), {}
+    else:
         with dump.continued(*dumped) as elsewhere:
-            return replace(_produce(graph, entry, arguments, options), facts=elsewhere.facts)
-    return _produce(graph, entry, arguments, options)
+            produced, facts = _produce(graph, entry, arguments, options), elsewhere.facts
+    return replace(produced, facts=facts, reports=store.reports()[before:])
 
 
 def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:

@@ -7,29 +7,38 @@ imported. While passes of the user's own are registered nothing is looked up or 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
 from tierup.dialect.records import dataclass
 from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
-from tierup.lowering.objects import cache
+from tierup.lowering.objects import cache, keys, store
 from tierup.lowering.objects.load import NativeCode, load
+from tierup.lowering.objects.places import placed
 from tierup.lowering.service import request_json
+from tierup.runtime import events
+from tierup.runtime.events import Event, EventKind
 from tierup.runtime.explaining import dump
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
     from tierup.lowering.cuda.artifact import CudaArtifact
     from tierup.runtime.cuda.plan import CudaPlan
+
+
+def _tell(text: str) -> None:
+    events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=text))
+
+
+store.listener = _tell
 
 
 class NotCompiled(Exception):
@@ -68,6 +77,7 @@ class Produced:
     artifact: Artifact | CudaArtifact
     milliseconds: float
     facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
+    reports: tuple[str, ...] = ()  # what that process had to say of the cache on disk
 
 
 @dataclass(frozen=True)
@@ -101,13 +111,13 @@ def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
 
 def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
     """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
-    if not cache.enabled() or has_custom_passes():
+    if has_custom_passes() or not store.usable():
         return None
     start = time.perf_counter()
-    specialised = cache.read(_name(graph, entry, arguments))
+    specialised = cache.text(_name(graph, entry, arguments), graph)
     if specialised is None:
         return None
-    request = request_for(specialised.decode(), entry, arguments, options)
+    request = request_for(specialised, entry, arguments, options)
     artifact = _kept(request, options)
     if artifact is None:
         return None
@@ -154,18 +164,15 @@ def note_code(kept: dump.Dump, artifact: Artifact | CudaArtifact, from_disk: boo
 
 def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
     """Keep a specialised graph for the next process."""
-    if cache.enabled() and not has_custom_passes():
-        cache.write(_name(graph, entry, arguments), specialised.encode())
+    if not has_custom_passes() and store.usable():
+        cache.keep_text(_name(graph, entry, arguments), graph, specialised)
 
 
 def _name(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
-    return cache.name_of("specialised", cache.environment(), *_surroundings(), graph, entry, repr(arguments))
-
-
-def _surroundings() -> list[str]:
-    """What specialising depends on beside the compiler: our own code for it, and which distributions (with passes) are installed."""
-    folders = [str(os.stat(p).st_mtime_ns) for p in sys.path if p.endswith("-packages") and os.path.isdir(p)]
-    return [*cache.stamps(Path(__file__).parents[1] / "compiling"), *folders]
+    """By the program, the guards, and what specialising depends on: the compiler, our own code for it, and who brings passes."""
+    brought = keys.plugins(ENTRY_POINTS)
+    ours = keys.contents(keys.tree("runtime/compiling"))
+    return keys.name_of("specialised", keys.environment(), ours, *brought, placed(graph).text, entry, repr(arguments))
 
 
 def has_custom_passes() -> bool:

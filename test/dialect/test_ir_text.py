@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,12 @@ def test_warnings_and_remarks_of_passes_reach_the_collector_in_order() -> None:
         diagnostics.remark(function, "done")
     told = [(d.severity, d.message) for d in found]
     assert told == [("warning", "'func.func' op odd"), ("error", "bad"), ("remark", "'func.func' op done")]
+
+
+def test_a_files_name_need_not_be_utf8(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.mlir")
+    path.write_text("func.func private @f()\n")
+    assert len(parse_file(path).body.operations) == 1
+    path.write_text("func.func @f( {")
+    with pytest.raises(InvalidIR):
+        parse_file(path)

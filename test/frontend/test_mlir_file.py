@@ -1,7 +1,11 @@
 """Programs in MLIR: text and bytecode, the entry, messages."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import tierup
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.mlir_file import load, load_text
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode
@@ -66,3 +70,18 @@ def test_messages_name_the_line(tmp_path):
         )
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.mlir")
+
+
+@pytest.mark.parametrize("code", [
+    "func.call @abort() : () -> ()",
+    "llvm.call @exit() : () -> ()",
+    'llvm.inline_asm "int3", "" : () -> ()',
+    "%p = llvm.mlir.zero : !llvm.ptr\n  %q = llvm.load %p : !llvm.ptr -> i8",
+])  # fmt: skip
+def test_a_file_reaches_no_symbol_and_no_memory_of_the_process(code: str, tmp_path: Path) -> None:
+    """Ops of the table are run, and no others: what only LLVM knows is refused before anything runs."""
+    path = tmp_path / "m.mlir"
+    body = f"func.func @main(%x: !torch.vtensor) -> !torch.vtensor {{\n  {code}\n  return %x : !torch.vtensor\n}}"
+    path.write_text(f"func.func private @abort() -> ()\nllvm.func @exit()\n{body}")
+    with pytest.raises(Exception, match="no kernel for|has no body"):
+        tierup.load(path, entry="main")(np.ones(3))

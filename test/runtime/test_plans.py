@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +60,136 @@ def test_what_cannot_be_read_is_compiled_anew(what: str, tmp_path: Path) -> None
             file.write_bytes(b"" if what == "emptied" else file.read_bytes()[:-3] + b"xyz")
     assert run(tmp_path, **({"TIERUP_CACHE": "0"} if what == "off" else {})) == COMPILED
     assert run(tmp_path) == FROM_DISK
+
+
+PLACED = """
+import sys, warnings
+import numpy as np, tierup
+{above}
+@tierup.jit(speculate={speculate!r})
+def f(x, n: int):
+{body}
+told = []
+with tierup.events.subscribe(told.append):
+    for i in range(3):
+        f(np.full(5, .5), 3)
+(version,) = f.versions
+assert f.stats().hits == 2, f.stats()
+sites = version.compiled.artifact.error_sites + version.compiled.artifact.exits
+try:
+    f(np.full(5, .5), 9)
+except IndexError as e:
+    message = str(e)
+print(version.compiled.from_disk, [site.location for site in sites], message, [e.action for e in told if e.kind.name == "CACHE_REFUSED"], sep="\\n")
+specialized = f.plan("specialized")
+print([line for line in specialized.splitlines() if '.py":' in line])
+"""
+BODY = """    y = np.tanh(x)
+    z = y[n] * 2 + np.exp(x)
+    return z"""
+
+
+def placed(file: Path, above: str, cache: Path, speculate: str = "versioned", body: str = BODY) -> tuple[bool, list[str], str]:
+    """(whether its code came from disk, the places of its checks, what an index out of range raises)."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(PLACED.format(above=above, speculate=speculate, body=body))
+    environment = {**os.environ, "TIERUP_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    from_disk, sites, message, reports, specialized = done.stdout.splitlines()
+    assert reports == "[]"
+    lines = {int(n) for n in re.findall(rf'/{file.parent.name}/[^"]*":(\d+):', specialized)}
+    text = file.read_text().splitlines()
+    assert lines and all(text[line - 1].startswith(("def f", "    ")) for line in lines), (lines, specialized)
+    return from_disk == "True", ast.literal_eval(sites), message
+
+
+@pytest.mark.parametrize("speculate", ["versioned", "bailout"])
+def test_the_same_function_elsewhere_is_found_and_errors_name_the_lines_where_it_stands(speculate: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    places = (tmp_path / "one" / "program.py", ""), (tmp_path / "two" / "café.py", "# a line\n" * 40 + "import os")
+    for number, (file, above) in enumerate(places):
+        before = set(cache.glob("*.artifact"))
+        from_disk, sites, message = placed(file, above, cache, speculate)
+        assert from_disk is (number > 0 and speculate == "versioned")  # the other is cut first, and then found
+        assert not number or set(cache.glob("*.artifact")) == before, "something was compiled"
+        line = next(i for i, text in enumerate(file.read_text().splitlines(), 1) if "y[n]" in text)
+        assert sites and {place.rpartition(":")[0] for place in sites} == {f"{file}:{line}"}
+        assert f"(at {file.name}:{line}: z = y[n]" in message
+
+
+def test_entries_that_were_swapped_are_refused_and_made_anew(tmp_path: Path) -> None:
+    """Each function's file with the content of another's: no one gets another's results, and an event says so."""
+    run(tmp_path)
+    run(tmp_path, factor=3)
+    files = sorted((tmp_path / "cache").glob("*.artifact"))
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, [*contents[1:], contents[0]], strict=True):
+        file.write_bytes(content)
+    assert run(tmp_path, factor=3) == COMPILED
+    assert run(tmp_path) == COMPILED
+    assert run(tmp_path, factor=3) == run(tmp_path) == FROM_DISK
+
+
+REFUSED = """
+import numpy as np, tierup
+told = []
+with tierup.events.subscribe(told.append):
+    f = tierup.jit(compile={compile!r})(__import__("program").f)
+    for i in range(3):
+        assert np.allclose(f(np.full(5, .5)), np.tanh(.5))
+        assert f.wait(60)
+print(f.stats().hits >= 1, f.versions[0].compiled.from_disk, [str(e) for e in told if e.kind is tierup.events.EventKind.CACHE_REFUSED])
+"""
+
+
+def refused(folder: Path, environment: dict[str, str], compile: str = "blocking", limit: int = 0) -> list[str]:
+    """Run a function with the cache of an environment; what events said of it. `limit`: the largest file that may be written."""
+    (folder / "program.py").write_text("import numpy as np\ndef f(x):\n    return np.tanh(x)\n")
+    (folder / "main.py").write_text(REFUSED.format(compile=compile))
+
+    def restrict() -> None:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = subprocess.run(
+        [sys.executable, "-B", str(folder / "main.py")], env=environment, capture_output=True, text=True, check=False, timeout=120, preexec_fn=restrict
+    )
+    assert done.returncode == 0, done.stderr
+    ran, from_disk, reports = done.stdout.strip().split(" ", 2)
+    assert (ran, from_disk) == ("True", "False")
+    return ast.literal_eval(reports)
+
+
+def test_a_folder_that_others_can_write_is_not_used_and_an_event_says_so(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    (said,) = refused(tmp_path, {**os.environ, "TIERUP_CACHE_DIR": str(cache)})
+    assert said.startswith("not used of the cache on disk") and "chmod go-w" in said and str(cache) in said
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("compile", ["blocking", "background"])
+def test_a_disk_that_is_full_costs_an_event_and_a_compile(compile: str, tmp_path: Path) -> None:
+    """Also where the compile is a worker's."""
+    reports = refused(tmp_path, {**os.environ, "TIERUP_CACHE_DIR": str(tmp_path / "cache")}, compile, limit=1000)
+    assert any("nothing can be kept" in said for said in reports)
+
+
+def test_a_user_without_a_home_and_one_whose_home_is_none_compile(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "TIERUP_CACHE_DIR", "XDG_CACHE_HOME")}
+    (said,) = refused(tmp_path, environment | {"HOME": "/dev/null"})
+    assert "/dev/null" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' file names are text")
+def test_a_source_file_of_any_name_is_compiled_and_found(tmp_path: Path) -> None:
+    """Also one whose name is not UTF-8."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    assert run(folder) == COMPILED
+    assert run(folder) == FROM_DISK
 
 
 def test_passes_of_the_users_own_are_run_whatever_is_on_disk(tmp_path: Path) -> None:

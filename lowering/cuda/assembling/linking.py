@@ -17,7 +17,7 @@ from llvmlite import binding as llvm
 
 from tierup.lowering.cuda.assembling.libdevice import MISSING, digest
 from tierup.lowering.cuda.transforms.math_to_libdevice import CALLED
-from tierup.lowering.objects import cache
+from tierup.lowering.objects import keys, store
 
 _PREFIX = "__nv_"
 _usual: dict[str, bytes] = {}  # by the library's digest: bitcode of the functions that kernels call at all
@@ -50,13 +50,13 @@ def _part(path: Path, machine: llvm.TargetMachine) -> bytes:
     """Bitcode of the functions in CALLED, as far as the library has them, and of what they call."""
     of = digest(path)
     if of not in _usual:
-        name = cache.name_of("libdevice", repr(llvm.llvm_version_info), of, *sorted(CALLED))
-        found = cache.read(name)
+        name = keys.name_of("libdevice", repr(llvm.llvm_version_info), of, *sorted(CALLED))
+        found = store.read(name)
         if found is None:
             whole = llvm.parse_bitcode(path.read_bytes(), llvm.create_context())
             _keep_only(whole, CALLED, machine)
             found = whole.as_bitcode()
-            cache.write(name, found)
+            store.write(name, found)
         _usual[of] = found
     return _usual[of]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tierup.lowering.entry import jit as entry_jit
-from tierup.lowering.objects import cache
+from tierup.lowering.objects import keys, store
 
 FRESH = (
     "import sys\n"
@@ -34,18 +35,18 @@ def test_the_second_process_finds_what_the_first_built() -> None:
 @pytest.mark.parametrize("damage", [lambda d: d[:100], lambda d: d[:-1] + bytes([d[-1] ^ 1]), lambda d: b"other"])
 def test_a_damaged_object_is_built_anew(damage) -> None:
     fresh_process()
-    (path,) = cache.folder().iterdir()
-    path.write_bytes(damage(path.read_bytes()))
+    for path in Path(store.folder()).glob("*" + store.SUFFIX):
+        path.write_bytes(damage(path.read_bytes()))
     assert [fresh_process(), fresh_process()] == ["built", "found"]
 
 
 def test_without_the_cache_it_is_built_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERUP_CACHE", "0")
     assert [fresh_process(), fresh_process()] == ["built", "built"]
-    assert not cache.folder().exists()
+    assert not Path(store.folder()).exists()
 
 
 def test_another_interpreter_has_another_object(monkeypatch: pytest.MonkeyPatch) -> None:
     here = entry_jit.depends_on()
     monkeypatch.setattr(sys, "version", "another")
-    assert cache.name_of(*here) != cache.name_of(*entry_jit.depends_on())
+    assert keys.name_of(*here) != keys.name_of(*entry_jit.depends_on())

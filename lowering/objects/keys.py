@@ -1,0 +1,151 @@
+"""What an entry of the store is found by: all that it depends on, by content. No file's time or place is part of a key.
+
+`contents` says what files are by what is in them. To read 3 MB of sources at each start would take longer than to load code, so what
+they were when they were last read is kept in the store, under a name made of each file's path, size, times and number; where one of these
+differs, and nothing else does, they are read again, and the keys are what they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from tierup.dialect.records import dataclass
+from tierup.lowering.objects import store
+from tierup.lowering.objects.build_id import build_id
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+_SOURCES = (".py", ".pyc")  # the latter outside of __pycache__: of an installation without sources
+_LIBRARIES = (".so", ".pyd", ".dll", ".dylib")
+_LARGE = 1 << 20  # a library that its linker has numbered is not read, from this size on
+_SETTLED_NS = 2_000_000_000  # a file that was changed so lately may be changed again within one tick of its clock
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Files below a folder whose names start and end with these. `label` stands for the folder, wherever it is."""
+
+    label: str
+    folder: str
+    endings: tuple[str, ...] = _SOURCES
+    beginning: str = ""
+
+
+def name_of(*parts: str) -> str:
+    """The name of the entry that depends on these texts, and on nothing else."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")  # names of files are any bytes
+        digest.update(b"%d\n" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def tree(folder: str, beginning: str = "") -> Tree:
+    """Our own sources in a folder of the package."""
+    return Tree(folder, os.path.join(_ROOT, *folder.split("/")), beginning=beginning)
+
+
+@cache
+def environment() -> str:
+    """What compiled code depends on beside the program: the compilers, our sources, the CPU."""
+    from tierup.lowering.llvm import host  # loads LLVM, which running code needs anyway
+
+    libraries = (Tree(package, folder, _LIBRARIES) for package in ("torch_mlir", "llvmlite") for folder in _folders(package))
+    return f"{contents(*libraries, tree('dialect'), tree('lowering'))}\n{host()}"
+
+
+def _folders(package: str) -> list[str]:
+    spec = importlib.util.find_spec(package)
+    return [] if spec is None else list(spec.submodule_search_locations or ())
+
+
+def plugins(group: str) -> tuple[str, ...]:
+    """What the installed distributions say of their entry points of this group."""
+    found = []
+    for folder in sys.path:
+        if folder.endswith("-packages") and os.path.isdir(folder):
+            before, _ = _stamped({"": folder})
+            index = name_of("entry points", group, *before)
+            kept = store.read(index)
+            if kept is None:
+                kept = _plugins(folder, group).encode("utf-8", "surrogateescape")
+                after, settled = _stamped({"": folder})
+                if settled and before == after:
+                    store.write(index, kept)
+            found.append(kept.decode("utf-8", "surrogateescape"))
+    return tuple(filter(None, found))
+
+
+def _plugins(folder: str, group: str) -> str:
+    told = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith((".dist-info", ".egg-info")):
+            try:
+                with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8", errors="surrogateescape") as file:
+                    text = file.read()
+            except OSError:  # most have none
+                continue
+            if group in text:
+                told.append(f"{name}\n{text}")
+    return "\n".join(told)
+
+
+def contents(*trees: Tree) -> str:
+    """What the files of these trees are. Another name, or another content, is another text; another time, place or owner is not."""
+    files = _files(trees)
+    stamps, _ = _stamped(files)
+    index = name_of("contents", *files, *stamps)
+    kept = store.read(index)
+    if kept is not None:
+        return kept.decode()
+    digest = name_of(*(part for label, path in files.items() for part in (label, _content(path))))
+    after, settled = _stamped(files)
+    if settled and stamps == after:
+        store.write(index, digest.encode())
+    return digest
+
+
+def _files(trees: Iterable[Tree]) -> dict[str, str]:
+    """Paths by what stands for them wherever the trees are."""
+    found: dict[str, str] = {}
+    for tree in trees:
+        _collect(tree, tree.folder, tree.label, found)
+    return dict(sorted(found.items()))
+
+
+def _collect(tree: Tree, folder: str, label: str, found: dict[str, str]) -> None:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(tree.endings) and name.startswith(tree.beginning):
+                    found[f"{label}/{name}"] = entry.path
+                elif name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+                    _collect(tree, entry.path, f"{label}/{name}", found)
+    except FileNotFoundError:
+        return  # so says its content
+
+
+def _stamped(files: Mapping[str, str]) -> tuple[list[str], bool]:
+    """(a text for each that differs where its content may, whether all of them have been as they are for a while). Texts alone are
+    kept: hundreds of other objects set the garbage collector going."""
+    stamps, latest = [], 0
+    for path in files.values():
+        about = os.stat(path)
+        stamps.append(f"{path} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino}")
+        latest = max(latest, about.st_mtime_ns, about.st_ctime_ns)
+    return stamps, latest < time.time_ns() - _SETTLED_NS
+
+
+def _content(path: str) -> str:
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if path.endswith(_LIBRARIES) and size >= _LARGE and (number := build_id(file)):
+            return f"{number} {size}"
+        return hashlib.file_digest(file, "sha256").hexdigest()

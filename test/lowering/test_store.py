@@ -1,0 +1,332 @@
+"""Who may put something into the store of compiled code: its user, under the name that it is kept by, with the folder's key. Nothing else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tierup.lowering.objects import store
+
+NAME, OTHER, PAYLOAD = "a" * 64, "b" * 64, b"code that will be run"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another owner can be given by root alone")
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is reported."""
+    told: list[str] = []
+    monkeypatch.setattr(store, "listener", told.append)
+    return told
+
+
+@pytest.fixture
+def folder(said: list[str]) -> Path:
+    """The store, with an entry in it."""
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) == PAYLOAD and said == []
+    return Path(store.folder())
+
+
+def entry(folder: Path, name: str = NAME) -> Path:
+    return folder / (name + store.SUFFIX)
+
+
+def test_the_folder_and_all_in_it_are_made_for_their_owner_alone(folder: Path) -> None:
+    previous = os.umask(0)
+    try:
+        store.write(OTHER, PAYLOAD)
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == dict.fromkeys(
+        (store.KEY, NAME + store.SUFFIX, OTHER + store.SUFFIX), 0o600
+    )
+
+
+def test_folders_on_the_way_are_made_as_well(said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / "a" / "b" / "c"))
+    previous = os.umask(0o002)  # which makes folders that the group can write
+    try:
+        store.write(NAME, PAYLOAD)
+    finally:
+        os.umask(previous)
+    assert store.read(NAME) == PAYLOAD and said == []
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o770])
+def test_a_folder_that_others_can_write_is_not_used(mode: int, folder: Path, said: list[str]) -> None:
+    folder.chmod(mode)
+    assert store.read(NAME) is None and not store.usable()
+    store.write(OTHER, PAYLOAD)
+    assert not entry(folder, OTHER).exists()
+    assert len(said) == 1 and str(folder) in said[0] and "chmod go-w" in said[0]
+    folder.chmod(0o755)  # others may look
+    assert store.read(NAME) == PAYLOAD
+
+
+@pytest.mark.parametrize("mode, used", [(0o777, False), (0o770, False), (0o1777, True), (0o755, True)])
+def test_nor_one_that_others_could_replace_unless_a_sticky_bit_forbids_it(
+    mode: int, used: bool, folder: Path, said: list[str]
+) -> None:
+    folder.parent.chmod(mode)
+    assert (store.read(NAME) == PAYLOAD) is used
+    assert used or str(folder.parent) in said[0]
+
+
+@needs_root
+@pytest.mark.parametrize("what", ["folder", "parent", "entry", "key"])
+def test_what_belongs_to_another_user_is_not_used(what: str, folder: Path, said: list[str]) -> None:
+    path = {"folder": folder, "parent": folder.parent, "entry": entry(folder), "key": folder / store.KEY}[what]
+    os.chown(path, 12345, -1)
+    assert store.read(NAME) is None
+    assert len(said) == 1 and str(path) in said[0] and "belongs to user 12345" in said[0]
+    store.write(NAME, PAYLOAD)
+    assert (store.read(NAME) == PAYLOAD) is (what in ("entry", "key"))  # these are made anew
+
+
+@needs_root
+def test_root_does_not_use_the_folder_of_a_user(said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sudo` with the user's home: what the user put there would run as root."""
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 12345, -1)
+    monkeypatch.delenv("TIERUP_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    store.write(NAME, PAYLOAD)
+    assert list(home.iterdir()) == [] and "belongs to user 12345" in said[0]
+
+
+@needs_root
+def test_a_user_may_trust_what_lies_below_roots_folders() -> None:
+    code = (
+        "import os, sys; sys.path[:] = sys.argv[2:]; os.environ['TIERUP_CACHE_DIR'] = sys.argv[1]\n"
+        "from tierup.lowering.objects import store\n"
+        "os.setgid(12345); os.setuid(12345)\n"
+        "store.write('a', b'mine')\n"
+        "assert store.read('a') == b'mine' and not store.reports(), store.reports()\n"
+    )
+    with tempfile.TemporaryDirectory(dir="/tmp") as roots:
+        os.chmod(roots, 0o711)
+        mine = Path(roots) / "mine"
+        mine.mkdir(mode=0o700)
+        os.chown(mine, 12345, 12345)
+        subprocess.run([sys.executable, "-c", code, str(mine / "cache"), *sys.path], check=True)
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_can_write_is_made_anew(mode: int, folder: Path, said: list[str]) -> None:
+    entry(folder).chmod(mode)
+    assert store.read(NAME) is None and str(entry(folder)) in said[0]
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) == PAYLOAD
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_key_that_others_could_read_is_made_anew_and_opens_nothing(mode: int, folder: Path, said: list[str]) -> None:
+    (folder / store.KEY).chmod(mode)
+    old = (folder / store.KEY).read_bytes()
+    assert store.read(NAME) is None and "key" in said[0]
+    store.write(OTHER, PAYLOAD)
+    assert (folder / store.KEY).read_bytes() != old
+    assert store.read(NAME) is None and store.read(OTHER) == PAYLOAD
+
+
+@pytest.mark.parametrize("key", [b"", b"short", bytes(33)])
+def test_a_key_of_another_length_is_made_anew(key: bytes, folder: Path, said: list[str]) -> None:
+    (folder / store.KEY).write_bytes(key)
+    assert store.read(NAME) is None and "key" in said[0]
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) == PAYLOAD
+
+
+def test_two_entries_that_changed_places_are_both_refused(folder: Path, said: list[str]) -> None:
+    store.write(OTHER, b"of another program")
+    one, two = entry(folder), entry(folder, OTHER)
+    one.rename(folder / "aside")
+    two.rename(one)
+    (folder / "aside").rename(two)
+    assert store.read(NAME) is None and store.read(OTHER) is None
+    assert len(said) == 2 and all("not written under this name" in text for text in said)
+
+
+def test_an_entry_of_another_folder_is_refused(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]) -> None:
+    monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / "other"))
+    store.write(NAME, b"by another key")
+    entry(Path(store.folder())).write_bytes(entry(folder).read_bytes())
+    assert store.read(NAME) is None and "this folder's key" in said[0]
+
+
+def test_a_folder_that_was_copied_whole_is_used(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a layer of a container is."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in folder.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+        (copy / path.name).chmod(0o600)
+    monkeypatch.setenv("TIERUP_CACHE_DIR", str(copy))
+    assert store.read(NAME) == PAYLOAD
+
+
+STRANGE = ["a FIFO", "a symbolic link", "a folder", "a sparse file", "a dangling link", "an empty file", "a socket"]
+
+
+def _put(kind: str, path: Path, aside: Path) -> None:
+    path.unlink()
+    if kind == "a FIFO":
+        os.mkfifo(path)
+    elif kind == "a symbolic link":
+        path.symlink_to(aside)
+    elif kind == "a dangling link":
+        path.symlink_to(aside.with_name("nowhere"))
+    elif kind == "a folder":
+        path.mkdir()
+    elif kind == "a socket":
+        os.mknod(path, stat.S_IFSOCK | 0o600)
+    else:
+        with open(path, "wb") as file:
+            file.truncate(0 if kind == "an empty file" else 3 << 30)
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_entry_is_refused_at_once_and_replaced(kind: str, folder: Path, tmp_path: Path, said: list[str]) -> None:
+    aside = tmp_path / "aside"
+    aside.write_bytes(entry(folder).read_bytes())  # it would be taken
+    _put(kind, entry(folder), aside)
+    answers: list[bytes | None] = []
+    reading = threading.Thread(target=lambda: answers.append(store.read(NAME)), daemon=True)
+    reading.start()
+    reading.join(20)
+    assert answers == [None], "it waits" if not answers else answers
+    assert len(said) == 1 and NAME in said[0]
+    store.write(NAME, PAYLOAD)
+    assert (store.read(NAME) == PAYLOAD) is (kind != "a folder")  # which nobody but its owner may take away
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_key_is_refused_and_replaced(kind: str, folder: Path, tmp_path: Path, said: list[str]) -> None:
+    aside = tmp_path / "aside"
+    aside.write_bytes((folder / store.KEY).read_bytes())
+    aside.chmod(0o600)
+    _put(kind, folder / store.KEY, aside)
+    assert store.read(NAME) is None and "key" in said[0]
+    store.write(NAME, PAYLOAD)
+    assert (store.read(NAME) == PAYLOAD) is (kind != "a folder")
+
+
+
+
+@given(st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_entry_changed_in_any_way_is_refused(folder: Path, data: st.DataObject) -> None:
+    path = entry(folder)
+    store.write(NAME, PAYLOAD)
+    whole = path.read_bytes()
+    at = data.draw(st.integers(0, len(whole) - 1))
+    changed = data.draw(
+        st.one_of(
+            st.builds(lambda bit: whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :], st.integers(0, 7)),
+            st.just(whole[:at]),
+            st.builds(lambda more: whole[:at] + more + whole[at:], st.binary(min_size=1, max_size=40)),
+            st.builds(lambda gone: whole[:at] + whole[at + gone :], st.integers(1, 40)),
+            st.binary(max_size=100),
+        ).filter(lambda changed: changed != whole)
+    )
+    path.write_bytes(changed)
+    assert store.read(NAME) is None
+
+
+@pytest.mark.parametrize("payload", [b"", b"\0" * 70_000, bytes(range(256)) * 4000], ids=len)
+def test_any_payload_comes_back(payload: bytes) -> None:
+    store.write(NAME, payload)
+    assert store.read(NAME) == payload
+
+
+def test_what_is_too_large_is_not_kept(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LARGEST_ENTRY", 1000)
+    store.write(NAME, bytes(2000))
+    assert store.read(NAME) is None and "2000 bytes" in said[0]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EMFILE])
+@pytest.mark.parametrize("call", ["write", "open", "replace", "mkdir"])
+def test_a_disk_that_is_full_or_cannot_be_written_is_reported_and_no_exception(
+    call: str, number: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fail)
+        store.write(NAME, PAYLOAD)
+    assert len(said) >= 1 and os.strerror(number) in said[0]
+    assert call == "mkdir" or [path.name for path in Path(store.folder()).iterdir() if path.name != store.KEY] == []
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) == PAYLOAD
+
+
+def test_a_disk_that_fills_in_the_middle_of_an_entry_leaves_none(folder: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(handle: int, data: memoryview, write=os.write) -> int:
+        if len(data) < 10:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, data[: len(data) // 2])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", half)
+        store.write(OTHER, PAYLOAD * 10)
+    assert "No space left" in said[0]
+    assert sorted(path.name for path in folder.iterdir()) == [NAME + store.SUFFIX, store.KEY]
+
+
+@pytest.mark.parametrize("bytes_", [b"caf\xe9", b"\xff\xfe", "日本".encode(), b"with\nline"])
+def test_the_folders_name_may_be_any_bytes(bytes_: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]) -> None:
+    monkeypatch.setenv("TIERUP_CACHE_DIR", os.path.join(str(tmp_path), os.fsdecode(bytes_)))
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) == PAYLOAD and said == []
+    entry(Path(store.folder())).write_bytes(b"")
+    assert store.read(NAME) is None and len(said) == 1 and said[0].encode()
+
+
+def test_without_a_home_nothing_is_kept_and_it_is_said_so(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TIERUP_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # what it gives without an entry in passwd
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) is None and not store.usable()
+    assert len(said) == 1 and "HOME" in said[0]
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "loop"])
+def test_a_folder_that_is_none_is_reported(place: str, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / place))
+    store.write(NAME, PAYLOAD)
+    assert store.read(NAME) is None and said
+
+
+def test_processes_that_make_the_folder_at_once_agree_on_its_key(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path[:] = sys.argv[2:]\n"
+        "from tierup.lowering.objects import store\n"
+        "sys.stdin.read(1)\n"
+        "store.write(sys.argv[1], b'x' * 1000)\n"
+        "assert not store.reports(), store.reports()\n"
+    )
+    names = [f"{i:064}" for i in range(6)]
+    running = [subprocess.Popen([sys.executable, "-c", code, name, *sys.path], stdin=subprocess.PIPE) for name in names]
+    for process in running:
+        process.communicate(b"x")
+    assert [process.returncode for process in running] == [0] * 6
+    assert [store.read(name) for name in names] == [b"x" * 1000] * 6
+    assert sorted(path.name for path in Path(store.folder()).iterdir()) == sorted([*(name + store.SUFFIX for name in names), store.KEY])
