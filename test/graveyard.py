@@ -15,11 +15,8 @@ from contextlib import contextmanager
 from threading import local
 from typing import Any, NoReturn
 
-from tierup.dialect.ir.walking import forget
+from tierup.dialect.ir.walking import address, forget
 from tierup.dialect.mlir import ir
-
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes.c_char_p]
 
 
 class ReadAfterErase(AssertionError):
@@ -64,11 +61,6 @@ class Graveyard:
         self._dead |= {address(each): f"{each.name} at {each.location}" for each in inside}
         _keep(op)
         self.erased += 1
-
-
-def address(op: Any) -> int:
-    """Where an op lies: hash() is of what it says."""
-    return _pointer(op._CAPIPtr, b"torch_mlir.ir.Operation._CAPIPtr")
 
 
 def _keep(op: ir.Operation) -> None:

@@ -1,7 +1,7 @@
 """Walking over ops while some of them are erased: an op that is gone is not given out.
 
     for op in walk(func):              # every op below func, parents first
-    for op in ops_of(block):              # those of one block
+    for op in ops_of(block):           # those of one block
     for op in unerased(found):         # those of a list that was made before
 
 The bindings notice that an op was erased only at the very object whose `erase` was called. At any other object for the op, such as those in
@@ -11,6 +11,7 @@ What MLIR's own passes and patterns erase they do not learn: none is run in the 
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterable, Iterator
 
@@ -20,11 +21,39 @@ from tierup.dialect.mlir import ir
 class _Walk:
     """The ops to come, the next one last, and the one that was given out last (None: it is gone)."""
 
-    __slots__ = ("given", "rest")
+    __slots__ = ("given", "gone", "keys", "rest")
 
     def __init__(self, rest: list[ir.Operation]) -> None:
         self.rest = rest
         self.given: ir.Operation | None = None
+        # once something was erased: where each op to come lies, and where those lay that are gone
+        self.keys: list[int] | None = None
+        self.gone: set[int] = set()
+
+    def next(self) -> bool:
+        """Go on to the next op that is still there: `given`. False at the end."""
+        while self.rest:
+            self.given = self.rest.pop()
+            if self.keys is None or self.keys.pop() not in self.gone:
+                return True
+        return False
+
+    def forget(self, op: ir.Operation, key: int) -> None:
+        if self.given is not None and op == self.given:
+            self.given = None
+            return
+        if self.keys is None:
+            self.keys = [address(each) for each in self.rest]
+        self.gone.add(key)
+
+    def add(self, found: list[ir.Operation]) -> None:
+        """These come next, the last of them first."""
+        if self.keys is not None:  # one of them may lie where one lay that is gone
+            left = [at for at, key in enumerate(self.keys) if key not in self.gone] if self.gone else range(len(self.keys))
+            self.rest[:] = [self.rest[at] for at in left]
+            self.keys[:] = [self.keys[at] for at in left] + [address(each) for each in found]
+            self.gone.clear()
+        self.rest += found
 
 
 class _Walks(threading.local):
@@ -34,6 +63,13 @@ class _Walks(threading.local):
 
 _walks = _Walks()
 _erase = ir._OperationBase.erase
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes.c_char_p]
+
+
+def address(op: ir.Operation) -> int:
+    """Where an op lies. (hash() is of what it says, and alike for ops that look alike.)"""
+    return int(_pointer(op._CAPIPtr, b"torch_mlir.ir.Operation._CAPIPtr"))
 
 
 def walk(root: ir.Operation) -> Iterator[ir.Operation]:
@@ -62,11 +98,11 @@ def _give_out(found: list[ir.Operation], inner: bool) -> Iterator[ir.Operation]:
     mine = _Walk(found)
     under_way.append(mine)
     try:
-        while found:
-            mine.given = found.pop()
+        while mine.next():
+            assert mine.given is not None
             yield mine.given
             if inner and mine.given is not None and len(mine.given.regions):
-                found.extend(reversed(_inside(mine.given)))
+                mine.add(_inside(mine.given)[::-1])
     finally:
         under_way.remove(mine)
 
@@ -83,11 +119,9 @@ def forget(op: ir.Operation) -> None:
     for each in gone:
         if len(each.regions):
             gone += _inside(each)
+        key = address(each)
         for under_way in _walks.open:
-            if under_way.given is not None and each == under_way.given:
-                under_way.given = None
-            elif each in under_way.rest:
-                under_way.rest.remove(each)
+            under_way.forget(each, key)
 
 
 def _erase_and_tell(self: ir.Operation) -> None:
