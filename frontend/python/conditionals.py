@@ -11,15 +11,17 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.branch import PendingIf, join_environments, join_values
+from tierup.frontend.python.chains import LINKS, Later, NotInOne, join
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import ALL_NAMES, Frame, Unjoinable
+from tierup.frontend.python.liveness import always_leaves, has_jump
 from tierup.frontend.python.scalars import number
-from tierup.frontend.python.templates import Template, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.templates import Template, lower, raise_, scalar_ssa, template_of, types_of, unify
 from tierup.frontend.python.values import (
     NONE,
     Const,
     Ends,
-    Fell,
+    GoOn,
     Jump,
     OneOf,
     Raised,
@@ -50,40 +52,62 @@ def branch(
 ) -> Ends | None:
     """Build a branch known only at run time. None: it is built and both arms go on. Ends: `rest` is built too. `apart`: the
     arms do not join, because one sets a name that `rest` reads."""
+    if frame.links == 0:  # the first link of a chain
+        try:
+            return _branch(frame, node, condition, (body, orelse), rest, tail, execute, apart=apart)
+        except NotInOne:
+            with frame.linked(None):
+                return _branch(frame, node, condition, (body, orelse), rest, tail, execute, apart=apart)
+    return _branch(frame, node, condition, (body, orelse), rest, tail, execute, apart=apart)
+
+
+def _branch(
+    frame: Frame,
+    node: ast.AST,
+    condition: ir.Value,
+    arms: tuple[list[Any], list[Any]],
+    rest: list[Any],
+    tail: bool,
+    execute: Execute,
+    *,
+    apart: bool,
+) -> Ends | None:
     outer = dict(frame.env)
     if apart and not tail:
         raise frame.error(node, "a name that only one path sets and later code reads", "give it a value before", Unjoinable)
-    if not apart and not has_jump((*body, *orelse)):
+    if not apart and not has_jump((*arms[0], *arms[1])):
         try:
-            found = _joined(frame, node, condition, (body, orelse), execute)
-        except Unjoinable:
-            if not tail:
+            found = _joined(frame, node, condition, arms, 0 if rest or tail else frame.links, execute)
+        except Unjoinable as e:
+            if not tail or isinstance(e, NotInOne):
                 raise
         else:
-            if not isinstance(found, int):
-                return None
-            return _one_raises(frame, condition, (body, orelse), found, rest, tail, execute)
+            return _one_raises(frame, condition, arms, found, rest, execute) if isinstance(found, int) else found
         frame.env = outer
     assert tail, "a branch that leaves is built with all that follows it"
-    return _with_rest(frame, node, condition, (body, orelse), rest, execute)
+    return _with_rest(frame, node, condition, arms, rest, execute)
 
 
-def _joined(frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[Any], list[Any]], execute: Execute) -> int | None:
+def _joined(
+    frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[Any], list[Any]], links: int | None, execute: Execute
+) -> Later | int | None:
     """Both arms, then their names joined. Gives the index of an arm that can only raise, with nothing built."""
     outer = frame.env
     pending = PendingIf(frame.em, condition)
-    envs = []
+    ends: list[Ends] = []
     try:
         for index, statements in enumerate(arms):
             frame.env = dict(outer)
-            with pending.arm(index):
-                end = execute(frame, statements, tail=False)
+            is_link = index == 1 and len(statements) == 1 and isinstance(statements[0], ast.If)
+            end = _arm(frame, node, pending, index, statements, links if is_link else None, False, execute)
             if isinstance(end, Raised):
                 pending.abandon()
                 frame.env = outer
                 return index
-            envs.append(frame.env)
-        merged = join_environments(frame, node, pending, envs, outer)
+            ends.append(end or Jump(frame.env))
+        if isinstance(ends[1], Later):
+            return _linked(frame, join(frame, pending, ends, outer), links, False, execute)
+        merged = join_environments(frame, node, pending, envs := [e.env for e in ends if isinstance(e, Jump)], outer)
     except BaseException:
         frame.env = outer
         pending.abandon()
@@ -93,6 +117,49 @@ def _joined(frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[A
         frame.env = outer
         raise _unjoinable(frame, node, envs)
     frame.env = merged
+    return None
+
+
+def _arm(
+    frame: Frame, node: ast.AST, pending: PendingIf, index: int, statements: list[Any], links: int | None, tail: bool, execute: Execute
+) -> Ends | None:
+    """Build an arm. `links`: how many links of a chain stand around the branch, if the arm holds the next one; else None."""
+    if links == LINKS:
+        return Later(node, statements, dict(frame.env))
+    with pending.arm(index):
+        return execute(frame, statements, tail=tail, links=0 if links is None and frame.links is not None else _next(frame, links))
+
+
+def _next(frame: Frame, links: int | None) -> int | None:
+    return None if links is None or frame.links is None else links + 1
+
+
+def _linked(frame: Frame, end: Ends, links: int | None, tail: bool, execute: Execute) -> Later | Ends | None:
+    """Build what is left of a chain behind its first link, at the others leave it."""
+    if links != 0:
+        return end
+    while isinstance(end, Later):
+        frame.at(end.node)
+        pending = PendingIf(frame.em, scalar_ssa(frame.em, end.pending))
+        assert end.end is not None, "a link stands before it"
+        try:
+            frame.env = dict(end.env)
+            with pending.arm(0):
+                found = execute(frame, end.statements, tail=tail, links=1) or (boundary_end(frame) if tail else Jump(frame.env))
+            if isinstance(found, Raised):
+                pending.finish([[], []], [])
+                end = end.end
+            elif isinstance(found, Later):
+                end = join(frame, pending, [found, end.end], end.env)
+            else:
+                end = _merge(frame, end.node, pending, [found, end.end], tail)
+        except BaseException:
+            pending.abandon()
+            raise
+    if tail:
+        return end
+    assert isinstance(end, Jump)
+    frame.env = end.env
     return None
 
 
@@ -116,8 +183,8 @@ def same_kind_remedy(name: str, a: Value, b: Value) -> str:
 
 
 def _one_raises(
-    frame: Frame, condition: ir.Value, arms: tuple[list[Any], list[Any]], index: int, rest: list[Any], tail: bool, execute: Execute
-) -> Ends | None:
+    frame: Frame, condition: ir.Value, arms: tuple[list[Any], list[Any]], index: int, rest: list[Any], execute: Execute
+) -> Ends:
     """`if c: raise ...`: raise in a branch of its own; the other arm goes on in line."""
     outer = frame.env
     pending = PendingIf(frame.em, condition)
@@ -126,7 +193,7 @@ def _one_raises(
         execute(frame, arms[index], tail=False)
     pending.finish([[], []], [])
     frame.env = outer
-    return execute(frame, [*arms[1 - index], *rest], tail=tail) or Fell()
+    return GoOn([*arms[1 - index], *rest])
 
 
 def boundary_end(frame: Frame) -> Ends:
@@ -138,21 +205,29 @@ def _with_rest(
     frame: Frame, node: ast.AST, condition: ir.Value, arms: tuple[list[Any], list[Any]], rest: list[Any], execute: Execute
 ) -> Ends | None:
     outer = frame.env
-    if rest:
+    leaves = [always_leaves(arm) for arm in arms]
+    if rest and not any(leaves):  # else it is built once
         frame.duplicates += 1
         if frame.duplicates > MAX_DUPLICATES:
             raise frame.error(node, "too many branches that leave names with values of different kinds", "give each name one kind of value")
+    link = 1 if leaves[0] else 0 if leaves[1] else None  # the arm in which the program goes on
+    links = frame.links
     pending = PendingIf(frame.em, condition)
     ends: list[Ends] = []
     try:
         for index, statements in enumerate(arms):
             frame.env = dict(outer)
-            with pending.arm(index):
-                ends.append(execute(frame, [*statements, *rest], tail=True) or boundary_end(frame))
-            if isinstance(ends[-1], Raised):
+            end = _arm(frame, node, pending, index, [*statements, *rest], links if index == link else None, True, execute)
+            if end is None:
+                with pending.arm(index):
+                    end = boundary_end(frame)
+            if isinstance(end, Raised):
                 pending.abandon()
                 frame.env = outer
                 return _rest_raises(frame, condition, arms, index, rest, execute)
+            ends.append(end)
+        if any(isinstance(e, Later) for e in ends):
+            return _linked(frame, join(frame, pending, ends, outer), links, True, execute)
         return _merge(frame, node, pending, ends)
     except BaseException:
         frame.env = outer
@@ -171,10 +246,10 @@ def _rest_raises(
         execute(frame, [*arms[index], *rest], tail=True)
     pending.finish([[], []], [])
     frame.env = outer
-    return execute(frame, [*arms[1 - index], *rest], tail=True) or Fell()
+    return GoOn([*arms[1 - index], *rest])
 
 
-def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends]) -> Ends:
+def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends], tail: bool = True) -> Ends:
     first, second = ends
     if isinstance(first, Return) and isinstance(second, Return):
         values = [first.value, second.value]
@@ -186,7 +261,7 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends]) ->
             raise frame.error(node, f"one path returns {describe(first.value)}, another {describe(second.value)}", remedy, Unjoinable)
         return Return(joined)
     assert isinstance(first, Jump) and isinstance(second, Jump), "return in a loop is refused before"
-    names = tuple(dict.fromkeys((*first.env, *second.env))) if frame.boundary in (None, ALL_NAMES) else frame.boundary
+    names = tuple(dict.fromkeys((*first.env, *second.env))) if not tail or frame.boundary in (None, ALL_NAMES) else frame.boundary
     templates: dict[str, Template] = {}
     merged: dict[str, Value] = {}
     for name in names:
@@ -244,22 +319,3 @@ def _dummy(em: Emitter, type_: ir.Type) -> ir.Value:
     if type_ == em.types.int_list:
         return em.ints()
     return em.int(0) if type_ == em.types.int else em.float(0.0) if type_ == em.types.float else em.bool(False)
-
-
-def has_jump(statements: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether the statements may return, or break or continue the loop that they are in."""
-    return any(_leaves(s, inside_loop=False) for s in statements)
-
-
-def _leaves(node: Any, *, inside_loop: bool) -> bool:
-    if isinstance(node, ast.Return):
-        return True
-    if isinstance(node, (ast.Break, ast.Continue)):
-        return not inside_loop
-    if isinstance(node, (ast.For, ast.While)):
-        return any(_leaves(s, inside_loop=True) for s in node.body)
-    if isinstance(node, ast.If):
-        return any(_leaves(s, inside_loop=inside_loop) for s in (*node.body, *node.orelse))
-    if isinstance(node, ast.With):
-        return any(_leaves(s, inside_loop=inside_loop) for s in node.body)
-    return getattr(node, "leaves", False)

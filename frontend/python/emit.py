@@ -13,7 +13,10 @@ import numpy as np
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.ir import literals
+from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
+from tierup.frontend.errors import UnsupportedSyntax
 
 PROMOTION = "tierup.promotion"
 RANKS = "tierup.ranks"
@@ -56,6 +59,7 @@ class Emitter:
         self._constants: dict[tuple[str, object], ir.Value] = {}
         self._made: list[ir.Operation] = []
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
+        self.depth = 0  # branches and loops around the next op
         self.region = 0  # counts regions entered: a list may grow only in the one that made it
         self._next_region = 0
 
@@ -64,8 +68,8 @@ class Emitter:
     @contextmanager
     def function(self, block: ir.Block) -> Iterator[None]:
         """Emit into the entry block of a function; constants gather at its top and go when nothing uses them."""
-        saved = self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients
-        self.ip, self.has_gradients = ir.InsertionPoint(block), True
+        saved = self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients, self.depth
+        self.ip, self.has_gradients, self.depth = ir.InsertionPoint(block), True, 0
         self._anchor = ir.Operation.create("torch.constant.none", results=[self.types.none], loc=self.unknown, ip=self.ip)
         self._constants, self._made = {}, []
         self._enter_region()
@@ -76,13 +80,21 @@ class Emitter:
                     op.erase()
             self._anchor.erase()
         finally:
-            self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients = saved
+            self.ip, self._anchor, self._constants, self._made, self.location, self.region, self.has_gradients, self.depth = saved
 
     @contextmanager
     def at_end(self, block: ir.Block, *, region: int | None = None) -> Iterator[None]:
         """Emit at the end of a block without terminator. `region`: come back to that region; None: a new one."""
-        saved = self.ip, self.region
-        self.ip = ir.InsertionPoint(block)
+        if self.depth == MAX_REGIONS:
+            place = diagnostics.place_of(self.location)
+            raise UnsupportedSyntax(
+                f"more than {MAX_REGIONS} branches and loops in one another",
+                "put the inner ones into a function decorated with @tierup.jit",
+                filename=place.file,
+                lineno=place.line,
+            )
+        saved = self.ip, self.region, self.depth
+        self.ip, self.depth = ir.InsertionPoint(block), self.depth + 1
         if region is None:
             self._enter_region()
         else:
@@ -90,7 +102,7 @@ class Emitter:
         try:
             yield
         finally:
-            self.ip, self.region = saved
+            self.ip, self.region, self.depth = saved
 
     def _enter_region(self) -> None:
         self._next_region += 1

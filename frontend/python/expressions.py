@@ -16,7 +16,7 @@ from tierup.frontend.python.array_operators import truth
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.iteration import iterate, static_items
-from tierup.frontend.python.operators import FOLDABLE, compare_two, folded, operate, short_circuit, static_truth
+from tierup.frontend.python.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.scalars import FOLD, SYMBOLS, not_, unary
 from tierup.frontend.python.values import (
     NONE,
@@ -35,17 +35,35 @@ from tierup.frontend.python.values import (
 
 def evaluate(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression. Raises UnsupportedSyntax; WillRaise for one that raises whatever the arguments are."""
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
-        raise frame.error(node, construct, remedy)
-    outer = frame.em.location, frame.em.has_gradients
-    frame.at(node)
+    pending = [node]
+    while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
+        pending.append(getattr(pending[-1], head))
+    outer = frame.em.location, frame.em.has_gradients, frame.nested
+    frame.nested += 1
+    value: Value | None = None
     try:
-        return handler(frame, node)
+        while pending:
+            node = pending.pop()
+            handler = _HANDLERS.get(type(node))
+            if handler is None:
+                construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
+                raise frame.error(node, construct, remedy)
+            if frame.nested > MAX_NESTED:
+                raise frame.error(node, f"expressions nested deeper than {MAX_NESTED} levels", "give the inner ones names")
+            frame.at(node)
+            value = handler(frame, node) if value is None else handler(frame, node, value)
     finally:
-        frame.em.location, frame.em.has_gradients = outer
+        frame.em.location, frame.em.has_gradients, frame.nested = outer
+    assert value is not None
+    return value
 
+
+MAX_NESTED = 200  # as Python's parser
+
+_HEADS = {
+    ast.BinOp: "left", ast.UnaryOp: "operand", ast.Compare: "left", ast.Subscript: "value", ast.Attribute: "value", ast.Call: "func",
+}  # fmt: skip
+"""The part of an expression that is evaluated first, whatever comes of it; handlers get its value."""
 
 _REFUSED: dict[type, tuple[str, str]] = {
     ast.Lambda: ("a lambda inside the function", "define a function decorated with @tierup.jit outside"),
@@ -111,16 +129,15 @@ def _slice(frame: Frame, node: ast.Slice) -> Value:
     return Slice(*(NONE if part is None else evaluate(frame, part) for part in (node.lower, node.upper, node.step)))
 
 
-def _subscript(frame: Frame, node: ast.Subscript) -> Value:
-    owner = evaluate(frame, node.value)
+def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
     index = evaluate(frame, node.slice)
     if isinstance(owner, Object) and isinstance(index, Const):
         return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
     return indexing.load(frame, node, owner, index)
 
 
-def _attribute(frame: Frame, node: ast.Attribute) -> Value:
-    return attributes.load(frame, node, evaluate(frame, node.value), node.attr)
+def _attribute(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
+    return attributes.load(frame, node, owner, node.attr)
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
@@ -146,13 +163,12 @@ def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
 # --- operators -----------------------------------------------------------------------------------------------------------
 
 
-def _binop(frame: Frame, node: ast.BinOp) -> Value:
-    return operate(frame, node, type(node.op), evaluate(frame, node.left), evaluate(frame, node.right))
+def _binop(frame: Frame, node: ast.BinOp, left: Value) -> Value:
+    return operate(frame, node, type(node.op), left, evaluate(frame, node.right))
 
 
-def _unaryop(frame: Frame, node: ast.UnaryOp) -> Value:
+def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
     op = type(node.op)
-    value = evaluate(frame, node.operand)
     if op is ast.Not:
         known = static_truth(frame, node, value)
         if known is not None:
@@ -196,8 +212,11 @@ def _mark_condition(frame: Frame, node: ast.expr) -> None:
         _mark_condition(frame, node.operand)
 
 
-def _compare(frame: Frame, node: ast.Compare) -> Value:
-    left = evaluate(frame, node.left)
+def _compare(frame: Frame, node: ast.Compare, left: Value) -> Value:
+    if len(node.ops) > LONG and all(isinstance(n, (ast.Name, ast.Constant)) for n in node.comparators):  # read early: no branch in another
+        values = [left, *(evaluate(frame, n) for n in node.comparators)]
+        links = [partial(compare_two, frame, node, type(op), a, b) for op, a, b in zip(node.ops, values[:-1], values[1:], strict=True)]
+        return short_circuit(frame, node, True, links)
     return _chain(frame, node, left, list(zip(node.ops, node.comparators, strict=True)))
 
 
@@ -292,8 +311,7 @@ def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> N
         assign_target(frame, element, item)
 
 
-def _call(frame: Frame, node: ast.Call) -> Value:
-    callee = evaluate(frame, node.func)
+def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
     if (
         isinstance(callee, Const)
         and callee.value in _TAKES_GENERATOR
@@ -359,7 +377,7 @@ def _is_pure(function: Any) -> bool:
     return getattr(function, "__module__", "") == "math" or getattr(math, getattr(function, "__name__", ""), None) is function
 
 
-_HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
+_HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.Dict: _dict, ast.Slice: _slice,
     ast.Subscript: _subscript, ast.Attribute: _attribute, ast.NamedExpr: _named, ast.JoinedStr: _joined_string,
     ast.BinOp: _binop, ast.UnaryOp: _unaryop, ast.BoolOp: _boolop, ast.Compare: _compare, ast.IfExp: _ifexp,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -80,6 +81,9 @@ class Frame:
         self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
         if hasattr(source.function, NO_GRAD):
             self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
+        self.nested = 0  # expressions around the one at hand
+        # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut
+        self.links: int | None = 0
         self.duplicates = 0  # how often the code after a branch was built once more
 
     # --- errors ------------------------------------------------------------------------------------------------------
@@ -96,6 +100,14 @@ class Frame:
             column = getattr(node, "col_offset", 0) + 1
             self.em.location = ir.Location.file(printable(self.source.filename), line, column, self.em.context)
             self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
+
+    @contextmanager
+    def linked(self, links: int | None) -> Iterator[None]:
+        saved, self.links = self.links, links
+        try:
+            yield
+        finally:
+            self.links = saved
 
     # --- names -------------------------------------------------------------------------------------------------------
 

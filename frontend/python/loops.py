@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays, iteration
 from tierup.frontend.python.branch import PendingIf, join_environments
-from tierup.frontend.python.conditionals import boundary_end, branch, has_jump, same_kind_remedy
+from tierup.frontend.python.conditionals import boundary_end, branch, same_kind_remedy
 from tierup.frontend.python.expressions import assign_target, condition
 from tierup.frontend.python.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.iteration import MAX_UNROLLED
+from tierup.frontend.python.liveness import has_jump, jumps_loop
 from tierup.frontend.python.loop_region import Changes, LoopBody, build_loop
 from tierup.frontend.python.scalars import not_, raise_if, to_bool
-from tierup.frontend.python.values import Const, Ends, Fell, Iterable_, Jump, Raised, Scalar, Value, describe
+from tierup.frontend.python.values import Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
 
 Execute = Callable[..., Ends | None]
 MAX_PEELED = 3
@@ -92,37 +92,33 @@ def _write_out(
 
         return step(run, node)
 
-    if any(_jumps_loop(s) for s in node.body):
+    if any(jumps_loop(s) for s in node.body):
         return _iterations(frame, node, [[binder(i), *node.body] for i in range(offset, count)], execute)
     statements = [s for i in range(offset, count) for s in (binder(i), *node.body)]
-    return execute(frame, [*statements, *rest], tail=tail) or Fell()
-
-
-def _jumps_loop(node: Any) -> bool:
-    """Whether a statement breaks or continues the loop whose body it is in."""
-    if isinstance(node, (ast.Break, ast.Continue)):
-        return True
-    if isinstance(node, ast.If):
-        return any(_jumps_loop(s) for s in (*node.body, *node.orelse))
-    return isinstance(node, ast.With) and any(_jumps_loop(s) for s in node.body)
+    return GoOn([*statements, *rest])
 
 
 def _iterations(frame: Frame, node: ast.AST, bodies: list[list[Any]], execute: Execute) -> Ends | None:
     """Iterations that may stop the loop: what follows a `break` that the run decides goes into a branch."""
-    for index, body in enumerate(bodies):
+    pending = iter(bodies)
+    end = _until_break(frame, pending, execute)
+    while isinstance(end, Jump) and isinstance(end.broke, Scalar):
+        end = _unless(frame, node, end.broke, partial(_until_break, frame, pending, execute))
+    return end if isinstance(end, Raised) else None
+
+
+def _until_break(frame: Frame, bodies: Iterator[list[Any]], execute: Execute) -> Ends:
+    """Iterations up to one of which the run decides whether it stops the loop."""
+    end: Ends = Jump(dict(frame.env), Const(True))
+    for body in bodies:
         end = _one_iteration(frame, body, execute)
         if isinstance(end, Raised):
             return end
         assert isinstance(end, Jump)
         frame.env = dict(end.env)
-        if isinstance(end.broke, Const):
-            if end.broke.value:
-                return None
-            continue
-        assert isinstance(end.broke, Scalar)
-        _unless(frame, node, end.broke.ssa, partial(_iterations, frame, node, bodies[index + 1 :], execute))
-        return None
-    return None
+        if not isinstance(end.broke, Const) or end.broke.value:
+            return end
+    return end
 
 
 def _one_iteration(frame: Frame, body: list[Any], execute: Execute) -> Ends:
@@ -134,16 +130,16 @@ def _one_iteration(frame: Frame, body: list[Any], execute: Execute) -> Ends:
         frame.boundary, frame.in_loop = saved
 
 
-def _unless(frame: Frame, node: ast.AST, broke: ir.Value, build: Callable[[], Ends | None]) -> None:
-    """Run `build` if the loop has not stopped, and join the names."""
+def _unless(frame: Frame, node: ast.AST, broke: Scalar, build: Callable[[], Ends]) -> Ends:
+    """Run `build` if the loop has not stopped, join the names, and say whether it has stopped now."""
     outer = frame.env
-    pending = PendingIf(frame.em, broke)
-    envs = [dict(outer)]
+    pending = PendingIf(frame.em, broke.ssa)
     try:
         frame.env = dict(outer)
         with pending.arm(1):
-            build()
-        envs.append(frame.env)
+            end = build()
+        stopped = end.broke if isinstance(end, Jump) else Const(True)
+        envs = [{**outer, _STOPPED: Const(True)}, {**frame.env, _STOPPED: stopped}]
         merged = join_environments(frame, node, pending, envs, outer)
     except BaseException:
         frame.env = outer
@@ -158,7 +154,12 @@ def _unless(frame: Frame, node: ast.AST, broke: ir.Value, build: Callable[[], En
             "give the name one kind of value before the loop",
             Unjoinable,
         )
+    broke_now = merged.pop(_STOPPED)
     frame.env = merged
+    return Jump(dict(merged), broke_now)
+
+
+_STOPPED = "<stopped>"  # no name of Python's
 
 
 # --- while ---------------------------------------------------------------------------------------------------------------
@@ -181,15 +182,15 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: 
         return None
     except NeedsStatic as e:
         frame.env = saved
-        if not isinstance(first, Const) or _times_peeled(node) >= MAX_DEPTH or any(_jumps_loop(s) for s in node.body):
+        if not isinstance(first, Const) or _times_peeled(node) >= MAX_DEPTH or any(jumps_loop(s) for s in node.body):
             raise e from None
-        return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
+        return GoOn([*node.body, _peeled(node), *rest])
     except Changes as e:
         frame.env = saved
-        if _times_peeled(node) >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
+        if _times_peeled(node) >= MAX_PEELED or any(jumps_loop(s) for s in node.body):
             raise _refused(frame, node, e) from None
         if isinstance(first, Const):
-            return execute(frame, [*node.body, _peeled(node), *rest], tail=tail) or Fell()
+            return GoOn([*node.body, _peeled(node), *rest])
         return branch(frame, node, first_ssa, [*node.body, _peeled(node)], [], rest, tail, execute, apart=e.before is None)
 
 
@@ -214,7 +215,7 @@ def _peel(
     frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, execute: Execute, step: type, why: Changes
 ) -> Ends | None:
     """Build the first iteration apart, so that the loop starts with the kinds of value that it keeps."""
-    if offset >= MAX_PEELED or any(_jumps_loop(s) for s in node.body):
+    if offset >= MAX_PEELED or any(jumps_loop(s) for s in node.body):
         raise _refused(frame, node, why)
 
     def bind(_rest: list[Any], _tail: bool) -> None:
@@ -227,7 +228,7 @@ def _peel(
     go_on.leaves = has_jump(node.body)
     peeled = [step(bind, node), *node.body, go_on]
     if isinstance(iterable.length, Const):
-        return execute(frame, [*peeled, *rest], tail=tail) or Fell()
+        return GoOn([*peeled, *rest])
     em = frame.em
     runs = em.scalar("aten.gt.int", [arrays.as_int(frame, node.iter, iterable.length), em.int(offset)], em.types.bool)
     if why.before is None or node not in frame.nested_loops:
@@ -236,7 +237,7 @@ def _peel(
     # dtype rules no array has: refuse that when it happens, rather than give another dtype.
     message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
     raise_if(frame, not_(frame, runs), "ValueError", message)
-    return execute(frame, [*peeled, *rest], tail=tail) or Fell()
+    return GoOn([*peeled, *rest])
 
 
 def _refused(frame: Frame, node: ast.AST, why: Changes) -> Exception:

@@ -105,14 +105,28 @@ def _truth_of_object(frame: Frame, node: ast.AST, value: Object) -> bool:
 
 def short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands) -> Value:
     """`a and b`: the first operand that decides, else the last; the later ones run only when reached."""
+    value = _short_circuit(frame, node, is_and, operands[:LONG])
+    for start in range(LONG, len(operands), LONG):  # (a and b) and c: branches nest by the operands of one part
+        value = _short_circuit(frame, node, is_and, [partial(_given, value), *operands[start : start + LONG]])
+    return value
+
+
+LONG = 12  # operands of `and`, `or` whose branches stand in one another
+
+
+def _given(value: Value) -> Value:
+    return value
+
+
+def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands) -> Value:
     first = operands[0]()
     if len(operands) == 1:
         return first
     known = static_truth(frame, node, first)
     if known is not None:
-        return short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
+        return _short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
     condition = truth(frame, node, first)
-    rest = lambda: short_circuit(frame, node, is_and, operands[1:])
+    rest = lambda: _short_circuit(frame, node, is_and, operands[1:])
     try:
         return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
     except Unjoinable:

@@ -22,7 +22,7 @@ from tierup.frontend.python.expressions import assign_target, condition, evaluat
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.operators import operate
 from tierup.frontend.python.scalars import not_, raise_now
-from tierup.frontend.python.values import NONE, Array, Const, Ends, Fell, Jump, Raised, Return, Scalar, Sequence, describe
+from tierup.frontend.python.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, describe
 from tierup.frontend.stopping import no_grad
 
 
@@ -39,9 +39,16 @@ class Step:
         self.lineno, self.col_offset = self.node.lineno, self.node.col_offset  # type: ignore[attr-defined]  # a statement
 
 
-def execute(frame: Frame, statements: list[Any], *, tail: bool) -> Ends | None:
-    """Build statements. None: they fall through; Return, Jump, Raised: how they end."""
-    for i, node in enumerate(statements):
+def execute(frame: Frame, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
+    """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see Frame."""
+    with frame.linked(links):
+        return _execute(frame, statements, tail)
+
+
+def _execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
+    i = 0
+    while i < len(statements):
+        node = statements[i]
         frame.at(node)
         try:
             if isinstance(node, Step):
@@ -56,16 +63,12 @@ def execute(frame: Frame, statements: list[Any], *, tail: bool) -> Ends | None:
             frame.at(node)
             raise_error(frame, e.error)
             return Raised()
-        if isinstance(end, Fell):
-            return None
-        if end is not None:
+        i += 1
+        if isinstance(end, GoOn):
+            statements, i = end.statements, 0
+        elif end is not None:
             return end
     return None
-
-
-def splice(frame: Frame, statements: list[Any], *, tail: bool) -> Ends:
-    """Run statements in place of all that follows."""
-    return execute(frame, statements, tail=tail) or Fell()
 
 
 _REFUSED: dict[type, tuple[str, str]] = {
@@ -172,7 +175,7 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
             mode = evaluate(frame, keyword.value)
             if not isinstance(mode, Const) or mode.value not in ("ignore", "warn"):
                 raise frame.error(keyword.value, "np.errstate that raises or calls", "use 'ignore', and test with np.isfinite")
-    return splice(frame, [*node.body, *rest], tail=tail)
+    return GoOn([*node.body, *rest])
 
 
 # --- leaving -------------------------------------------------------------------------------------------------------------
@@ -255,7 +258,7 @@ def _if(frame: Frame, node: ast.If, rest: list[Any], tail: bool) -> Ends | None:
     test = condition(frame, node.test)
     frame.at(node)
     if isinstance(test, Const):
-        return splice(frame, [*(node.body if test.value else node.orelse), *rest], tail=tail)
+        return GoOn([*(node.body if test.value else node.orelse), *rest])
     assert isinstance(test, Scalar)
     return conditionals.branch(frame, node, test.ssa, node.body, node.orelse, rest, tail, execute)
 

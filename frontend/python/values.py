@@ -237,5 +237,7 @@ class Raised(Ends):
 
 
 @dataclass
-class Fell(Ends):
-    """All that follows was built too, and falls through."""
+class GoOn(Ends):
+    """No end: these statements take the place of all that follows, and end as that would. So the length of a program costs no stack."""
+
+    statements: list[Any]

@@ -6,11 +6,12 @@ The kernel computes the former; a check in it leaves the latter (here n = 0) to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 
 from tierup.dialect import optable
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.values import Bool, Int
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -84,7 +85,12 @@ class _Paths:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
+        self._known: dict[ir.Value, bool] = {}  # values whose checks are in the function
+
     def ensure(self, value: ir.Value) -> bool:
+        return answer(value, self._known, self._steps)
+
+    def _steps(self, value: ir.Value) -> Generator[ir.Value, bool, bool]:
         value = where_control_stayed(value)
         if self.is_shared(value):
             return False
@@ -92,18 +98,22 @@ class _Paths:
             return self.is_argument_apart(value)
         op, number = value.owner.operation, ir.OpResult(value).result_number
         if op.name == _IF:
-            yes, no = (self.ensure(_yielded(region, number)) for region in op.regions)
+            yes = yield _yielded(op.regions[0], number)
+            no = yield _yielded(op.regions[1], number)
             return _leave_arm(op, yes, no, self.message)
         if op.name == _LOOP:
-            if not self.ensure(_yielded(op.regions[0], 1 + number)):
+            if not (yield _yielded(op.regions[0], 1 + number)):
                 return False
-            return self.ensure(op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
+            return (yield op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
         row = optable.lookup(op.name)
         if _is_view(op, row):
-            return self.ensure(op.operands[0])
+            return (yield op.operands[0])
         if row is None or row.kind is Kind.SCALAR:
             return False  # an item of a list
-        return row.aliasing is Aliasing.FRESH or self.perhaps_view(value, op, row)
+        if row.aliasing is Aliasing.FRESH:
+            return True
+        known = self.perhaps_view(value, op, row)
+        return (yield op.operands[0]) if known is None else known
 
     def is_shared(self, value: ir.Value) -> bool:
         """Whether it is what the value should lie apart from."""
@@ -113,9 +123,9 @@ class _Paths:
         """The answer for an argument of a block."""
         return False
 
-    def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool:
-        """The answer for an op that gives a view or a copy."""
-        return self.ensure(op.operands[0])
+    def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool | None:
+        """The answer for an op that gives a view or a copy; None: that of its operand."""
+        return None
 
 
 class _Arguments(_Paths):
@@ -130,9 +140,9 @@ class _Arguments(_Paths):
     def is_shared(self, value: ir.Value) -> bool:
         return value in self._roots
 
-    def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool:
+    def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool | None:
         if row.aliasing is Aliasing.MAY_VIEW and view_of(op.operands[0], self._roots, self.inference) is None:
-            return self.ensure(op.operands[0])
+            return None
         return view_of(value, self._roots, self.inference) is None
 
 
