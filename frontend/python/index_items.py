@@ -14,7 +14,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays
 from tierup.frontend.python.arrays import as_array, as_int
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.scalars import check_zero_step
+from tierup.frontend.python.scalars import check_zero_step, raise_if
 from tierup.frontend.python.values import Array, Const, Scalar, Sequence, Slice, Value, describe
 
 
@@ -83,6 +83,8 @@ def _is_int(item: Value) -> bool:
 
 def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     """The view that integers, slices and new axes give."""
+    if items.right:
+        _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))))
     view = owner
     dim = 0
     for item in items.left:
@@ -94,6 +96,16 @@ def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
         after += kept
     least = dim + after
     return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
+
+
+def _refuse_too_many(frame: Frame, owner: Array, used: int) -> None:
+    """Items on both sides of an ellipsis must not meet: each alone is counted from its own end."""
+    if owner.rank is not None:
+        if used > owner.rank:
+            raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
+    elif used > owner.at_least:
+        few = frame.em.scalar("aten.lt.int", [arrays.rank_ssa(frame, owner), frame.em.int(used)], frame.em.types.bool)
+        raise_if(frame, few, "IndexError", f"too many indices for array: {used} were indexed")
 
 
 def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> tuple[Array, int]:
@@ -162,14 +174,17 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
     Integers stay dimensions here and become rank-0 index arrays, because NumPy broadcasts them with the index arrays.
     """
     everything = list(items.left)
+    consumed = [_mask_rank(i) if isinstance(i, Array) else _consumes(i) for i in (*items.left, *items.right)]
+    masks = sum(isinstance(i, Array) and i.rank == 0 and i.dtype is None for i in (*items.left, *items.right))  # these may take none
+    if owner.rank is not None and sum(n or 0 for n in consumed) - masks > owner.rank:
+        raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional"))
     if items.has_ellipsis and items.right:
-        if owner.rank is None or any(_mask_rank(i) is None for i in (*items.left, *items.right)):
+        if owner.rank is None or None in consumed:
             raise frame.error(
                 node, "index arrays after an ellipsis in an array of unknown rank", "write `:` for each dimension", NeedsStatic
             )
-        used = sum(_consumes(i) for i in (*items.left, *items.right))
         whole = Slice(Const(None), Const(None), Const(None))
-        everything += [whole] * max(0, owner.rank - used) + items.right
+        everything += [whole] * max(0, owner.rank - sum(n or 0 for n in consumed)) + items.right
     view, dim = owner, 0
     indices: list[Array | None] = []
     for item in everything:
