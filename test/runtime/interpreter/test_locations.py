@@ -174,3 +174,12 @@ def test_line_of_a_program_in_mlir_is_quoted_from_its_file() -> None:
     f = load("embedding_bag")
     with pytest.raises(IndexError, match=r"\(at embedding_bag.mlir:\d+: %picked = torch.aten.embedding %table, %indices"):
         f(np.zeros((2, 3), np.float32), np.array([[2]]))
+
+
+@pytest.mark.parametrize("end", ["\\0A", "\\0D", "\\0C\\0A", "\\00"])
+def test_name_of_a_file_is_no_source_code(tmp_path, monkeypatch, end: str) -> None:
+    """The comment that says where a line comes from ends with the line, whatever the name holds."""
+    monkeypatch.chdir(tmp_path)
+    f = main("(%x: !t, %n: !i) -> !t", f"{SELECT} loc(\"x{end}    open('made', 'w')#\":3:1)\n return %y : !t")
+    np.testing.assert_array_equal(f(X, 0), X[0])
+    assert not (tmp_path / "made").exists()
