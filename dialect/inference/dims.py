@@ -10,7 +10,7 @@ broadcasting treats them differently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Union
 
@@ -157,6 +157,18 @@ def _make(terms: Mapping[Monomial, int]) -> Dim:
         return kept[()]
     # constants last, so that text reads `s0 + 1`
     return Expr(tuple(sorted(kept.items(), key=lambda t: (not t[0], [key for key, _, _ in t[0]], t[1]))))
+
+
+def polynomial(terms: Iterable[tuple[int, Iterable[tuple[Atom, int]]]]) -> Dim:
+    """The sum of products of a coefficient and powers of atoms, in one go: adding them up one by one takes their number squared."""
+    sums: dict[Monomial, int] = {}
+    for coefficient, factors in terms:
+        powers: dict[Atom, int] = {}
+        for factor, power in factors:
+            powers[factor] = powers.get(factor, 0) + power
+        mono = tuple(sorted((str(a), a, power) for a, power in powers.items() if power))
+        sums[mono] = sums.get(mono, 0) + coefficient
+    return _make(sums)
 
 
 def atom(a: Atom) -> Expr:

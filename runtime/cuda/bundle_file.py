@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Call, Dim, Expr, Symbol, atom
+from tierup.dialect.inference.dims import Call, Dim, Symbol, polynomial
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec
 from tierup.lowering.cuda.artifact import CudaArtifact
@@ -155,14 +155,20 @@ def _result(spec: ResultSpec) -> dict[str, Any]:
 
 
 def _dim(dim: Dim) -> Any:
-    """An int, or the terms of a polynomial: [[coefficient, [[atom, power], ...]], ...]."""
+    """An int, or the terms of a polynomial: [[coefficient, [[atom, power], ...]], ...]. Raises ValueError for one that `read` refuses."""
+    described = _terms(dim)
+    _read_dim(described)
+    return described
+
+
+def _terms(dim: Dim) -> Any:
     if isinstance(dim, int):
         return dim
     return [[coefficient, [[_atom(a), power] for _, a, power in monomial]] for monomial, coefficient in dim.terms]
 
 
 def _atom(a: Symbol | Call) -> Any:
-    return [a.name, a.low] if isinstance(a, Symbol) else {"call": a.fn, "of": [_dim(d) for d in a.args]}
+    return [a.name, a.low] if isinstance(a, Symbol) else {"call": a.fn, "of": [_terms(d) for d in a.args]}
 
 
 def _number(value: float) -> Any:
@@ -178,6 +184,7 @@ def _step(step: Any) -> Any:
 
 
 _HIGHEST_POWER = 64  # of a size in a product of sizes; beyond it no number of elements fits 64 bits
+_MOST_PARTS = 2000  # of one size; those of the largest programs have a hundred
 _CALLS = ("floordiv", "mod", "max", "min")
 
 
@@ -248,23 +255,43 @@ def _read_result(found: dict[str, Any]) -> ResultSpec:
 def _read_dim(found: Any) -> Dim:
     if isinstance(found, int):
         return found
-    total: Dim = 0
-    for coefficient, factors in found:
-        term: Dim = int(coefficient)
-        for described, power in factors:
-            for _ in range(min(int(power), _HIGHEST_POWER)):
-                term = term * _read_atom(described)
-        total = total + term
-    return total
+    if _parts(found) > _MOST_PARTS:
+        raise ValueError(f"a size is written with more than {_MOST_PARTS} parts")
+    return _polynomial(found)
 
 
-def _read_atom(found: Any) -> Expr:
+def _parts(found: Any) -> int:
+    """How many numbers and names a description has; no more are counted than there may be. It may be nested as deeply as JSON was read."""
+    count, left = 0, [found]
+    while left and count <= _MOST_PARTS:
+        part = left.pop()
+        if isinstance(part, dict):
+            left.extend(part.values())
+        elif isinstance(part, list):
+            left.extend(part[: _MOST_PARTS + 1])
+        count += 1
+    return count
+
+
+def _polynomial(found: Any) -> Dim:
+    if isinstance(found, int):
+        return found
+    return polynomial((int(coefficient), [(_read_atom(a), _power(power)) for a, power in factors]) for coefficient, factors in found)
+
+
+def _power(power: int) -> int:
+    if not 0 < power <= _HIGHEST_POWER:
+        raise ValueError(f"the power {power} of a size")
+    return power
+
+
+def _read_atom(found: Any) -> Symbol | Call:
     if isinstance(found, dict):
         if found["call"] not in _CALLS:
             raise ValueError(f"no function of sizes is called {found['call']!r}")
-        return atom(Call(found["call"], tuple(_read_dim(d) for d in found["of"])))
+        return Call(found["call"], tuple(_polynomial(d) for d in found["of"]))
     name, low = found
-    return atom(Symbol(str(name), int(low)))
+    return Symbol(str(name), int(low))
 
 
 def _read_step(found: Any) -> Step:

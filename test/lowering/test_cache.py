@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from kernel_harness import call, spec_of, typed
 
+import tierup
 from tierup.lowering.abi import Request
+from tierup.lowering.compile import compile
 from tierup.lowering.cuda.compile import compile as compile_for_device
-from tierup.lowering.objects import cache, encoding, store
+from tierup.lowering.objects import cache, encoding, places, store
 
 X = np.arange(6, dtype=np.float32)
 BODY = """
@@ -152,3 +154,28 @@ def test_all_that_a_compile_gives_comes_back_as_it_was(request_: Request) -> Non
     """Code for the CPU and for a device, with exits, sizes that are computed and numbers of all kinds."""
     for made in (cache.obtain(request_)[0], compile_for_device(request_, "sm_80")):
         assert encoding.loads(encoding.dumps(made)) == made
+
+
+def program(x, n: int):
+    y, s = np.tanh(x), 0.0
+    for i in range(n):
+        if y[i] > 0.2:
+            s = s + float(y[i])
+    return np.cumsum(y)[n] * s + np.exp(x @ x)
+
+
+@pytest.mark.parametrize("target", ["", "sm_80"])
+def test_code_that_was_moved_is_the_code_that_a_compile_there_gives(target: str) -> None:
+    """Nothing in code hangs on where its program stands, but for the places that it names, and these are moved, all of them."""
+    f = tierup.jit(program)
+    for _ in range(2):
+        f(np.full(5, 0.5), 3)
+    request = f.versions[0].compiled.request
+    here = places.placed(request.ir).places
+    there = tuple(("/another/file.py", 7 * line + 1000) for _, line in here)
+    elsewhere = dataclasses.replace(request, ir=places.moved_text(request.ir, here, there))
+    assert cache.key(elsewhere) == cache.key(request)
+    one, two = (compile_for_device(r, target) if target else compile(r) for r in (request, elsewhere))
+    one, two = (dataclasses.replace(made, timings_ms={}) for made in (one, two))
+    assert len({site.location for site in two.error_sites}) >= 2 and repr(one) != repr(two)
+    assert places.moved(one, here, there) == two

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 from compiled import artifact_of
 from fake_driver import FakeDriver
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from thread_emulator import emulated
 
 import tierup
@@ -166,6 +168,88 @@ def test_a_description_that_makes_no_sense_is_a_bundle_error_though_its_checksum
         assert _outcome(path, _resealed(data, lambda _, garbage=garbage: garbage))
 
 
+def _sized(path: Path, size: Any) -> str:
+    """What is said of a bundle whose first result has this size."""
+
+    def change(text: bytes) -> bytes:
+        described = json.loads(text)
+        described["programs"][0]["versions"][0]["results"][0]["sizes"] = [size]
+        return json.dumps(described).encode()
+
+    whole = path.read_bytes()
+    try:
+        return _outcome(path, _resealed(whole, change))
+    finally:
+        path.write_bytes(whole)
+
+
+def test_a_size_is_read_in_one_go_and_has_so_many_parts_and_no_more(path: Path) -> None:
+    """Terms that are added up one by one take their number squared: 4000 of them took ten seconds."""
+    sums = {terms: _sized(path, [[1, [[[f"s{i}", 2], 1]]] for i in range(terms)]) for terms in (1, 200, 4000, 100_000)}
+    assert {terms: "parts" in said for terms, said in sums.items()} == {1: False, 200: False, 4000: True, 100_000: True}
+    for size, said in (
+        ([[1, [[["s", 2], 65]]]], "power 65"), ([[1, [[["s", 2], -1]]]], "power -1"), ([[1, [[["s", 2], 0]]]], "power 0"),
+        ([[1, [[{"call": "system", "of": []}, 1]]]], "no function of sizes"),
+    ):  # fmt: skip
+        assert said in _sized(path, size), size
+    nested: Any = 1
+    for _ in range(100):
+        nested = [[1, [[{"call": "max", "of": [nested, 1]}, 1]]]]
+    assert _sized(path, nested) == "" and "parts" in _sized(path, [[1, [[{"call": "max", "of": [nested, nested, nested]}, 1]]]])
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.lists(st.tuples(st.sampled_from(
+    [dims.Symbol("a"), dims.Symbol("b", 5), dims.Call("mod", (dims.symbol("a"), 3))]), st.integers(1, 3)), max_size=3)), max_size=5))  # fmt: skip
+def test_a_sum_in_one_go_is_the_sum_of_its_terms(terms: list[tuple[int, list[tuple[Any, int]]]]) -> None:
+    total: dims.Dim = 0
+    for coefficient, factors in terms:
+        product: dims.Dim = coefficient
+        for factor, power in factors:
+            for _ in range(power):
+                product = product * dims.atom(factor)
+        total = total + product
+    assert dims.polynomial(terms) == total
+
+
+_VALUES = [None, True, -1, 0, 3, 1 << 70, 0.5, "", "?", "f32", "\0", "s0", [], {}, [[]], [[1, [[["s0", 2], 1]]]], {"float": "nan"}, {"call": "mod", "of": [3, 0]}, "x" * 10**5]
+
+
+@given(st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_changed_in_a_description_it_is_a_plan_or_a_bundle_error(path: Path, data: st.DataObject) -> None:
+    whole = path.read_bytes()
+    described = json.loads(whole[56 : 56 + struct.unpack_from("<Q", whole, 48)[0]])
+    for _ in range(data.draw(st.integers(1, 3))):
+        node: Any = described
+        while True:
+            key = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+            below = isinstance(node[key], (list, dict)) and node[key] and data.draw(st.integers(0, 7))
+            if not below:
+                break
+            node = node[key]
+        kind = data.draw(st.sampled_from(("value", "gone", "twice", "nested", "wrapped")))
+        if kind == "gone":
+            del node[key]
+        elif kind == "twice" and isinstance(node, list):
+            node[key:key] = [node[key]] * data.draw(st.integers(1, 3000))
+        elif kind == "wrapped":
+            node[key] = [node[key]]
+        elif kind == "nested":
+            for _ in range(900):
+                node[key] = [node[key]]
+        else:
+            node[key] = data.draw(st.sampled_from(_VALUES))
+        if not described:
+            break
+    changed = path.with_suffix(".changed")
+    changed.write_bytes(_resealed(whole, lambda _: json.dumps(described).encode()))
+    try:
+        for plan in load_plans(changed).values():
+            assert plan.versions is not None and repr(plan)
+    except BundleError as e:
+        assert str(changed) in str(e)
+
+
 # --- run ------------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +331,8 @@ for name in ("torch_mlir", "llvmlite", "ml_dtypes", "scipy_openblas32", "torch")
     sys.modules[name] = None  # not installed
 sys.path.insert(0, {helpers!r})
 from fake_driver import FakeDriver
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tierup.runtime.cuda.device import devices
 api = FakeDriver()
 devices.bindings = lambda: api
