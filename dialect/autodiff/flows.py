@@ -56,11 +56,14 @@ class Flows:
         return tuple(found)
 
 
-def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flows | None:
-    """Let a function in value form give, behind its results, what tells on which of the arguments `wrt` they depend. None where no path
-    decides: then nothing is changed."""
-    if not any(op.name in ("torch.prim.If", "torch.prim.Loop") and len(op.results) for op in walk(func)):
-        return None
+def has_paths(func: ir.Operation) -> bool:
+    """Whether the path that a run takes may decide on what its results depend."""
+    return any(op.name in ("torch.prim.If", "torch.prim.Loop") and len(op.results) for op in walk(func))
+
+
+def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flows:
+    """Let a function in value form give, behind its results, what tells on which of the arguments `wrt` they depend; nothing more where no
+    path decides."""
     active, _ = activity(module, func, wrt)
     block = func.regions[0].blocks[0]
     last = list(block.operations)[-1].operation

@@ -64,6 +64,7 @@ class Reverse:
         self.regions = regions
         self.undefined = undefined
         self.grads: dict[ir.Value, ir.Value | ListGradient] = {}
+        self.drops = False  # whether a rule passed nothing on to a tensor of which a gradient is asked: that is one of zeros
 
     def nested(self) -> Reverse:
         """One for a region inside, with gradients of its own."""
@@ -187,6 +188,8 @@ class Reverse:
 
     def _pass_on(self, op: ir.Operation, found: Gradient | tuple[Gradient, ...]) -> None:
         each = found if isinstance(found, tuple) else (found,)
+        passed = dict(zip(op.operands, each, strict=False))
+        self.drops = self.drops or any(self.active.get(v, False) and passed.get(v) is None for v in op.operands)
         for operand, gradient in zip(op.operands, each, strict=False):
             self.give(operand, gradient)
 

@@ -61,7 +61,7 @@ class Split:
     `forward`, `backward`: their names. `captures`: the first arguments of backward; then follow the cotangents of the results `seeds`.
     `gradients`: for each result of backward the position in `wrt` that it is the gradient of; nothing flows to those that are not named.
     `keys`: of the captures, for `split_gradient` with fewer cotangents. `assumed`: pairs of sizes that are equal in the calls that the
-    functions are for.
+    functions are for. `drops`: an argument to which nothing flows may have a gradient of zeros.
     """
 
     forward: str
@@ -71,6 +71,7 @@ class Split:
     gradients: tuple[int, ...]
     keys: tuple[Key, ...]
     assumed: tuple[tuple[Dim, Dim], ...] = ()
+    drops: bool = False
 
 
 def split_gradient(
@@ -146,7 +147,7 @@ class _Splitter:
         if kept is not None and any(keys.of(v) not in kept for v in captured):
             raise CannotRestrict
         _restore(self.func, self.types)
-        return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys)
+        return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys, reverse.drops)
 
     def _stack_lists(self, returned: Sequence[ir.Value]) -> None:
         """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists."""
@@ -173,6 +174,7 @@ class _Splitter:
         gradients: tuple[int, ...],
         seeds: tuple[int, ...],
         keys: _Keys,
+        drops: bool,
     ) -> Split:
         """Move the reverse ops into a function of their own."""
         saved: list[ir.Value] = []
@@ -205,7 +207,7 @@ class _Splitter:
                 if attribute in op.attributes:
                     del op.attributes[attribute]
         backward_name = ir.StringAttr(backward.attributes["sym_name"]).value
-        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed))
+        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed), drops)
 
     def _backward(
         self, name: str, given: Sequence[ir.Value], results: Sequence[ir.Type], sources: Sequence[Capture], seeds: Sequence[int]

@@ -205,15 +205,20 @@ class _Call:
         value, pair = results[k], self.pair
         if value.flags.owndata and not any(value is a for a in (*self.leaves, *[results[p] for p in before])):
             return None  # most are
-        if k in pair.apart and k in pair.seeds:
+        if k in pair.apart and self._flows_into(k):
             return None  # how much of it autograd is to see through, the view does not say
+        first_content = len(results) - len(pair.written)
+        unwritten = [i for k, i in enumerate(pair.written, first_content) if results[k] is self.leaves[i]]
         i = shared_memory.owner_of(value, self.leaves)
-        if i is not None and self.tensors[i] is not None and i not in pair.written:
+        if i is not None and self.tensors[i] is not None and (i not in pair.written or i in unwritten):
             return "argument", i
         made = [results[p] for p in before]
         i = shared_memory.owner_of(value, made)
-        if i is not None and shared_memory.is_whole(made[i]) and not shared_memory.shares(value, self.leaves):
-            return "result", before[i]
+        if i is not None and shared_memory.has_views(made[i], value) and not shared_memory.shares(value, self.leaves):
+            which = before[i]
+            tensor = self.tensors[pair.written[which - first_content]] if which >= first_content else None
+            if tensor is None or shared_memory.has_view(tensor, made[i], value):
+                return "result", which
         return None
 
     # --- afterwards ----------------------------------------------------------------------------------------------------
@@ -297,11 +302,11 @@ class _Later:
         """The gradients of what the call was made for, in order."""
         cotangents = [None if t is None else torch_tensors.array(t) for t in self.cotangents(given)]
         pullback = self.pullback.holding(self.values(saved, torch_tensors.array))
-        found = self._reached(pullback(cotangents, zeros=False), cotangents)
+        found = self._reached(pullback(cotangents, zeros=self.flows is not None), cotangents)
         return (None if g is None else torch_tensors.tensor(g) for g in found)
 
     def _reached(self, gradients: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
-        """The gradients, None in the place of one of a leaf that the call's path did not lead to a result with a cotangent."""
+        """The gradients; None for a leaf that is in no result with a cotangent, where the path of the call decides that."""
         if self.flows is None:
             return gradients
         reached = 0
@@ -336,7 +341,11 @@ class _Later:
             there.append(seed)
         found = _on_tensors(backward.executor, there)
         by_position = dict(zip(backward.positions, found, strict=True))
-        return iter(self._reached([by_position.get(n) for n in range(len(pair.wrt))], cotangents))
+        gradients = [by_position.get(n) for n in range(len(pair.wrt))]
+        if self.flows is not None:
+            zeros = self.pullback.zeros()
+            gradients = [torch_tensors.tensor(zeros[n]) if g is None else g for n, g in enumerate(gradients)]
+        return iter(self._reached(gradients, cotangents))
 
     def _forward_again(self) -> tuple[Any, ...]:
         assert self.leaves is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.array_utils import byte_bounds
 
 from tierup.dialect.kernels import torch_tensors
 
@@ -32,9 +33,12 @@ def shares(result: Array, arrays: Sequence[Any]) -> bool:
     return any(isinstance(array, np.ndarray) and np.may_share_memory(result, array) for array in arrays)
 
 
-def is_whole(array: Array) -> bool:
-    """Whether an array fills its memory from the first to the last element, so that what lies in between is made of its elements."""
-    return array.flags.c_contiguous or array.flags.f_contiguous
+def has_views(array: Array, result: Array) -> bool:
+    """Whether a result in an array's memory is made of its elements: it is all of them, or the array fills its memory."""
+    if _is_same(array, result):
+        return True
+    (start, end), (first, last) = byte_bounds(array), byte_bounds(result)
+    return (array.flags.c_contiguous or array.flags.f_contiguous) and start <= first and last <= end
 
 
 def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
@@ -43,9 +47,42 @@ def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
         return torch_tensors.tensor(result)  # its bits as another dtype: there is no gradient of these
     if _is_same(array, result):
         return tensor
-    size, away = result.itemsize, _address(result) - _address(array)
-    strides = [s // size for s in result.strides]
-    return tensor.as_strided(result.shape, strides, tensor.storage_offset() + away // size)
+    placed = _placed(tensor, array, result)
+    assert placed is not None  # see `has_view`
+    strides, offset = placed
+    return tensor.as_strided(result.shape, strides, tensor.storage_offset() + offset)
+
+
+def has_view(tensor: torch.Tensor, array: Array, result: Array) -> bool:
+    """Whether a tensor of the values of `array`, perhaps of another layout, has a view of the values that `result` is in `array`: all of a
+    matrix that lies across memory is no one row."""
+    return result.dtype != array.dtype or _placed(tensor, array, result) is not None
+
+
+def _placed(tensor: torch.Tensor, array: Array, result: Array) -> tuple[list[int], int] | None:
+    """The strides of that view and where it begins in the tensor, in elements; None where there is none. The array fills its memory."""
+    size = result.itemsize
+    away, strides = (_address(result) - _address(array)) // size, [s // size for s in result.strides]
+    if 0 in result.shape or all(n == 1 or s == t * size for n, s, t in zip(array.shape, array.strides, tensor.stride(), strict=True)):
+        return strides, away
+    first = _index(array, away)
+    found = []
+    for length, stride in zip(result.shape, strides, strict=True):
+        step = [b - a for a, b in zip(first, _index(array, away + stride), strict=True)] if length > 1 else _index(array, stride)
+        last = [a + (length - 1) * s for a, s in zip(first, step, strict=True)]
+        if not all(0 <= i < n for i, n in zip(last, array.shape, strict=True)):
+            return None
+        found.append(sum(s * t for s, t in zip(step, tensor.stride(), strict=True)))
+    return found, sum(i * t for i, t in zip(first, tensor.stride(), strict=True))
+
+
+def _index(array: Array, offset: int) -> list[int]:
+    """Where in an array that fills its memory the element is that lies so many elements behind the first."""
+    index = [0] * array.ndim
+    for d in sorted(range(array.ndim), key=lambda d: -array.strides[d]):
+        if array.shape[d] > 1:
+            index[d], offset = divmod(offset, array.strides[d] // array.itemsize)
+    return index
 
 
 def is_at(tensor: torch.Tensor, array: Array) -> bool:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from tierup.dialect import dtypes, registry
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
-from tierup.dialect.autodiff.flows import Flows, add_flows
+from tierup.dialect.autodiff.flows import Flows, add_flows, has_paths
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import dims
@@ -48,7 +48,7 @@ class Halves:
     """A program in value form, and its forward and backward programs for all cotangents. `names`: of its arguments, the items of lists one
     by one; `results`: which results were lists. `wrt`, `kinds`, `sizes`: see `split`. `written`: arguments whose new contents are the last
     results. `apart`: results that may stand apart from what they are views of, for gradients. `draws`: whether forward draws random
-    numbers. `flows`: what the truth values behind the results say, None where there are none."""
+    numbers. `flows`: which arguments are in the results; None: those that have a gradient."""
 
     prepared: str
     entry: str
@@ -92,11 +92,14 @@ def split(
         _refine_results(func)
         if writes:
             _refuse_hidden(func)
-        flows = add_flows(module, func, wrt) if writes else None
+        flows = add_flows(module, func, wrt) if writes and has_paths(func) else None
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
     prepared = _text(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
+    if writes and flows is None and found.drops:
+        module = parse_module(prepared)
+        flows = add_flows(module, function_names(module)[entry], wrt)
     return Halves(prepared, entry, forward.names, results, wrt, kinds, sizes, found, forward, backward, written, apart, draws, flows)
 
 
@@ -127,16 +130,31 @@ def _results_apart(func: ir.Operation) -> frozenset[int]:
     """The results that may be, or be views of, a detached value: how much of one in an argument's memory autograd is to see through,
     the view does not say."""
     apart: set[ir.Value] = set()
-    *body, last = [view.operation for view in func.regions[0].blocks[0].operations]
-    for op in body:
-        row = row_of(op)
-        if row is not None and row.aliasing is Aliasing.FRESH:
-            continue
-        inside = [op, *walk(op)]
-        detaches = any(o.name == "torch.aten.detach" and not _feeds_generators(o) for o in inside)
-        if detaches or any(v in apart for o in inside for v in o.operands):
-            apart.update(op.results)
-    return frozenset(k for k, value in enumerate(last.operands) if value in apart)
+
+    def follow(block: ir.Block) -> list[bool]:
+        for view in block.operations:
+            op = view.operation
+            handed = [v in apart for v in op.operands]
+            row = row_of(op)
+            if op.name == "torch.prim.If":
+                found = list(map(any, zip(*(follow(region.blocks[0]) for region in op.regions), strict=True)))
+            elif op.name == "torch.prim.Loop":
+                body, found = op.regions[0].blocks[0], handed[2:]
+                while True:
+                    apart.update(v for v, is_apart in zip(list(body.arguments)[1:], found, strict=True) if is_apart)
+                    more = [a or b for a, b in zip(found, follow(body)[1:], strict=True)]
+                    if more == found:
+                        break
+                    found = more
+            elif row is not None and row.aliasing is Aliasing.FRESH:
+                continue
+            else:
+                is_detached = op.name == "torch.aten.detach" and not _feeds_generators(op)
+                found = [is_detached or any(handed)] * len(op.results)
+            apart.update(r for r, is_apart in zip(op.results, found, strict=False) if is_apart)
+        return handed
+
+    return frozenset(k for k, is_apart in enumerate(follow(func.regions[0].blocks[0])) if is_apart)
 
 
 def _feeds_generators(op: ir.Operation) -> bool:

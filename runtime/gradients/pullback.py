@@ -103,6 +103,10 @@ class Pullback:
         assert shape is not None  # what has a cotangent is of floating dtype
         return shape
 
+    def zeros(self) -> tuple[Array | None, ...]:
+        """Gradients of zeros."""
+        return self._in_order({}, True)
+
     def _in_order(self, found: dict[int, Array], zeros: bool) -> tuple[Array | None, ...]:
         return tuple(
             [found[i] if i in found else np.zeros(shape, dtype) if zeros else None for i, (shape, dtype) in enumerate(self._wanted)]

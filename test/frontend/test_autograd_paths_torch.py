@@ -10,10 +10,11 @@ from sampling import drawn
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402 - it may be missing
-from torch_generator import differences, leaves, program, shown  # noqa: E402
+from torch_generator import Features, differences, leaves, program, shown  # noqa: E402
 
 import tierup  # noqa: E402
 from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.runtime.errors import NotDifferentiable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -157,11 +158,47 @@ def test_a_typed_program_with_a_loop_and_a_branch_has_gradients(tmp_path):
         assert [None if g is None else g.tolist() for g in found] == [None if v is None else [v] * 3 for v in wanted]
 
 
-@pytest.mark.parametrize("seed", drawn("programs with paths", range(200), 10))
-def test_random_programs_show_under_autograd_what_eager_shows(seed):
-    f, text = program(seed)
+def overwritten(x, w):
+    x = x * 1
+    x.copy_(w)
+    return x, w * 2
+
+
+def constant_between_jumps(x, w):
+    return torch.floor(x) * 2, torch.sign(x) + w
+
+
+@pytest.mark.parametrize("f", [overwritten, constant_between_jumps], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_what_is_used_but_does_not_count_has_a_gradient_of_zeros(f, create_graph):
     ours = from_torchscript(torch.jit.script(f), gradients="error")
-    for call, (n, chosen) in enumerate(((2, (0,)), (2, (0, 1, 2)), (0, (1,)), (3, (2, 0)))):
+    for chosen in ((0,), (1,), (0, 1)):
+        found = []
+        for g in (ours, f):
+            x, w = (torch.full((2,), v, requires_grad=True) for v in (1.5, 2.5))
+            results = g(x, w)
+            total = sum((results[k] * results[k]).sum() for k in chosen)
+            found.append(torch.autograd.grad(total, [x, w], allow_unused=True, create_graph=create_graph))
+        torch.testing.assert_close(*found)
+
+
+CALLS = ((2, (0,)), (2, (0, 1, 2)), (0, (1,)), (3, (2, 0)))
+FEATURES = {"paths": Features(), "views": Features(views=True), "writes": Features(views=True, writes=True, arguments=True)}
+
+
+@pytest.mark.parametrize(("kind", "seed"), drawn("programs under autograd", [(k, s) for k in FEATURES for s in range(150)], 10, lambda r: r[0]))
+def test_random_programs_show_under_autograd_what_eager_shows(kind, seed):
+    f, text = program(seed, FEATURES[kind])
+    ours, own = from_torchscript(torch.jit.script(f), gradients="error"), kind == "writes"
+    for call, (n, chosen) in enumerate(CALLS):
         given, _ = leaves(seed * 10 + call)
-        found, wanted = (shown(g, given, n, chosen, own=False) for g in (ours, f))
+        try:
+            wanted = shown(f, given, n, chosen, own=own)
+        except RuntimeError:  # a write to what requires a gradient
+            continue
+        try:
+            found = shown(ours, given, n, chosen, own=own)
+        except NotDifferentiable:  # a write to what only the run can tell
+            assert kind == "writes"
+            break
         assert not differences(found, wanted, but=("strides",)), text

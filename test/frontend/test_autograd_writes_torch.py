@@ -68,6 +68,33 @@ def scales_without_gradients(x, w):
     return y * w
 
 
+def a_view_of_a_written_argument(x, w):
+    x.add_(1)
+    y = w * 1
+    y.mul_(2)
+    return x[::2], x.t()[1:], y
+
+
+def a_view_of_what_is_not_written_now(x, w):
+    if bool(x.sum() > 1000):
+        x.add_(w)
+    return x[1:], x.t(), w * 1
+
+
+@pytest.mark.parametrize("f", [a_view_of_a_written_argument, a_view_of_what_is_not_written_now], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("layout", [lambda x: x, lambda x: x.t(), lambda x: x[::2, ::2], lambda x: x[1:, 1:]])
+def test_views_of_arguments_of_any_layout_lie_in_them(f, layout):
+    ours = from_torchscript(torch.jit.script(f), gradients="error")
+    for _ in range(4):
+        found = []
+        for g in (ours, f):
+            x, w = layout(torch.arange(16.0).reshape(4, 4)), torch.ones((), requires_grad=True)
+            results = g(x, w)
+            results[0].add_(100)
+            found.append([x, *results, [r.stride() for r in results], [r.storage_offset() for r in results]])
+        torch.testing.assert_close(*found)
+
+
 def calls(ours):
     """Of those under autograd: by tierup's programs, by PyTorch."""
     words = ours.explain().splitlines()[-1].partition("under autograd: ")[2].split()

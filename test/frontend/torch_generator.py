@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 VALUES = (  # of two square matrices
     "{a} * {b}", "{a} + {b}", "torch.tanh({a})", "{a} - {b} * 0.5", "torch.relu({a})", "torch.maximum({a}, {b})", "{a} @ {b}",
     "torch.where({a} > {b}, {a}, {b})", "{a}.detach() * {b}", "{a}.clone()", "torch.cat([{a}[:1], {b}[1:]])", "{a}.sum(0) + {b}",
-    "{a} * {b}.mean()", "torch.sigmoid({a}).t()", "torch.zeros_like({a})", "{a}.detach()", "torch.stack([{a}[0], {b}[1], {a}[2]])",
+    "{a} * {b}.mean()", "torch.sigmoid({a}).t()", "torch.zeros_like({a})", "{a}.detach() + 1", "torch.stack([{a}[0], {b}[1], {a}[2]])",
 )  # fmt: skip
 VIEWS = ("{a}.t()", "{a}[:]", "{a}.view(3, 3)", "{a}.unsqueeze(0).squeeze(0)")
 PARTS = ("{a}[1:]", "{a}[0]", "{a}[:, 0:2]", "{a}.t()[1]", "{a}[::2]", "{a}.sum()", "{a}.unsqueeze(1)", "{a}[0, 1]", "torch.chunk({a}, 2)[1]",
@@ -79,7 +80,9 @@ def program(seed: object, features: Features = Features()) -> tuple[Callable[...
         made.own += ["x", "y"]
     made.block("    ", 2, draw.randint(2, 5), targets)
     parts = PARTS if features.views else PARTS[5:6]
-    results = [draw.choice(targets), made.fill(draw.choice((*parts, "{a} * {b}"))), draw.choice([*targets, made.fill(draw.choice(parts))])]
+    first = draw.choice(targets)
+    made.names = ["x", "y", "u", "v", "w", first]  # two views of a value that is no result itself would be copies
+    results = [first, made.fill(draw.choice((*parts, "{a} * {b}"))), draw.choice([first, made.fill(draw.choice(parts))])]
     made.lines.append(f"    return {', '.join(results)}")
     text = "\n".join(made.lines) + "\n"
     name = f"<torch program {seed} {features}>"
@@ -106,24 +109,34 @@ def shown(f: Callable[..., Any], given: list[torch.Tensor], n: int, chosen: tupl
     `chosen`: the results that are differentiated. `own`: x and y are no leaves of autograd's, so that they may be written."""
     leaves_ = [t.detach().clone(memory_format=torch.preserve_format).requires_grad_(t.requires_grad) for t in given]
     arguments = [t.as_strided(t.shape, t.stride()) * 1 if own and i < 2 else t for i, t in enumerate(leaves_)]
+    wanted = [t for t in leaves_ if t.requires_grad]
     found = f(*arguments, n)
     tensors = [*arguments, *found]
     seen: dict[str, Any] = {
         "values": [t.detach().clone() for t in tensors],
         "requires": [t.requires_grad for t in tensors],
         "strides": [t.stride() for t in tensors],
-        "shared": [
-            [a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.storage_offset() - b.storage_offset() for a in tensors]
-            for b in tensors
-        ],
+        "shared": [_shared(a, b) for i, a in enumerate(tensors) for b in tensors[:i]],
     }
     total = [(found[k] * (found[k].detach() + 1)).sum() for k in chosen if found[k].requires_grad]
-    wanted = [t for t in leaves_ if t.requires_grad]
     if total and wanted:
         gradients = torch.autograd.grad(sum(total), wanted, allow_unused=True)
         seen["none"] = [g is None for g in gradients]
         seen["gradients"] = [g for g in gradients if g is not None]
     return seen
+
+
+def _shared(a: torch.Tensor, b: torch.Tensor) -> object:
+    """Which elements of two tensors are one; None where none is."""
+    arrays = a.detach().numpy(), b.detach().numpy()
+    if not np.shares_memory(*arrays):
+        return None
+    places = []
+    for array in arrays:
+        indices = np.indices(array.shape).reshape(array.ndim, array.size)
+        strides = np.array(array.strides, np.int64)
+        places.append(array.__array_interface__["data"][0] + (indices * strides[:, None]).sum(0))
+    return np.equal.outer(*places).tolist()
 
 
 def differences(found: dict[str, Any], wanted: dict[str, Any], *, but: tuple[str, ...] = ()) -> list[str]:
