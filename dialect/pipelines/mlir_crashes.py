@@ -12,16 +12,19 @@ _INLINE = re.compile(r"(?<![\w-])inline(?![\w-])")
 _CANONICALIZE = re.compile(r"canonicalize|torch-")
 # Ops whose lists of numbers canonicalization writes out for each spatial dim, and takes what lies behind an empty list for its items
 _POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_pool{n}d", f"max_pool{n}d_with_indices", f"avg_pool{n}d"))
-_WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution"}
+_SLICE = "torch.aten.slice.t"
+_WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution", _SLICE}
 
 
 def mend(text: str, op: ir.Operation) -> bool:
-    """Give each pooling op in `op` that has no stride its kernel size for one, before canonicalization reads a stride from elsewhere.
-    Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty list, which has no meaning to
-    write out."""
+    """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one; before
+    it walks a list backwards from its beginning, or without end, give each slice of a list by a step that may not be positive a copy of the
+    list, through which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty
+    list, which has no meaning to write out."""
     if _CANONICALIZE.search(text) is None:
         return False
     found: list[ir.Operation] = []
+    slices: list[ir.Operation] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
         name = inner.name
@@ -30,6 +33,8 @@ def mend(text: str, op: ir.Operation) -> bool:
         if name in _POOLING:
             if _is_empty(inner.operands[2]):
                 inner.operands[2] = inner.operands[1]
+        elif name == _SLICE:
+            slices.append(inner.operation)
         elif any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
             found.append(inner.operation)
             return ir.WalkResult.INTERRUPT
@@ -38,7 +43,20 @@ def mend(text: str, op: ir.Operation) -> bool:
     op.walk(look, ir.WalkOrder.PRE_ORDER)
     if found:
         raise PassFailure(found[0], "has an empty list for stride, padding or dilation")
+    for made in slices:
+        _hide_list(made)
     return True
+
+
+def _hide_list(made: ir.Operation) -> None:
+    """Put a copy between a list and its slice, unless the step is a positive constant."""
+    items, step = made.operands[0], made.operands[3].owner
+    if not isinstance(step, ir.Block) and step.operation.name == "torch.constant.int" and ir.IntegerAttr(step.operation.attributes["value"]).value > 0:
+        return
+    if not isinstance(items.owner, ir.Block) and items.owner.operation.name == "torch.aten.list.t":
+        return
+    with made.location, ir.InsertionPoint(made):
+        made.operands[0] = ir.Operation.create("torch.aten.list.t", [items.type], [items]).results[0]
 
 
 def _is_empty(value: ir.Value) -> bool:

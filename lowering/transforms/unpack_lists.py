@@ -73,7 +73,7 @@ def _items(value: ir.Value) -> list[ir.Value] | None:
 def _sliced(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
     bounds = [t.known_int(v) if str(v.type) == "!torch.int" else None for v in list(op.operands)[1:]]
     unknown = [v for v, found in zip(list(op.operands)[1:], bounds, strict=True) if found is None and str(v.type) == "!torch.int"]
-    return None if unknown else items[slice(*bounds)]
+    return None if unknown or bounds[2] == 0 else items[slice(*bounds)]
 
 
 def _repeated(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
