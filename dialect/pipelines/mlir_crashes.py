@@ -17,9 +17,9 @@ _WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution", _
 
 
 def mend(text: str, op: ir.Operation) -> bool:
-    """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one; before
-    it walks a list backwards from its beginning, or without end, give each slice of a list by a step that may not be positive a copy of the
-    list, through which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty
+    """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one;
+    before it walks out of a list, backwards or without end, give each slice by a step that may not be positive a copy of the list, through
+    which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty
     list, which has no meaning to write out."""
     if _CANONICALIZE.search(text) is None:
         return False
@@ -50,13 +50,19 @@ def mend(text: str, op: ir.Operation) -> bool:
 
 def _hide_list(made: ir.Operation) -> None:
     """Put a copy between a list and its slice, unless the step is a positive constant."""
-    items, step = made.operands[0], made.operands[3].owner
-    if not isinstance(step, ir.Block) and step.operation.name == "torch.constant.int" and ir.IntegerAttr(step.operation.attributes["value"]).value > 0:
+    if _name_of(made.operands[0]) == "torch.aten.list.t":
         return
-    if not isinstance(items.owner, ir.Block) and items.owner.operation.name == "torch.aten.list.t":
+    step = made.operands[3]
+    if _name_of(step) == "torch.constant.int" and ir.IntegerAttr(step.owner.operation.attributes["value"]).value > 0:
         return
     with made.location, ir.InsertionPoint(made):
+        items = made.operands[0]
         made.operands[0] = ir.Operation.create("torch.aten.list.t", [items.type], [items]).results[0]
+
+
+def _name_of(value: ir.Value) -> str:
+    """The op that gives the value; "" for a block's argument."""
+    return "" if isinstance(value.owner, ir.Block) else value.owner.operation.name
 
 
 def _is_empty(value: ir.Value) -> bool:

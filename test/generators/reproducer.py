@@ -96,7 +96,7 @@ def _literals(program: NumpyProgram, call: Call) -> Iterator[str]:
 # --- smaller ----------------------------------------------------------------------------------------------------------------
 
 
-def reduced(program: NumpyProgram, shows: Callable[[NumpyProgram], bool], seconds: float = 60.0) -> NumpyProgram:
+def reduced(program: Any, shows: Callable[[Any], bool], seconds: float = 60.0) -> Any:
     """The program with whatever can go while it `shows` what was found: calls, then statements, then parts of expressions."""
     until = time.monotonic() + seconds
     again = True
@@ -119,19 +119,24 @@ def _parses(source: str) -> bool:
     return True
 
 
-def _size(program: NumpyProgram) -> tuple[int, int]:
-    return sum(c.times for c in program.calls), len(program.source)
+def _flat(program: Any) -> list[Any]:
+    """Its calls, each by itself; those of TorchScript's are numbers."""
+    return [replace(c, times=1) for c in made(program.calls)] if isinstance(program, NumpyProgram) else list(program.calls)
 
 
-def _fewer_calls(program: NumpyProgram) -> Iterator[NumpyProgram]:
-    flat = [replace(c, times=1) for c in made(program.calls)]
+def _size(program: Any) -> tuple[int, int]:
+    return len(_flat(program)), len(program.source)
+
+
+def _fewer_calls(program: Any) -> Iterator[Any]:
+    flat = _flat(program)
     for count in (len(flat) // 2, len(flat) // 4, 2, 1):
         for start in range(0, len(flat) - 1, max(1, count)):
             if count and start + count < len(flat):
                 yield replace(program, calls=flat[:start] + flat[start + count :])
 
 
-def _fewer_statements(program: NumpyProgram) -> Iterator[NumpyProgram]:
+def _fewer_statements(program: Any) -> Iterator[Any]:
     tree = ast.parse(program.source)
     bodies = [(n, name) for n in ast.walk(tree) for name in ("body", "orelse") if isinstance(getattr(n, name, None), list)]
     for k, (node, name) in enumerate(bodies):
@@ -155,7 +160,7 @@ def _fewer_statements(program: NumpyProgram) -> Iterator[NumpyProgram]:
                         yield _changed(program, tree, k, name, i, [other])
 
 
-def _changed(program: NumpyProgram, tree: ast.Module, k: int, name: str, i: int, new: list[ast.stmt]) -> NumpyProgram:
+def _changed(program: Any, tree: ast.Module, k: int, name: str, i: int, new: list[ast.stmt]) -> Any:
     """The program with statement i of the k-th body replaced."""
     other = copy.deepcopy(tree)
     bodies = [(n, field) for n in ast.walk(other) for field in ("body", "orelse") if isinstance(getattr(n, field, None), list)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import draft
@@ -145,11 +145,12 @@ class TorchDraft(Draft):
 
 @dataclass(frozen=True)
 class TorchProgram:
-    """`source` defines Program, a module. `shapes`: of its tensors x, y, with n and m. `writes`: whether it may write them."""
+    """`source` defines Program, a module. `shapes`: of its tensors x, y, with n and m. `calls`: their numbers, on which all else of them hangs."""
 
     source: str
     shapes: list[tuple[str, ...]]
     seed: object
+    calls: list[int] = field(default_factory=lambda: list(range(9)))
 
 
 def _init(m: int, layer: str) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 TEST = Path(__file__).parent.parent
+MOST_BYTES = 6 << 30
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     os.environ.setdefault("TIERUP_CACHE", "0")
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))  # what asks for all memory fails alone
     sys.path[:0] = sorted({str(path.parent) for path in TEST.rglob("*.py")})  # as conftest.py does
     from soak_kinds import KINDS, Report
 

@@ -102,15 +102,14 @@ def numpy_kind(seed: int, report: Report) -> None:
     report.calls = tally.calls
 
 
-_TORCH_HEAD = '''"""torch {seed} under {options}: {what}"""
-# run in the tests' environment: PYTHONPATH=test/generators
-
+_TORCH_HEAD = '''"""torch {seed} under {options}, calls {calls} of {shapes}: {what}"""
 '''
 
 
 @kind("torch", 4)
 def torch_kind(seed: int, report: Report) -> None:
     """TorchScript modules with weights in lists, under autograd."""
+    import reproducer
     import torch_running
     from torch_programs import torch_program
 
@@ -118,12 +117,24 @@ def torch_kind(seed: int, report: Report) -> None:
     options = random.Random(f"options {seed}").choice(torch_running.OPTIONS)
     report.at(repr(options))
     with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:
+
+        def found(candidate: Any) -> str:
+            try:
+                return torch_running.check(candidate, options, Path(folder))[1]
+            except torch_running.Refused:
+                return ""
+            except Exception as e:  # noqa: BLE001 - a program that was cut down may be none
+                return "" if candidate is not program else f"{type(e).__name__}: {e}"
+
         try:
             report.calls, what = torch_running.check(program, options, Path(folder))
         except torch_running.Refused as e:
             return report.refused(str(e).split("\n")[0][:160])
-    if what:
-        report.wrong(what[:300], _TORCH_HEAD.format(seed=seed, options=options, what=what[:2000].replace("\\", "/")) + program.source)
+        if what:
+            start = what.split(": ")[1].split("[")[0].split(" ")[0]
+            small = reproducer.reduced(program, lambda p: start in found(p).split(": ", 1)[-1][:12], 40.0)
+            head = _TORCH_HEAD.format(seed=seed, options=options, calls=small.calls, shapes=small.shapes, what=found(small)[:1500].replace("\\", "/"))
+            report.wrong(what[:300], head + small.source)
 
 
 @kind("pipelines", 3)
@@ -182,3 +193,42 @@ def mlir_kind(seed: int, report: Report) -> None:
             report.calls += 6
     except Exception as e:  # noqa: BLE001 - whatever it does
         report.wrong(f"calls: {e}"[:300], f'"""mlir {seed}, calls: {e}\n{program}"""\n')
+
+
+@kind("faults", 3)
+def faults_kind(seed: int, report: Report) -> None:
+    """Functions called through fork, signals and threads while compiling; caches that somebody damaged."""
+    from checking import Refused
+    from faulty_programs import FAULTS, faulty
+
+    report.at(FAULTS[seed % len(FAULTS)].__name__)
+    try:
+        report.calls, what, source = faulty(seed)
+    except Refused as e:
+        return report.refused(str(e).split(": ", 1)[-1])
+    if what:
+        report.wrong(what[:300], f'"""faults {seed}: {what}\n"""\n{source}')
+
+
+@kind("stress", 1)
+def stress_kind(seed: int, report: Report) -> None:
+    """Many threads under injected faults (stress.py), for some seconds."""
+    import warnings
+
+    import stress
+
+    warnings.simplefilter("ignore")
+    try:
+        report.calls = stress.run(stress.SECONDS_PER_PHASE, seed)
+    except AssertionError as e:
+        report.wrong(str(e)[:300], f'"""stress {seed}: {e}\n"""\n')
+
+
+@kind("bundles", 1)
+def bundles_kind(seed: int, report: Report) -> None:
+    """A bundle of kernels with bytes changed, its checksums right or not: refused by name, or read as it was."""
+    import mutated_bundles
+
+    report.calls, what = mutated_bundles.mutate(seed)
+    if what:
+        report.wrong(what[:300], f'"""bundles {seed}: {what}\n"""\n')
