@@ -208,12 +208,17 @@ class _Reader:
         return self._blobs[start : start + length]
 
     def _version(self, found: dict[str, Any]) -> PackedVersion:
+        arguments = tuple(_read_argument(a) for a in found["arguments"])
+        results = tuple(_read_result(r) for r in found["results"])
+        host = self._host(found["host"])
+        if not 0 <= host.arguments <= len(arguments) + len(results) + 1:  # each argument, buffers of results, the status
+            raise ValueError(f"a host program of {host.arguments} values, for {len(arguments)} arguments and {len(results)} results")
         artifact = CudaArtifact(
             self._blob(found["ptx"]).decode(),
             str(found["target"]),
-            self._host(found["host"]),
-            tuple(_read_argument(a) for a in found["arguments"]),
-            tuple(_read_result(r) for r in found["results"]),
+            host,
+            arguments,
+            results,
             tuple(ErrorSite(str(op), str(location)) for op, location in found["error_sites"]),
             tuple((_read_dim(left), _read_dim(right)) for left, right in found["ties"]),
         )

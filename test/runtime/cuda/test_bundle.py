@@ -129,8 +129,11 @@ def test_parts_that_make_no_sense_together_and_a_target_of_another_day_are_bundl
         lambda t: t.replace(b'"target":"sm_80"', b'"target":"sm_999"'),
         lambda t: t.replace(b'"strides":[', b'"strides":[1,1,1,1,'),
         lambda t: t.replace(b'["launch",', b'["launch",1,'),
+        lambda t: t.replace(b'"host":{"arguments":5', b'"host":{"arguments":%d' % (1 << 60)),
     ):
-        path.write_bytes(_resealed(data, change))
+        changed = _resealed(data, change)
+        assert changed != data
+        path.write_bytes(changed)
         with pytest.raises(BundleError, match=re.escape(f"{path} is no bundle that tierup wrote: ")):
             load_plans(path)
 
