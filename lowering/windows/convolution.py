@@ -292,6 +292,7 @@ def _depthwise_transposed(x: Tensor, weight: Tensor, window: Window, extra: Sequ
 def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence[Size]) -> Tensor:
     """Each group's channels of the padded input summed with one row of weights: the weight's gradient in a depthwise convolution."""
     dtype, count, entering = widened(source.dtype), window.spatial, weight.sizes[1] or 0
+    source = windows.trimmed(source, window, positions)
     lengths = [source.length(0), weight.length(0), *positions]
     rank = 2 * count + 3
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]

@@ -79,9 +79,19 @@ def seen(x: Tensor, window: Window, at: Sequence[int], positions: Sequence[Size]
     return shape.sliced(x, [*[0] * lead, *offsets], [*x.lengths[:lead], *positions], [*[1] * lead, *window.stride])
 
 
+def trimmed(x: Tensor, window: Window, positions: Sequence[Size]) -> Tensor:
+    """The padded x without what its windows do not reach, along axes of one position. MLIR folds these axes away, and what is left of
+    `position * stride + place`, which is then read from end to end, must be as long as the window."""
+    lead, lengths = x.rank - window.spatial, x.lengths
+    for axis, (position, span) in enumerate(zip(positions, window.span, strict=True), start=lead):
+        if position == 1:
+            lengths[axis] = span
+    return x if lengths == x.lengths else shape.sliced(x, [0] * x.rank, lengths, [1] * x.rank)
+
+
 def columns(x: Tensor, window: Window, positions: Sequence[Size], *, by_place: bool) -> Tensor:
     """What windows see of x (n, c, *padded): (c, *kernel, n, *positions) with `by_place`, else (n, *positions, c, *kernel)."""
-    count = window.spatial
+    count, x = window.spatial, trimmed(x, window, positions)
     n, c, *_ = x.lengths
     lead, behind = [c, *window.kernel], [n, *positions]
     lengths = [*lead, *behind] if by_place else [*behind, *lead]
@@ -113,6 +123,7 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
         outs = [empty(lengths, dtype).value for dtype in dtypes]
         made = b.loops([v.value for v in views], [identity] * (len(views) + len(outs)), outs, ["parallel"] * len(lengths), whole)
         return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+    x = trimmed(x, window, positions)
     starts = [tensors.made(sizes.known(lengths), lengths, dtype, lambda _, i=i: start()[i]) for i, dtype in enumerate(dtypes)]
     rank, spatial = len(lengths) + window.spatial, window.spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]

@@ -61,6 +61,27 @@ def test_sizes_that_cancel_are_known() -> None:
         _agree("aten.convolution", (x, weight if not transposed else weight[:2], None, [1, 1], padding, [1, 1], transposed, [0, 0], 1), 1, True)
 
 
+@pytest.mark.parametrize("size", [(4, 4), (4, 7), (7, 4)], ids=str)
+def test_what_one_window_leaves_over_is_not_read(size: tuple[int, int]) -> None:
+    """One position along an axis, in an input that is longer than the window: full, depthwise, and one row of weights for each group."""
+    for weight, stride, dilation, groups in (
+        (_whole((4, 2, 3, 3), 2), [2, 2], [1, 1], 1),
+        (_whole((2, 1, 3, 3), 2), [3, 3], [1, 1], 2),
+        (_whole((1, 2, 3, 3), 2), [2, 2], [1, 1], 1),
+        (_whole((4, 1, 2, 2), 2), [2, 2], [2, 2], 2),
+        (_whole((2, 1, 3, 3), 2), [2, 2], [1, 1], 2),
+    ):
+        for symbolic in (False, True):
+            _agree("aten.convolution", (_whole((2, 2, *size), 1), weight, None, stride, [0, 0], dilation, False, [0, 0], groups), 1, symbolic)
+
+
+def test_what_one_large_pool_leaves_over_is_not_read() -> None:
+    for size in ((8, 8), (8, 12)):
+        x = _whole((2, 2, *size), 4) + np.float32(0.5)
+        _agree("aten.max_pool2d_with_indices", (x, [7, 7], [3, 3], [0, 0], [1, 1], False), 2, False)
+        _agree("aten.avg_pool2d", (x, [7, 7], [3, 3], [0, 0], False, True, None), 1, False)
+
+
 @st.composite
 def pooling(draw: st.DrawFn) -> tuple[str, tuple[Any, ...], int]:
     x = _whole((draw(st.sampled_from((0, 1, 3))), 2, *pair(draw, 2, 9)), 4) + np.float32(0.5)  # no zeros, whose sign nobody promises
