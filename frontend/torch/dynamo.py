@@ -12,6 +12,7 @@ import torch
 from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
+from torch.utils._python_dispatch import _disable_current_modes
 
 from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
@@ -48,7 +49,8 @@ class CompiledGraph:
             self._results = Results(self._graph)
             used = [inputs[i] for i in self._used]
             program = FxProgram(self.name, self._graph, used, options, foreign=foreign, results=self._results.computed)
-            self.function = TorchFunction(program)
+            with _disable_current_modes():  # PyTorch traces with tensors that have no data, but constants of the graph are read here
+                self.function = TorchFunction(program)
         except Exception as e:  # noqa: BLE001 - a model never fails for what tierup cannot do
             self._refuse(e)
 

@@ -40,7 +40,6 @@ _RENAMED = {
     "aten.alias": "aten.detach",
     "aten.view": "aten.reshape",  # tensors may lie otherwise here than where the graph was traced
     "aten._unsafe_view": "aten.reshape",
-    "aten.lift_fresh_copy": "aten.clone",
     "aten._assert_tensor_metadata": "",
     "aten.sym_constrain_range": "",
     "aten.sym_constrain_range_for_size": "",
@@ -214,6 +213,8 @@ class FxBuilder:
         target = for_numbers(target, args)
         schema = target._schema
         name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
+        if name == "aten.as_strided" and _lies_so(*args, **kwargs):
+            return self.op(torch.ops.aten.alias.default, args[:1], {}, meta)
         if name in _OF_MEMORY:
             raise UnsupportedProgram(f"{name} asks how a tensor lies in memory")
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
@@ -335,3 +336,11 @@ class FxBuilder:
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
+
+
+def _lies_so(source: Node, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None) -> bool:
+    """Whether as_strided gives its operand as it is: where PyTorch states what an axis of one element strides, which says nothing."""
+    tensor = source.meta["val"]
+    strides = zip(tensor.shape, stride, tensor.stride(), strict=False)
+    same_place = storage_offset is None or storage_offset == tensor.storage_offset()
+    return same_place and list(size) == list(tensor.shape) and all(n == 1 or a == b for n, a, b in strides)

@@ -369,3 +369,38 @@ print(tierup.torch.compiled_graphs()[0].stats().hits)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert run.stdout.split() == ["True", "2"], run.stderr
+
+
+def test_constants_of_a_graph_are_values_though_pytorch_traces_without_data():
+    def program(x):
+        return x * torch.tensor([1.0, 2.0]) + torch.tensor([]).sum()
+
+    ours, x = compiled(program, fullgraph=True), torch.randn(3, 2)
+    for _ in range(3):
+        agree(ours, program, x)
+    assert [g.stats().hits for g in graphs()] == [2]
+
+
+def test_pooling_to_one_element_is_taken_though_pytorch_states_its_strides():
+    """In channels-last memory PyTorch writes as_strided behind the mean, which says what axes of one element stride: nothing."""
+
+    def program(x):
+        return F.adaptive_avg_pool2d(x * 2, 1).flatten(1)
+
+    ours, x = compiled(program, fullgraph=True), torch.randn(2, 4, 3, 3).to(memory_format=torch.channels_last)
+    for _ in range(3):
+        agree(ours, program, x)
+    assert [g.stats().hits for g in graphs()] == [2]
+
+
+@pytest.mark.parametrize("strides", [(3, 1), (1, 2)], ids=["the same", "others"])
+def test_another_view_of_the_memory_is_pytorchs(strides: tuple[int, int]):
+    def program(x):
+        return torch.as_strided(x * 2, (2, 3), strides) + 1
+
+    ours, x = compiled(program, fullgraph=True), torch.arange(6.0).reshape(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if strides == (1, 2) else "error", FallbackWarning)
+        for _ in range(3):
+            agree(ours, program, x)
+    assert [g.function is not None for g in graphs()] == [strides == (3, 1)]
