@@ -12,7 +12,9 @@ from typing import Any, overload
 import numpy as np
 
 from tierup.frontend.graph import GraphResult
+from tierup.frontend.mlir_arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir_file import load as load_graph
+from tierup.frontend.mlir_file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.gradient_spec import GradientSpec, function_of
 from tierup.frontend.tensor_arguments import TensorArguments
@@ -89,7 +91,11 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
             made = replace(made, program=made.program.renewed())
         return made
 
-    function = Function(graph.entry, inspect.Signature(parameters), current, current, options, fitted=fitted)
+    def for_structure(shape: CallShape, *_: object) -> Built:
+        return built(specialise(load_text(current().program.graph, graph.entry), shape), graph.entry, place, packed=True)
+
+    build = current if takes_only_leaves(graph.leaves) else for_structure
+    function = Function(graph.entry, inspect.Signature(parameters), build, current, options, fitted=fitted)
     function.leave_tensors_to(TensorArguments())
     return function
 

@@ -15,7 +15,7 @@ from tierup.dialect import dtypes
 FORMS = """\
   3  -2.5  inf  true  none     a scalar
   'mean'                       a string, in quotes
-  [1,2,-1]                     a list of scalars
+  [1,2,-1]  (none,[f32[2]])    a list or a tuple of any of these; (1,) is a tuple of one
   x.npy                        an array from a file
   x.npz:weights                one array of an archive
   x.npz                        every array of an archive, given by argument name
@@ -25,6 +25,8 @@ FORMS = """\
   NAME=FORM                    for the argument NAME; the others are taken in order"""
 
 _ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?:=(?P<fill>\S+))?$")
+_PARTS = re.compile(r"""'[^']*'|"[^"]*"|[^'"]""")
+_DEEPEST = 20
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<form>.+)$")
 _WORDS = {"true": True, "false": False, "none": None, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -69,8 +71,30 @@ def value_of(text: str, random: np.random.Generator) -> object:
         return _array(match["dtype"], match["shape"], match["fill"], random)
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError):
+        items = _items(text)
+        if items is not None:
+            return type(items)(value_of(item, random) for item in items)
         raise BadArgument(f"cannot read the argument {text}; write one of\n{FORMS}") from None
+
+
+def _items(text: str) -> list[str] | tuple[str, ...] | None:
+    """The texts between the brackets of a list or a tuple; None where it is neither. Raises BadArgument."""
+    if text[:1] + text[-1:] not in ("[]", "()"):
+        return None
+    items, depth = [""], 0
+    for part in _PARTS.findall(text[1:-1]):
+        depth += (part in "[(") - (part in "])")
+        if part == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += part
+        if depth < 0 or depth > _DEEPEST:
+            raise BadArgument(f"cannot read the argument {text[:80]}: its brackets do not match, or nest deeper than {_DEEPEST} levels")
+    if not items[-1].strip():
+        items.pop()
+    items = [item.strip() for item in items]
+    return items if text[0] == "[" else tuple(items)
 
 
 def _archive(path: str, names: Sequence[str]) -> dict[str, object]:

@@ -61,15 +61,16 @@ class FunctionEmitter:
         self.reads: Counter[Var] = Counter()
         self.loops = 0
 
-    def emit(self, function: Function, header: Iterable[str], prologue: Iterable[str]) -> None:
-        """`header`: parameters that come before the function's own. `prologue`: statements that come first."""
+    def emit(self, function: Function, header: Iterable[str], prologue: Iterable[str], *, as_tuple: bool = False) -> None:
+        """`header`: parameters that come before the function's own. `prologue`: statements that come first. `as_tuple`: one result is
+        returned as a tuple of one."""
         self._count(function.body)
         parameters = [*header, *(self.variable(a) for a in function.body.arguments)]
         self.source.add(0, f"def {self.globals[f'@{function.name}']}({', '.join(parameters)}):")
         for line in prologue:
             self.source.add(1, line)
         self._body(function.body, 1, {})
-        self.source.add(1, "return " + (", ".join(map(self.text, function.body.yields)) or "None"))
+        self.source.add(1, "return " + (", ".join(map(self.text, function.body.yields)) or "None") + ("," if as_tuple else ""))
 
     def _count(self, body: Body) -> None:
         for node in body.nodes:

@@ -161,3 +161,11 @@ class Function:
 
     name: str
     body: Body
+
+
+def nodes(body: Body) -> Iterator[Node]:
+    """All nodes of a body and of the bodies in it."""
+    for node in body.nodes:
+        yield node
+        for inner in node.bodies():
+            yield from nodes(inner)

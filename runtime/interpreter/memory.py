@@ -5,9 +5,9 @@ Flow-insensitive and conservative. Free of MLIR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from tierup.runtime.interpreter.graph import Body, Function, If, Let, Loop, Node, Piece, Var, variables
+from tierup.runtime.interpreter.graph import Function, If, Let, Loop, Node, Piece, Var, nodes, variables
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -22,7 +22,7 @@ class Memory:
         self._stores: list[tuple[list[Var], list[Piece]]] = []
         writes: list[Var] = []
         for function in functions.values():
-            for node in _nodes(function.body):
+            for node in nodes(function.body):
                 self._add(node)
                 if isinstance(node, Let) and node.writes is not None:
                     writes += variables(node.writes)
@@ -92,10 +92,3 @@ class Memory:
                     seen.add(source)
                     pending.append(source)
         return seen
-
-
-def _nodes(body: Body) -> Iterator[Node]:
-    for node in body.nodes:
-        yield node
-        for inner in node.bodies():
-            yield from _nodes(inner)

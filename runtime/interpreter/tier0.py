@@ -30,8 +30,9 @@ class Tier0:
     """One entry function and all it calls, as Python source with one statement per op.
 
     `call(*leaves)` runs it: ndarrays for tensors, Python numbers for scalars; one result comes back as itself, several as a
-    tuple, none as None. A result that shares memory with an argument or with another result is a view, as in torch and in
-    NumPy. When `records`, a call needs the keyword `record`, called as `record(slot, value)` at every `tierup.profile`, and as
+    tuple, none as None; one that may be a tuple or None itself comes in a tuple of one. A result that shares memory with an argument or
+    with another result is a view, as in torch and in NumPy. When `records`, a call needs the keyword `record`, called as
+    `record(slot, value)` at every `tierup.profile`, and as
     `record(COUNT_RUN, None)` at a `tierup.count_run`. `record(EXIT, (index, values))` says that the function was left at a bailout
     (`tierup.exit`), and what the call returns then is to be thrown away; a call without a recorder raises GuardFailed there.
 
