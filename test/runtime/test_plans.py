@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.lowering.objects import store
+from tierup.runtime.arguments import placement
 from tierup.runtime.explaining import plans
+from tierup.runtime.options import Options
 
 PROGRAM = """
 import sys
@@ -175,6 +178,19 @@ def test_a_disk_that_is_full_costs_an_event_and_a_compile(compile: str, tmp_path
     """Also where the compile is a worker's."""
     reports = refused(tmp_path, {**os.environ, "TIERUP_CACHE_DIR": str(tmp_path / "cache")}, compile, limit=1000)
     assert any("nothing can be kept" in said for said in reports)
+
+
+def test_what_a_worker_has_to_say_of_the_cache_is_an_event_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Worker:
+        def call(self, *request: object) -> plans.Produced:
+            return plans.Produced(None, None, 0.0, reports=("the disk is full, over there",))
+
+    monkeypatch.setattr(store, "_reported", {})
+    told: list[tierup.events.Event] = []
+    with tierup.events.subscribe(told.append):
+        for _ in range(2):
+            placement.elsewhere(Worker(), "", "main", (), Options())
+    assert [str(event) for event in told] == ["not used of the cache on disk; -> the disk is full, over there"]
 
 
 def test_a_user_without_a_home_and_one_whose_home_is_none_compile(tmp_path: Path) -> None:
