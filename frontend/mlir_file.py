@@ -64,7 +64,8 @@ def _program(module: ir.Module, where: str, entry: str | None) -> GraphResult:
     leaves = tuple((n, _leaf(a.type)) for n, a in zip(_names(func, len(arguments)), arguments, strict=True))
     results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
     outputs: tuple[OutputTree, ...] = tuple(Output(_kind(t)) for t in results)
-    output = outputs[0] if len(outputs) == 1 else OutputNode("tuple", outputs) if outputs else Output("const")
+    nothing = [str(t) for t in results] in ([], ["!torch.none"])
+    output = Output("const") if nothing else outputs[0] if len(outputs) == 1 else OutputNode("tuple", outputs)
     return GraphResult(module, name, leaves, output, writes=_writes(module))
 
 

@@ -16,7 +16,7 @@ from tierup.runtime.interpreter.tier0 import Tier0
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool", "!torch.number": "number",
             "!torch.str": "str", "!torch.none": "none", "!torch.Device": "device"}  # fmt: skip
-_LOOK_LIKE_RESULTS = ("!torch.tuple<", "!torch.optional<", "!torch.union<", "!torch.none", "!torch.any")
+_LOOK_LIKE_RESULTS = ("!torch.tuple<", "!torch.optional<", "!torch.union<", "!torch.any")
 _PYTHON_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str"}
 
 

@@ -149,6 +149,14 @@ def test_a_program_gives_back_what_it_takes(program: Load, type_: tuple[str, st.
             assert type(f(value)) is type(value)
 
 
+def test_a_program_may_give_none(program: Load) -> None:
+    one = program("%x: !torch.none", "return %x : !torch.none", "!torch.none")
+    two = program("%x: !torch.none, %y: !torch.int", "return %x, %y : !torch.none, !torch.int", "(!torch.none, !torch.int)")
+    for _ in range(3):
+        assert one(None) is None
+        assert two(None, 3) == (None, 3)
+
+
 def test_a_program_that_calls_its_entry_keeps_it(tmp_path: Path) -> None:
     path = tmp_path / "calls.mlir"
     path.write_text(f"""

@@ -152,6 +152,8 @@ def test_array_subclasses_count_as_their_memory(tmp_path) -> None:
 ])  # fmt: skip
 def test_near_enough_values_are_made_to_fit(type_: str, value: object, expected: object) -> None:
     got = identity(type_)(value)
+    if type_.startswith(("!torch.optional", "!torch.tuple", "!torch.any")):
+        (got,) = got  # what may be a tuple or None itself
     assert got == expected and type(got) is type(expected)
 
 
