@@ -42,12 +42,12 @@ def test_tensors_in_tensors_out_natively():
 
 
 def test_arrays_and_tensors_share_versions():
-    x, y = torch.randn(2, 5)
+    x, y = torch.rand(2, 5)  # no difference of nearly equal numbers: tiers agree within 4 ulp of exp, and two roundings
     expected = smooth(x, y)
     for _ in range(3):
         result = smooth(x.numpy(), y.numpy())
         assert type(result) is np.ndarray
-        np.testing.assert_allclose(result, expected.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(result, expected.numpy(), rtol=6 * np.finfo(np.float32).eps)
     assert smooth(x, y).dtype is torch.float32
     assert smooth.stats().versions == 1 and len(smooth.variants) == 1
 
