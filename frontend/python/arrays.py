@@ -174,6 +174,14 @@ def int_list(frame: Frame, node: ast.AST | None, value: Value, what: str = "a sh
     return em.int_list([as_int(frame, node, item, what) for item in items]), len(items)
 
 
+def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
+    """What a view may be taken of: of a NumPy scalar an array of its own, since writing to the view leaves the scalar as it is."""
+    x = as_array(frame, node, a)
+    if not (frame.em.mutable and x.rank == 0 and x.decays):
+        return x
+    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
+
+
 def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer") -> ir.Value:
     """A value where Python wants an integer (operator.index) as !torch.int."""
     em = frame.em

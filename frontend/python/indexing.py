@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import as_int, rank_ssa
+from tierup.frontend.python.arrays import as_int, rank_ssa, viewable
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.index_items import Items, gather, has_index_arrays, is_none, take_apart, view_of, with_index_arrays
@@ -84,7 +84,7 @@ def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Valu
     if has_index_arrays(items):
         base, indices = with_index_arrays(frame, node, owner, items)
         return gather(frame, base, indices)
-    viewed = view_of(frame, node, owner, items)
+    viewed = view_of(frame, node, viewable(frame, node, owner), items)
     if viewed.ssa == owner.ssa and not (viewed.rank == 0 and viewed.decays):  # x[...], x[:]: another array over the same memory
         viewed = replace(viewed, ssa=frame.em.numpy("aten.alias", [owner.ssa]))
     return _as_loaded(frame, node, owner, items, viewed)

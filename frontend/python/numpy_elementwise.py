@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.array_operators import broadcast_rank, ufunc_dtype
 from tierup.frontend.python.arrays import as_array, strong, weak, weak_float
@@ -112,15 +114,24 @@ _register()
 
 @function(np.fabs)
 def fabs(frame: Frame, node: ast.AST, x: Value) -> Value:
-    """float of an int, then abs: dividing by 1 makes the float that NumPy computes with."""
+    """abs of the float that NumPy makes of an int."""
     return _unary(np.absolute, "aten.abs")(frame, node, _as_float(frame, node, x))
 
 
 def _as_float(frame: Frame, node: ast.AST, x: Value) -> Array:
+    """The operand in the float dtype that NumPy computes with: float16 of bools and bytes."""
     operand = as_array(frame, node, x)
     if operand.dtype is not None and operand.dtype.kind == "f":
         return operand
-    return array_operators.binary(frame, node, ast.Div, operand, Const(1))
+    ssa = frame.em.numpy("aten.mul.Tensor", [operand.ssa, _float_one(frame, operand)])
+    return replace(operand, ssa=ssa, dtype=ufunc_dtype(np.exp, operand), decays=True, detached=False)
+
+
+def _float_one(frame: Frame, operand: Array) -> ir.Value:
+    """1 in the dtype that np.exp gives of the operand."""
+    em = frame.em
+    zero = em.numpy("aten.new_zeros", [operand.ssa, em.int_list([]), em.none, em.none, em.none, em.none])
+    return em.numpy("aten.exp", [zero])
 
 
 @function(np.where)
@@ -193,8 +204,7 @@ def rint(frame: Frame, node: ast.AST, x: Value) -> Value:
     operand = as_array(frame, node, x)
     ssa = em.numpy("aten.round", [operand.ssa])
     if operand.dtype is None or operand.dtype.kind != "f":
-        zero = em.numpy("aten.new_zeros", [operand.ssa, em.int_list([]), em.none, em.none, em.none, em.none])
-        ssa = em.numpy("aten.mul.Tensor", [ssa, em.numpy("aten.exp", [zero])])
+        ssa = em.numpy("aten.mul.Tensor", [ssa, _float_one(frame, operand)])
     return Array(ssa, operand.rank, operand.min_rank, ufunc_dtype(np.rint, operand))
 
 

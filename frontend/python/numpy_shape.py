@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.arrays import as_array, as_int, int_list, rank_ssa
+from tierup.frontend.python.arrays import as_array, as_int, int_list, rank_ssa, viewable
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.scalars import raise_if
@@ -61,7 +61,7 @@ def sizes_argument(args: tuple[Value, ...]) -> Value:
 def reshape(frame: Frame, node: ast.AST, a: Value, shape: Value, order: Value = C_ORDER) -> Value:
     if constant(frame, node, order, "`order`") != "C":
         raise frame.error(node, "reshape in an order other than C", "transpose first")
-    x = as_array(frame, node, a)
+    x = viewable(frame, node, a)
     sizes, rank = int_list(frame, node, shape)
     return viewed(x, frame.em.numpy("aten.reshape", [x.ssa, sizes]), rank)
 
@@ -73,7 +73,7 @@ def reshape_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Value
 
 @function(np.ravel, method="ravel")
 def ravel(frame: Frame, node: ast.AST, a: Value) -> Value:
-    return flat(frame, as_array(frame, node, a))
+    return flat(frame, viewable(frame, node, a))
 
 
 @method("flatten")
@@ -118,7 +118,7 @@ def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: 
 
 @function(np.expand_dims)
 def expand_dims(frame: Frame, node: ast.AST, a: Value, axis: Value) -> Value:
-    x = as_array(frame, node, a)
+    x = viewable(frame, node, a)
     if isinstance(axis, Sequence):
         raise frame.error(node, "np.expand_dims of several axes", "one axis at a time, or index with None")
     ssa = frame.em.numpy("aten.unsqueeze", [x.ssa, as_int(frame, node, axis, "an axis")])

@@ -299,3 +299,27 @@ def sorted_(v):
 
 def test_bubble_sort():
     check(sorted_, np.array([3, 1, 2, 5, 4]))
+
+
+def views_of_a_scalar(x):
+    s = np.sum(x)
+    a, b, c, d, e = s.ravel(), s[...], s[None], np.expand_dims(s, 0), s.reshape(1, 1)
+    a += 1
+    b += 2
+    c *= 3
+    d[0] = 7
+    e -= 1
+    return s, a, b, c, d, e
+
+
+def views_of_a_part(x, y):
+    a, b = x[0].reshape(-1), y[...]
+    a += 1
+    b += 2
+    return a, b
+
+
+def test_a_view_of_a_scalar_is_an_array_of_its_own():
+    check(views_of_a_scalar, X)
+    check(views_of_a_scalar, X[0, 0, 0])
+    check(views_of_a_part, np.arange(3.0), np.array(2.5))

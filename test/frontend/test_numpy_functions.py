@@ -324,3 +324,21 @@ def empty_maximum(x):
 )
 def test_errors_are_those_of_numpy(function):
     assert isinstance(check(function, F32, unranked=False), Exception)
+
+
+def floats_of_integers(x):
+    return np.fabs(x), np.degrees(x) * 0, np.radians(x) * 0, np.rint(x)  # the dtype alone of what is rounded once more
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32])
+def test_functions_that_compute_with_floats_make_the_float_of_numpy(dtype):
+    check(floats_of_integers, np.arange(4).astype(dtype))
+
+
+def plus(x):
+    return +x
+
+
+def test_plus_is_a_copy_and_raises_for_bools():
+    check(plus, np.array([1.0, -0.0, np.nan]))
+    assert isinstance(check(plus, np.array([True, False])), TypeError)
