@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from tierup.dialect import optable, registry
+from tierup.dialect.analysis.raising import hangs_on_numbers, refuses_none
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
@@ -183,7 +184,7 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     results = signature.decide(function, request.arguments, inference)
     exits = live_values.sites(function, request.arguments, inference)
     bailouts.forget_guards(function)
-    _refuse_lost_errors(function)
+    _refuse_lost_errors(function, inference)
     _guard(registry.parse(_CHECKS), "bounds checks", module, request)
     signature.settle(function, request.arguments, results)
     symbols.erase(function.regions[0].blocks[0])  # what they say is in the request's arguments too
@@ -209,11 +210,13 @@ def _mark_empty(function: ir.Operation, inference: Inference) -> None:
             op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
 
 
-def _refuse_lost_errors(function: ir.Operation) -> None:
+def _refuse_lost_errors(function: ir.Operation, inference: Inference) -> None:
     """What nobody uses is dropped on the way; an error that no check notices would go with it."""
     for op in b.walk(function):
         row = optable.lookup(op.name)
-        if row is not None and row.raises and row.results and not is_checked(op) and not any(map(is_used, op.results)):
+        if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
+            continue
+        if row.raises or hangs_on_numbers(op, row) and not sizes_given(op) or refuses_none(op, row, inference):
             place = diagnostics.place_of(op.location)
             why = "nobody uses its result, and whether it raises is for tier 0 to say"
             raise Unsupported(row.name, str(place) if place.line else "", why)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
 from tierup.dialect.inference import symbols
+from tierup.dialect.inference.dims import at_least
 from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
@@ -106,6 +107,44 @@ class Raising:
             return False
         reads_tensors = any(isinstance(v, Tensor) for v in operands)  # which number it is then only the run can tell
         return all(_known(r, symbolic=True) or (reads_tensors and isinstance(r, (Int, Float, Bool))) for r in results)
+
+
+def hangs_on_numbers(op: ir.Operation, row: Op) -> bool:
+    """Whether an op takes a size, an axis, a count or a list of them that only the run knows, which it may refuse."""
+    if row.kind is Kind.SCALAR:
+        return row.name in _PARTIAL
+    return row.kind is not Kind.POINTWISE and any(map(_is_computed, op.operands))
+
+
+def _is_computed(value: ir.Value) -> bool:
+    type_ = str(value.type)
+    if type_ not in ("!torch.int", "!torch.list<int>"):
+        return False
+    if isinstance(value.owner, ir.Block):
+        return True
+    made = value.owner.operation
+    return any(map(_is_computed, made.operands)) if made.name == "torch.prim.ListConstruct" else made.name != "torch.constant.int"
+
+
+def refuses_none(op: ir.Operation, row: Op, inference: Inference) -> bool:
+    """Whether an op refuses operands without elements, of tensors that may have none."""
+    values = [inference.values.get(v) or torch_types.value_of(v.type) for v in op.operands]
+    emptied = [_emptied(v) for v in values]
+    if emptied == values:
+        return False
+    ctx = Infer()
+    ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+    try:
+        row.infer(ctx, emptied)
+    except REFUSALS:
+        return True
+    return False
+
+
+def _emptied(value: Value) -> Value:
+    if not isinstance(value, Tensor) or value.shape is None:
+        return value
+    return Tensor(value.dtype, tuple(d if at_least(d, 1) else 0 for d in value.shape))
 
 
 def _refuses_some(target: Value, source: Value) -> bool:

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from tierup.dialect import optable, registry
 from tierup.dialect.analysis.contiguity import VIEWS, doubtful_view
+from tierup.dialect.analysis.raising import hangs_on_numbers
 from tierup.dialect.autodiff.formula_expansion import is_formula
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import defined_functions
@@ -183,11 +184,12 @@ def _clean(module: ir.Module) -> None:
 
 
 def _may_raise(op: ir.Operation) -> bool:
-    """Whether an op may raise though its types are inferred: for what is in its operands, or for sizes that only the run knows."""
+    """Whether an op may raise though its types are inferred: for what is in its operands, or for numbers that only the run knows."""
     row = optable.lookup(op.name)
     if row is None or len(op.regions):
         return False
-    return row.raises or op.name in VIEWS or any("?" in str(v.type) for v in op.operands)
+    listed = [item for v in op.operands for item in items_of(v) or ()]
+    return row.raises or op.name in VIEWS or any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
 
 
 def _refuse_numpys(module: ir.Module) -> None:

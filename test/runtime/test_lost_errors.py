@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -118,3 +119,31 @@ def test_a_view_of_a_strided_argument_is_for_tier_0(tmp_path: Path) -> None:
     for _ in range(3):
         np.testing.assert_array_equal(f(x), x[1])
     assert not f.versions
+
+
+UNUSED = (
+    "np.zeros(-n)", "np.eye(-n)", "np.arange(0, 5, n - 3)", "np.identity(-n)", "np.full((2, -n), 1.0)", "x.reshape(n, 2)", "np.tile(x, -n)",
+    "np.repeat(x, -n)", "np.max(x[n:])", "np.argmax(x[n:])", "x.sum(axis=n)", "np.cumsum(x, axis=n)", "np.expand_dims(x, n)",
+    "np.swapaxes(x, 0, n)", "np.stack((x, y))", "x + y", "np.zeros(n) + x", "n // (n - 3)", "(n - 3) ** -1.0", "np.full(2, 300 * n, np.int8)",
+    "np.pad(x, -n)", "x[n]", "np.broadcast_to(x, (n, 2))[n]", "np.zeros((n, 2)).reshape(x.shape)", "x.astype(np.int64) // (n - 3)",
+)  # fmt: skip
+PLACES = ("    v = {}\n", "    if n > 0:\n        v = {}\n", "    for i in range(n):\n        v = {}\n", "    v = {}\n    x[0] = 7\n")
+OPTIONS = ({}, {"speculate": "bailout"}, {"executor": "specializing"}, {"bailout_depth": 0})
+CASES = [(line, place, options) for line in UNUSED for place in PLACES for options in OPTIONS]
+
+
+@pytest.mark.parametrize(("line", "place", "options"), drawn("unused ops", CASES, 8, lambda case: case[0]))
+def test_what_nobody_uses_raises_in_every_tier(tmp_path: Path, line: str, place: str, options: dict) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"import numpy as np\ndef f(x, y, n):\n{place.format(line)}    return x + 1\n")
+    scope: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    jitted = tierup.jit(scope["f"], **options)
+    for n in (3, 3, 3, 4, 1, 3):
+        outcomes = []
+        for function in (scope["f"], jitted):
+            try:
+                outcomes.append(function(np.ones(2), np.ones(3), n).tolist())
+            except (ValueError, IndexError, ZeroDivisionError, OverflowError) as e:
+                outcomes.append(type(e))
+        assert outcomes[0] == outcomes[1], f"n = {n}"
