@@ -123,7 +123,7 @@ def crashes_are_compile_errors(request: Request) -> Iterator[None]:
     """Whatever a compile trips over leaves as CompileError with a reproducer; the function stays in tier 0."""
     try:
         yield
-    except (Unsupported, CompileError, BadRequest, MemoryError):
+    except (Unsupported, CompileError, BadRequest, MemoryError, OSError):
         raise
     except Exception as e:
         raise CompileError(f"{type(e).__name__}: {e}", "lowering", f"// {type(e).__name__}: {e}\n// {request!r}\n{request.ir}") from e

@@ -34,6 +34,7 @@ class EventKind(Enum):
     GENERALISED = "generalised"
     EVICTED = "evicted"
     GAVE_UP = "gave up"
+    POSTPONED = "postponed"
     SPLIT = "split"
     RELEASED = "released"
     DIFFERENTIATED = "differentiated"
@@ -95,8 +96,8 @@ def caller() -> str:
 LOG = "TIERUP_LOG"
 LOGGED = {
     "compiles": (
-        EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.EVICTED, EventKind.RELEASED,
-        EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
+        EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.POSTPONED, EventKind.EVICTED,
+        EventKind.RELEASED, EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
     ),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
     "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),

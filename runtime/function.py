@@ -26,6 +26,7 @@ from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.changing import ChangingNumbers, Numbers, told_apart
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
+from tierup.runtime.compiling import early
 from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
@@ -157,6 +158,7 @@ class Function:
         self._changing = forking.lock()
         with _classes:
             _functions.add(self)
+        early.expect(self._overrides.base())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if faults.active:

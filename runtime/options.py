@@ -63,6 +63,14 @@ class Options:
         "bailout: also values in mid-program; a lost bet goes on from there",
     )
     compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
+    worker: bool = _flag(
+        True,
+        "False: a call that waits for its compile does it in this process, which a compiler that crashes would take along; so for all "
+        "functions with TIERUP_WORKER=0 in the environment",
+    )
+    compile_limit: float = _count(
+        300.0, 0.001, "seconds after which a compile is given up; in this process it ends with the pass that runs then", most=1e6
+    )
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice(
         "profiling", ("profiling", "specializing"), "the life cycle: profile, bet, guard; or a plan per argument spec, without profiles"

@@ -361,6 +361,9 @@ class ProfilingExecutor:
         evicted = shielded(lambda: self._noted(bet, outcome, options, calls))
         if evicted is None:
             return False
+        if isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES:
+            self._tell_postponed(bet, f"not compiled now: {outcome.detail}{how}")
+            return True
         if isinstance(outcome, NotCompiled):
             self.history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True
@@ -376,15 +379,21 @@ class ProfilingExecutor:
         self.on_version(options)
         return True
 
+    def _tell_postponed(self, bet: Bet, action: str) -> None:
+        self.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard=bet.describe(self.program.names), action=action)
+
     def _noted(self, bet: Bet, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
         """The part of `_settle` that is done whole: the versions that had to go; None when the executor was closed meanwhile."""
         with self._lock:
             if self.closed:
                 return None
-            self._log.settled(bet)
             if isinstance(outcome, NotCompiled):
+                if outcome.reason is Reason.NO_RESOURCES:
+                    self._log.withdraw(bet)
+                self._log.settled(bet)
                 self._backoff.lost(calls)
                 return []
+            self._log.settled(bet)
             if outcome.record.arguments != bet.specs:
                 self._log.needs_values(bet.specs, outcome.record.arguments)
             if any(self.table.hits(version) for version in self.table.versions):
@@ -415,7 +424,8 @@ class ProfilingExecutor:
 
     def compile_in_background(self, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
         """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""
-        queue.submit(CompileJob(self, bet, classes_of(valued), valued, options))
+        if not queue.submit(CompileJob(self, bet, classes_of(valued), valued, options)):
+            self._tell_postponed(bet, "waits: there can be no thread now that has it compiled")
 
     # --- from the thread that has compiles done in the background ----------------------------------------------------------
 

@@ -176,11 +176,14 @@ class SpeculationLog:
         self._evicted.add(specs)
 
     def withdraw(self, bet: Bet) -> None:
-        """Forget a bet whose compile was interrupted."""
+        """Forget a bet whose compile was interrupted, or for which something ran out."""
         if bet.specs in self._pending:
             self._pending.discard(bet.specs)
             self._made.discard(bet.specs)
-            self.bets -= 1
+            if bet.kind == "symbolic":
+                self.symbolic_bets -= 1
+            else:
+                self.bets -= 1
 
     @property
     def pending(self) -> bool:

@@ -17,16 +17,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tierup.runtime.arguments import placement
-
 HERE = Path(__file__).parent
 
 # compiled code is kept on disk for one run of the tests, which ask for the same code again and again: never that of an earlier run
 os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
 atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=True)
 
-# a process that compiles much goes over to workers; here it does not, so that no test depends on how many ran before it
-placement.COMPILES_HERE = sys.maxsize
+# compiles that a call waits for happen in the process that tests, and those of programs that tests start in theirs: a worker each would take
+# the time that all their compiles do. What is different with workers is tested where it says so: test_workers.py, test_background.py
+os.environ["TIERUP_WORKER"] = "0"
 
 # --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
 settings.register_profile("sample", derandomize=True, deadline=None)

@@ -16,7 +16,7 @@ from typing import Protocol
 from tierup.dialect import ops
 from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir, passmanager
-from tierup.dialect.pipelines import diagnostics, mlir_crashes, mlir_passes
+from tierup.dialect.pipelines import deadline, diagnostics, mlir_crashes, mlir_passes
 from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipelines.pipeline_text import Element, parse_elements, split_options
 from tierup.dialect.records import cached_property, dataclass
@@ -296,6 +296,7 @@ def _timed(shown: object, name: str, work: Callable[[], None], op: ir.Operation,
 
 def _naming(name: str, work: Callable[[], None]) -> None:
     """Do the work of a pass; what it cannot do is its PassFailure."""
+    deadline.check()
     try:
         work()
     except PassFailure as e:

@@ -34,7 +34,10 @@ def watch(table: Table) -> None:
         _waiting.append(weakref.ref(table))
         if _thread is None or not _thread.is_alive():  # a forked child has no thread of its parent's
             _thread = threading.Thread(target=_reap, name="tierup-reaper", daemon=True)
-            _thread.start()
+            try:
+                _thread.start()
+            except RuntimeError:  # the system allows no more threads now: the next `watch` tries again
+                _thread = None
 
 
 def _reap() -> None:

@@ -40,7 +40,10 @@ _lock = forking.lock()
 def unavailable() -> str | None:
     """Why tensors cannot be passed to native code directly, or None; then `address()` is what tables need. Imports PyTorch."""
     with _lock:
-        found = _found()
+        try:
+            found = _found()
+        except RuntimeError as e:  # the system allows no more threads now
+            return str(e)
     return found if isinstance(found, str) else None
 
 

@@ -13,12 +13,14 @@ Free of MLIR. Locks are held for bookkeeping only, never while a worker works.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from io import FileIO
 from typing import IO, Any, cast
@@ -36,18 +38,25 @@ _SECONDS_TO_END = 1.0
 _LAST_LINES, _LAST_BYTES = 12, 4096
 
 
+_log = logging.getLogger("tierup.service")
+
+
 class _Worker:
     """A process, and the pipes to it. Raises WorkerUnavailable when it cannot be started."""
 
-    def __init__(self, niceness: int) -> None:
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # a file: a pipe that nobody empties would stop it
+    def __init__(self, niceness: int, preload: str) -> None:
         with no_fork:  # between the making of the pipes and `_workers` knowing them
             try:
-                self._process = _start(self._printed, niceness)
+                self._printed = _file_in_memory()
             except OSError as e:
+                raise WorkerUnavailable(f"no process for compiling could be started: {e}") from e
+            try:
+                self._process = _start(self._printed, niceness, preload)
+            except (OSError, RuntimeError, MemoryError) as e:
                 self._printed.close()
                 raise WorkerUnavailable(f"no process for compiling could be started: {e}") from e
             self._requests, self._answers = cast(FileIO, self._process.stdin), cast(FileIO, self._process.stdout)
+            os.set_blocking(self._requests.fileno(), False)
             _workers.add(self)
         self.pid = self._process.pid
         self.calls = 0
@@ -56,9 +65,10 @@ class _Worker:
     def greet(self) -> None:
         """Wait until it is ready. Raises WorkerUnavailable when it does not come up; it is gone then."""
         try:
-            with _Deadline(self, _SECONDS_TO_START, "it did not start"):
-                hello = receive(self._answers)
+            hello = receive(self._answers, time.monotonic() + _SECONDS_TO_START)
         except (EOFError, OSError) as e:
+            if isinstance(e, TimeoutError):
+                self.kill("it did not start")
             raise WorkerUnavailable(f"the process for compiling did not come up: {self.end()}") from e
         if hello != HELLO:
             self.end()
@@ -71,9 +81,18 @@ class _Worker:
     def call(self, request: tuple[object, ...], limit: float) -> tuple[bool, Any, int]:
         """A request's answer. Raises EOFError or OSError when the process dies over it: `end` says of what."""
         self.calls += 1
-        with _Deadline(self, limit, f"it took longer than {limit:g} s"):
-            send(self._requests, (*request, settings(), limit))
-            return cast("tuple[bool, Any, int]", receive(self._answers))
+        until = time.monotonic() + limit
+        try:
+            send(self._requests, (*request, settings(), limit), until)
+            return cast("tuple[bool, Any, int]", receive(self._answers, until))
+        except TimeoutError:
+            self.kill(f"it took longer than {limit:g} s")
+            raise
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether somebody else has killed it: the system, where memory is short."""
+        return not self._ended_for and self._process.returncode == -signal.SIGKILL
 
     def kill(self, why: str) -> None:
         self._ended_for = why
@@ -111,37 +130,28 @@ def _closed() -> CompilerCrashed:
     return CompilerCrashed("the service was closed", "crash", "")
 
 
-class _Deadline:
-    """Ends a worker that has not answered in time."""
-
-    def __init__(self, worker: _Worker, seconds: float, why: str) -> None:
-        self._timer = threading.Timer(seconds, worker.kill, [why])
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._timer.cancel()
+def _file_in_memory() -> IO[bytes]:
+    """For what a worker prints: a pipe that nobody empties would stop it. There need be no folder for temporary files."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("tierup"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 # What keeps another user's code, or the environment's, out of this process must keep it out of a worker, too
 _ISOLATION = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S", "dont_write_bytecode": "-B"}
 # The search path comes behind the program: from the environment, an isolated interpreter would not take it, and any other would import
 # a `sitecustomize` from all of it
-_PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from tierup.lowering.service import worker; worker.main(int(sys.argv[1]))"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[3:]; from tierup.lowering.service import worker; worker.main(int(sys.argv[1]), sys.argv[2])"
 
 
-def _start(printed: IO[bytes], niceness: int) -> subprocess.Popen[bytes]:
+def _start(printed: IO[bytes], niceness: int, preload: str) -> subprocess.Popen[bytes]:
     """A worker's process, importing what this one would: the same search path, whatever it is by now, and as isolated as this one."""
     if os.name != "posix":
         raise OSError(f"not on {os.name}")
-    from multiprocessing.spawn import get_executable  # here: 30 ms, and most processes never start a worker
-
-    executable = os.fsdecode(get_executable())  # not sys.executable: the program may be another's, with Python in it
+    executable = _interpreter()
     path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
     isolation = [option for flag, option in _ISOLATION.items() if getattr(sys.flags, flag)]
-    command = [executable, "-P", *isolation, "-c", _PROGRAM, str(niceness), *path]
+    command = [executable, "-P", *isolation, "-c", _PROGRAM, str(niceness), preload, *path]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is this process's, also while it starts
     try:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printed, bufsize=0)
@@ -149,8 +159,19 @@ def _start(printed: IO[bytes], niceness: int) -> subprocess.Popen[bytes]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _interpreter() -> str:
+    """The Python to run: where this program is another's with Python in it, the one that `multiprocessing` was told of. Raises OSError."""
+    spawn = sys.modules.get("multiprocessing.spawn")
+    if spawn is not None and spawn.get_executable() is not None:
+        return os.fsdecode(spawn.get_executable())
+    if getattr(sys, "frozen", False) or not sys.executable or "python" not in os.path.basename(sys.executable).lower():
+        raise OSError(f"{sys.executable or 'this program'} is not known to be Python; multiprocessing.set_executable names one")
+    return sys.executable
+
+
 class Service:
-    """Workers of one process. `most`: how many at once; further callers wait. `niceness`: how far other processes go before them."""
+    """Workers of one process. `most`: how many at once; further callers wait. `niceness`: how far other processes go before them.
+    `preload`: "module:function", which a worker calls before its first request."""
 
     def __init__(
         self,
@@ -160,8 +181,10 @@ class Service:
         largest: int = LARGEST_WORKER,
         limit: float = SECONDS_PER_CALL,
         niceness: int = 0,
+        preload: str = "",
     ) -> None:
-        self._most, self._compiles, self._largest, self._limit, self._niceness = most, compiles, largest, limit, niceness
+        self._most, self._compiles, self._largest, self._limit = most, compiles, largest, limit
+        self._niceness, self._preload = niceness, preload
         self._begin()
         _services.add(self)
 
@@ -178,32 +201,55 @@ class Service:
         with self._lock:
             return tuple(w.pid for w in (*self._idle, *self._busy))
 
-    def call(self, module: str, function: str, *arguments: object, reproducer: str = "") -> Any:
+    def start(self) -> None:
+        """Have a worker ready: a thread starts it, and who calls meanwhile waits for that one. Nothing where there is one already."""
+        with self._lock:
+            if self._closed or self._idle or self._busy:
+                return
+        try:
+            threading.Thread(target=self._start_early, name="tierup-starts-worker", daemon=True).start()
+        except RuntimeError as e:  # there can be no more threads
+            _log.debug("no worker is started early: %s", e)
+
+    def _start_early(self) -> None:
+        with self._room:
+            try:
+                self._give_back(self._take(), 0)
+            except (WorkerUnavailable, CompilerCrashed) as e:  # who calls is told
+                _log.debug("no worker is started early: %s", e)
+
+    def call(self, module: str, function: str, *arguments: object, reproducer: str = "", limit: float | None = None) -> Any:
         """What a function returns in a worker, or raises.
 
         All of it is pickled; an exception that cannot be arrives as RemoteError. Raises CompilerCrashed, with `reproducer`, when the
-        worker dies or takes too long, and WorkerUnavailable when there is none.
+        worker dies or takes longer than `limit` seconds, and WorkerUnavailable when there is none. A worker that somebody killed is not
+        to blame: another is asked, once.
         """
         if getattr(_inside, "a_call", False):  # of a signal's handler, or of `__del__`: the one that runs would wait for itself
             raise WorkerUnavailable("this thread waits for a worker already")
         _inside.a_call = True
         try:
-            return self._call(module, function, arguments, reproducer)
+            return self._call((module, function, arguments), reproducer, self._limit if limit is None else limit)
         finally:
             _inside.a_call = False
 
-    def _call(self, module: str, function: str, arguments: tuple[object, ...], reproducer: str) -> Any:
+    def _call(self, request: tuple[object, ...], reproducer: str, limit: float, again: bool = True) -> Any:
         with self._room:
             worker = self._take()
             try:
-                succeeded, value, size = worker.call((module, function, arguments), self._limit)
+                succeeded, value, size = worker.call(request, limit)
             except (EOFError, OSError) as e:
                 said = self._end(worker)
-                raise CompilerCrashed(f"the process that compiled is gone: {said}", "crash", reproducer) from e
+                if not (again and worker.was_killed):
+                    raise CompilerCrashed(f"the process that compiled is gone: {said}", "crash", reproducer) from e
+                worker = None
             except BaseException:
                 self._end(worker)  # it may still answer, to nobody
                 raise
-            self._give_back(worker, size)
+            if worker is not None:
+                self._give_back(worker, size)
+        if worker is None:
+            return self._call(request, reproducer, limit, again=False)
         if succeeded:
             return value
         raise value
@@ -223,7 +269,7 @@ class Service:
         return worker
 
     def _start(self) -> _Worker:
-        worker = _Worker(self._niceness)
+        worker = _Worker(self._niceness, self._preload)
         with self._lock:
             self._busy.add(worker)  # `close` ends it from now on
             closed = self._closed
@@ -268,9 +314,9 @@ class Service:
         """End all workers. Calls that wait for one, and later ones, raise CompilerCrashed."""
         with self._lock:
             self._closed = True
-            busy = list(self._busy)
-        for worker in busy:
-            worker.kill("it was closed")
+            there = [*self._busy, *self._idle]
+        for worker in there:
+            worker.kill("it was closed")  # an idle one may still be importing, for a second or two
             worker.wait()  # no process is left behind by an interpreter that ends
         self.end_idle()
 

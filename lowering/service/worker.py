@@ -14,8 +14,10 @@ from __future__ import annotations
 import os
 import pickle
 import resource
+import select
 import signal
 import sys
+import time
 import traceback
 from importlib import import_module
 from io import FileIO
@@ -28,30 +30,42 @@ _LENGTH = 8
 _LONGER = 10  # seconds that a request may run on after its limit, at which the parent ends this process: there is no parent then
 
 
-def send(pipe: FileIO, message: object) -> None:
-    """Write a message. Raises what pickling raises, before anything is written, and OSError when nobody reads."""
-    send_bytes(pipe, pickle.dumps(message, protocol=5))
+def send(pipe: FileIO, message: object, until: float | None = None) -> None:
+    """Write a message. Raises what pickling raises, before anything is written, OSError when nobody reads, and TimeoutError."""
+    send_bytes(pipe, pickle.dumps(message, protocol=5), until)
 
 
-def send_bytes(pipe: FileIO, pickled: bytes) -> None:
+def send_bytes(pipe: FileIO, pickled: bytes, until: float | None = None) -> None:
     rest = memoryview(len(pickled).to_bytes(_LENGTH, "little") + pickled)
     while rest:
-        rest = rest[pipe.write(rest) :]
+        if until is not None:
+            _wait_for(pipe, select.POLLOUT, until)
+        rest = rest[pipe.write(rest) or 0 :]
 
 
-def receive(pipe: FileIO) -> Any:
-    """The next message. Raises EOFError when there is none, or none that is whole."""
-    return pickle.loads(_exactly(pipe, int.from_bytes(_exactly(pipe, _LENGTH), "little")))
+def receive(pipe: FileIO, until: float | None = None) -> Any:
+    """The next message. Raises EOFError when there is none, or none that is whole; TimeoutError when it is not there at that time."""
+    return pickle.loads(_exactly(pipe, int.from_bytes(_exactly(pipe, _LENGTH, until), "little"), until))
 
 
-def _exactly(pipe: FileIO, count: int) -> bytearray:
+def _exactly(pipe: FileIO, count: int, until: float | None) -> bytearray:
     data = bytearray()
     while len(data) < count:
+        if until is not None:
+            _wait_for(pipe, select.POLLIN, until)
         part = pipe.read(count - len(data))
         if not part:
             raise EOFError("the other process has closed the pipe")
         data += part
     return data
+
+
+def _wait_for(pipe: FileIO, what: int, until: float) -> None:
+    """Wait until a pipe can be read or written, or is closed. By no thread, of which there may be no more."""
+    poll = select.poll()
+    poll.register(pipe, what)
+    if not poll.poll(max(0.0, until - time.monotonic()) * 1e3):
+        raise TimeoutError("the other process is not heard of")
 
 
 def resident_bytes() -> int:
@@ -97,8 +111,17 @@ def _take_over(wanted: dict[str, str]) -> None:
         os.environ.update(wanted)
 
 
-def main(niceness: int = 0) -> None:
-    """Answer requests until stdin ends. `niceness`: how far other processes go first."""
+def _preload(name: str) -> None:
+    """Call `module:function`, so that the first request need not wait for what it loads."""
+    module, _, function = name.partition(":")
+    try:
+        getattr(import_module(module), function)()
+    except Exception:  # noqa: BLE001 - the first request that needs it meets it again, and is answered with it
+        traceback.print_exc()
+
+
+def main(niceness: int = 0, preload: str = "") -> None:
+    """Answer requests until stdin ends. `niceness`: how far other processes go first. `preload`: see `service.Service`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(niceness)
     requests, answers = FileIO(os.dup(0), "r"), FileIO(os.dup(1), "w")
@@ -106,6 +129,8 @@ def main(niceness: int = 0) -> None:
     os.dup2(2, 1)  # what a compiler prints must not stand among the answers
     try:
         send(answers, HELLO)
+        if preload:
+            _preload(preload)
         while True:
             module, function, arguments, settings, limit = receive(requests)
             _take_over(settings)

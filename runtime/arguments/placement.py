@@ -1,18 +1,18 @@
-"""Where a compile happens: in this process, or in a worker.
+"""Where a compile happens: in a worker, or in this process.
 
-A compile in this process costs it some 90 kB for good, which LLVM keeps; a worker is recycled. A call that waits for its compile
-compiles here at first: a worker would have to be started, and MLIR imported there, half a second. After `COMPILES_HERE` of them it
-asks a worker. A compile that no call waits for asks one from the first.
-
-A pass that the user registered is known in this process only, so while there are any, all compiling is done here.
+A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
+when the first function is made (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
+TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything
+where no worker can be started.
 """
 
 from __future__ import annotations
 
-import itertools
+import os
 from typing import TYPE_CHECKING
 
 from tierup.dialect.forking import no_fork
+from tierup.dialect.pipelines import deadline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
@@ -26,35 +26,35 @@ from tierup.runtime.options import Options
 if TYPE_CHECKING:
     from tierup.lowering.service.service import Service
 
-COMPILES_HERE = 100
 COMPILER = ("tierup.runtime.compiling.version", "produce")  # by name: a worker imports it, this process perhaps never
+READY = "tierup.runtime.compiling.ready:get_ready"
 
-_here = itertools.count(1)
+_NICENESS = 5  # the callers keep the cores
+asked = False  # whether a worker was ever asked for anything
 
-
-_services: dict[int, Service] = {}
+_services: dict[str, Service] = {}
 _closed = False
 
 
 def waited_for() -> Service:
-    """The workers of compiles that a call waits for: as important as the call."""
-    return _service(0)
+    """The worker of compiles that a call waits for. Its caller needs no core meanwhile."""
+    return _service("waited for")
 
 
 def in_background() -> Service:
-    """The worker of compiles that nobody waits for: the callers keep the cores."""
-    return _service(5)
+    """The worker of compiles that nobody waits for: no call is to wait for one of these."""
+    return _service("in the background")
 
 
-def _service(niceness: int) -> Service:
+def _service(name: str) -> Service:
     from tierup.lowering.service.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
 
     with no_fork:  # which is a lock: one thread at a time
-        if niceness not in _services:
-            _services[niceness] = Service(niceness=niceness)
+        if name not in _services:
+            _services[name] = Service(niceness=_NICENESS, preload=READY)
             if _closed:  # after it can be seen: `close` missed it, or ends it too
-                _services[niceness].close()
-        return _services[niceness]
+                _services[name].close()
+        return _services[name]
 
 
 def close() -> None:
@@ -68,17 +68,24 @@ def close() -> None:
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in this process. Raises NotCompiled."""
 
-    return steps.version.produce(graph, entry, arguments, options)
+    with deadline.within(options.compile_limit):
+        made: Produced = steps.version.produce(graph, entry, arguments, options)
+    return made
+
+
+def wants_worker(options: Options) -> bool:
+    """Whether calls under these options leave their compiles to a worker."""
+    return options.worker and os.environ.get("TIERUP_WORKER", "1") != "0"
 
 
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile for a call that waits. Raises NotCompiled."""
-    if (why_here() or next(_here) <= COMPILES_HERE) and not (faults.active and faults.wants_worker()):
+    if (why_here() or not wants_worker(options)) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
     try:
         return elsewhere(waited_for(), graph, entry, arguments, options)
     except WorkerUnavailable:
-        return here(graph, entry, arguments, options)  # it costs memory, nothing else
+        return here(graph, entry, arguments, options)
 
 
 def why_here() -> str:
@@ -88,10 +95,14 @@ def why_here() -> str:
 
 def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
+    global asked
+    asked = True
     kept = dump.current()
-    asked: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
+    wanted: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
     try:
-        produced: Produced = service.call(*(faults.compiler_of(COMPILER, asked) if faults.active else (*COMPILER, *asked)))
+        produced: Produced = service.call(
+            *(faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)), limit=options.compile_limit
+        )
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e

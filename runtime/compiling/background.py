@@ -48,18 +48,24 @@ class Queue:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job) -> bool:
+        """False when there can be no thread at the moment that runs it: the next `wake` sees to that."""
         with self._changed:
             self._jobs.append(job)
             self._changed.notify_all()
-        self.wake()
+        return self.wake()
 
-    def wake(self) -> None:
-        """See to it that there is a thread when there are jobs: a child of fork has none at first."""
+    def wake(self) -> bool:
+        """See to it that there is a thread when there are jobs: a child of fork has none at first. False when there can be none."""
         with self._changed:
             if self._jobs and self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._work, name="tierup-compiles", daemon=True)
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError:  # the system allows no more threads
+                    self._thread = None
+                    return False
+        return True
 
     def wait(self, timeout: float | None, wanted: Wanted = lambda _: True) -> bool:
         """Wait until no job that is `wanted` waits or runs. False when the seconds are over first."""
@@ -70,7 +76,7 @@ class Queue:
                 if self._thread is threading.current_thread():
                     return False  # a listener of events that waits for itself
                 left = None if until is None else until - time.monotonic()
-                if self._closed or (left is not None and left <= 0):
+                if self._closed or (left is not None and left <= 0) or (self._thread is None and self._running is None):
                     return False
                 self._changed.wait(left)
         return True

@@ -18,6 +18,7 @@ from tierup.runtime import faults
 from tierup.runtime.arguments import placement
 from tierup.runtime.compiling.bet import make_version
 from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.explaining import plans
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, Produced
 from tierup.runtime.options import Options
@@ -86,8 +87,7 @@ class CompileJob:
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0
-            trace = "".join(traceback.format_exception(e)).strip()
-            outcome = NotCompiled(Reason.COMPILE_FAILED, trace)
+            outcome = plans.refusal("".join(traceback.format_exception(e)).strip(), e)
         owner = self._owner()
         if owner is not None and not owner.closed and not self._dropped:
             owner.prepare(self.options)

@@ -103,7 +103,10 @@ def prepare_native() -> None:
 
     LLVM works without the GIL, so a caller that has something else to do first (a run in tier 0, MLIR's import) gets it for little.
     """
-    threading.Thread(target=native_unavailable, name="tierup-entry").start()
+    try:
+        threading.Thread(target=native_unavailable, name="tierup-entry").start()
+    except RuntimeError:  # the system allows no more threads: who needs it does it
+        return
 
 
 def function_type(base: type, *, entry: str = "native") -> type:

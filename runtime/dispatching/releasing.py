@@ -43,7 +43,10 @@ class Waiting:
             heapq.heappush(self._heap, (due, next(self._numbers), weakref.ref(executor)))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="tierup-release", daemon=True)
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError:  # the system allows no more threads now: the next `put` tries again
+                    self._thread = None
             self._changed.notify()
 
     def _run(self) -> None:

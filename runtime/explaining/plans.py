@@ -7,6 +7,8 @@ imported. While passes of the user's own are registered nothing is looked up or 
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -56,6 +58,29 @@ class NotCompiled(Exception):
         return NotCompiled, (self.reason, self.detail, self.line, self.op)
 
 
+_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
+
+
+def refusal(said: str, error: Exception) -> NotCompiled:
+    """Why the compiler, which raised, gave no code: for good, or, when something ran out, for now."""
+    kept = dump.current()
+    if kept and kept.reproducer:
+        said = f"{said}; reproducer: {kept.reproducer}"
+    return NotCompiled(Reason.NO_RESOURCES if _is_passing(error) else Reason.COMPILE_FAILED, said)
+
+
+def _is_passing(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _PASSING):
+            return True
+        if isinstance(error, RuntimeError) and "start new thread" in str(error):
+            return True
+        if isinstance(error, ImportError) and any(os.strerror(number) in str(error) for number in _PASSING):  # of the dynamic loader
+            return True
+        error = error.__cause__
+    return False
+
+
 @contextmanager
 def failures_are_refusals(what: str) -> Iterator[None]:
     """Whatever the compiler raises while it makes `what` leaves as NotCompiled: the program runs in a lower tier. Ctrl-C does not."""
@@ -64,9 +89,7 @@ def failures_are_refusals(what: str) -> Iterator[None]:
     except NotCompiled:
         raise
     except Exception as e:  # noqa: BLE001 - the defect, or the lack of memory, is the compiler's and not the program's
-        kept = dump.current()
-        said = f"{what}: {type(e).__name__}: {e}"
-        raise NotCompiled(Reason.COMPILE_FAILED, f"{said}; reproducer: {kept.reproducer}" if kept and kept.reproducer else said) from e
+        raise refusal(f"{what}: {type(e).__name__}: {e}", e) from e
 
 
 @dataclass(frozen=True)

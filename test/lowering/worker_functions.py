@@ -59,3 +59,23 @@ def unpicklable():
 def grow(count):
     global kept
     kept = bytearray(os.urandom(1)) * count
+
+
+preloads = 0
+
+
+def preload():
+    global preloads
+    preloads += 1
+
+
+def preloaded():
+    return preloads
+
+
+def doze():
+    time.sleep(60)
+
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)

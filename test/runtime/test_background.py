@@ -266,11 +266,13 @@ def test_an_exception_in_the_compiler_and_a_killed_worker_leave_the_function_in_
     assert g.stats().hits == 1
 
 
-def test_a_worker_killed_from_outside_costs_one_version(gate):
+def test_a_worker_killed_from_outside_is_replaced_and_two_cost_one_version(gate, tmp_path):
     f, x = in_background(), f32(8)
     f(x), f(x)
-    gate.reached()
-    os.kill(workers()[0], signal.SIGKILL)
+    for _ in range(2):
+        gate.reached()
+        (tmp_path / "gate.waiting").unlink()
+        os.kill(workers()[0], signal.SIGKILL)
     assert f.wait(SECONDS)
     assert "SIGKILL" in gave_up(f)[0].action
     gate.open()
@@ -497,20 +499,6 @@ def test_the_thread_ends_with_its_worker_when_there_is_nothing_to_do_and_comes_b
         eventually(lambda: one._thread is None)
     assert done == [1, 2]
     one.close()
-
-
-def test_compiles_that_calls_wait_for_go_to_a_worker_after_so_many(monkeypatch):
-    monkeypatch.setattr(placement, "COMPILES_HERE", 0)
-    f, x = tierup.jit(chain), f32(8)
-    f(x), f(x), f(x)
-    assert f.stats().hits == 2
-    assert len(placement.waited_for().pids) == 1
-    monkeypatch.setattr(placement, "COMPILER", ("compile_functions", "killed"))
-    g = tierup.jit(chain)
-    g(x)
-    np.testing.assert_array_equal(g(x), chain(x))
-    assert "SIGKILL" in gave_up(g)[0].action
-    placement.waited_for().end_idle()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

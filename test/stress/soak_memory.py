@@ -25,7 +25,6 @@ import numpy as np
 
 import tierup
 from tierup.lowering.objects import load
-from tierup.runtime.arguments import placement
 
 MAX_VERSIONS = 4  # of a graph; arrays of another rank have a graph of their own
 RANKS = (1, 2, 3, 4)
@@ -117,7 +116,7 @@ def main() -> int:
     settings = parser.parse_args()
     os.environ["TIERUP_CACHE"] = "0"
     if settings.in_process:
-        placement.COMPILES_HERE = sys.maxsize
+        os.environ["TIERUP_WORKER"] = "0"
     samples = []
     for sample in reload(settings.loads, settings.every) if settings.loads else soak(settings.count, settings.every):
         samples.append(sample)

@@ -1,0 +1,24 @@
+"""What a worker does before its first request: a compile of the smallest program there is loads what all others need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tierup.lowering import compile as lowering
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.runtime.compiling import version
+from tierup.runtime.explaining.plans import request_for
+from tierup.runtime.options import Options
+
+_GRAPH = """
+func.func @main(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.source = "jit"} {
+  %y = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %y : !torch.vtensor
+}
+"""
+_SPEC = ArgumentSpec(ArgumentKind.ARRAY, "f32", (2,), Layout.CONTIGUOUS)
+
+
+def get_ready() -> None:
+    specialised = version.specialise(version.to_values(_GRAPH), "main", (_SPEC,))
+    lowering.compile(replace(request_for(specialised, "main", (_SPEC,), Options()), level=1))
