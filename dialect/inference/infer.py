@@ -20,7 +20,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Promotion, ShapeError, Tie, declared
+from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.inplace import INPLACE, check_copy
 
 PROMOTION = "tierup.promotion"
@@ -151,6 +151,8 @@ class _Walker:
             results = row.infer(self.ctx, operands)
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+            if row.results == AS_MANY and _is_of_other_length(operands[0], len(op.results)):
+                raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
             self.refuse(op, e)
             return tuple(torch_types.value_of(r.type) for r in op.results)
@@ -411,6 +413,10 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
 def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     """The forward region; temporaries for the gradient follow its results. What backward takes nobody knows here."""
     return _region(walker, op, operands)[: len(op.results)]
+
+
+def _is_of_other_length(items: Value, count: int) -> bool:
+    return isinstance(items, (List, Tuple)) and items.items is not None and len(items.items) != count
 
 
 def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:

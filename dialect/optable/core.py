@@ -61,6 +61,9 @@ EXACT = Tolerance(0.0)
 InferRule = Callable[["Infer", Sequence[Value]], "Value | tuple[Value, ...]"]
 
 
+AS_MANY = -1  # results: as many as the operand has items (ListUnpack, TupleUnpack)
+
+
 @dataclass(frozen=True)
 class Op:
     """One op of the torch dialect. See the module docstring for who reads it."""
@@ -69,7 +72,7 @@ class Op:
     kind: Kind
     kernel: str  # tier 0, torch's semantics: "module.function" under tierup.dialect.kernels
     infer: InferRule
-    results: int = 1  # -1: as many as the operand has items (ListUnpack, TupleUnpack)
+    results: int = 1  # or AS_MANY
     aliasing: Aliasing = Aliasing.FRESH
     numpy: str | None = None  # the kernel under NumPy's promotion, spelled as `kernel`, same operands; None: the same
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tierup.dialect.ir.values import Bool, Float, Int, List, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, ShapeError
+from tierup.dialect.optable.core import AS_MANY, EXACT, Infer, InferRule, Kind, Op, ShapeError
 from tierup.dialect.optable.scalars import folded
 
 _plain = read.or_unknown(read.integer)
@@ -74,7 +74,6 @@ def _row(name: str, function: str, infer: InferRule, results: int = 1, raises: b
     return Op(name, Kind.SCALAR, f"lists.{function}", infer, results=results, raises=raises, native=native, tolerance=EXACT)
 
 
-AS_MANY = -1  # results: as many as the operand has items
 ROWS = [
     _row("prim.ListConstruct", "list_construct", lambda ctx, operands: List(tuple(operands))),
     _row("prim.ListUnpack", "unpack", _unpack, results=AS_MANY),

@@ -119,10 +119,63 @@ def _extreme(op: ir.Operation) -> None:
 
 def _length(op: ir.Operation) -> None:
     made = op.operands[0].owner
-    if isinstance(made, (ir.Operation, ir.OpView)) and made.operation.name == "torch.prim.ListConstruct":
+    if not isinstance(made, (ir.Operation, ir.OpView)):
+        return
+    with op.location, ir.InsertionPoint(op):
+        if made.operation.name == "torch.prim.ListConstruct":
+            length = t.integer(len(made.operation.operands))
+        elif (count := _COUNTS.get(made.operation.name)) is not None and (axis := _axis(made.operation)) is not None:
+            length = count(made.operation, t.size(made.operation.operands[0], axis))
+        else:
+            return
+        op.results[0].replace_all_uses_with(length)
+    op.erase()
+
+
+def check_count(op: ir.Operation) -> None:
+    """Assert that a list has as many items as a ListUnpack takes out of it, where that is for the run to say."""
+    made = b.defining_op(op.operands[0])
+    if made is None or made.name not in _COUNTS or (axis := _axis(made)) is None:
+        return
+    known = t.sizes_of(made.operands[0])
+    if known is None or known[0][axis] is None:
         with op.location, ir.InsertionPoint(op):
-            op.results[0].replace_all_uses_with(t.integer(len(made.operation.operands)))
-        op.erase()
+            length = b.value("torch.aten.len.t", [op.operands[0]], t.int_type())
+            fits = b.value("torch.aten.eq.int", [length, t.integer(len(op.results))], t.bool_type())
+            t.check(fits, "a list has another number of items")
+
+
+def _axis(op: ir.Operation) -> int | None:
+    """The axis that an op cuts, counted from the first."""
+    axis, known = t.known_int(op.operands[-1]), t.sizes_of(op.operands[0])
+    return None if axis is None or known is None else axis % len(known[0])
+
+
+def _quotient(x: ir.Value, y: ir.Value) -> ir.Value:
+    """x / y, rounded up; y is positive."""
+    return _ints("floordiv", _ints("add", x, _ints("sub", y, t.integer(1))), y)
+
+
+def _at_least_one(x: ir.Value) -> ir.Value:
+    return b.value("torch.prim.max.int", [x, t.integer(1)], t.int_type())
+
+
+def _chunks(op: ir.Operation, size: ir.Value) -> ir.Value:
+    """As many as asked for, or fewer; of no elements as many as asked for."""
+    length = _at_least_one(_quotient(size, _at_least_one(op.operands[1])))
+    none = b.value("torch.aten.eq.int", [size, t.integer(0)], t.bool_type())
+    branch = b.op("torch.prim.If", [none], [t.int_type()], regions=2)
+    for region, number in zip(branch.regions, (lambda: op.operands[1], lambda: _quotient(size, length)), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("torch.prim.If.yield", [number()])
+    return branch.results[0]
+
+
+_COUNTS: dict[str, Callable[[ir.Operation, ir.Value], ir.Value]] = {
+    "torch.aten.unbind.int": lambda op, size: size,
+    "torch.aten.split.Tensor": lambda op, size: _at_least_one(_quotient(size, _at_least_one(op.operands[1]))),
+    "torch.aten.chunk": _chunks,
+}
 
 
 def _replace(op: ir.Operation, numbers: list[int]) -> None:

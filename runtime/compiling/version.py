@@ -41,6 +41,7 @@ from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import cache, copies_kept, store
 from tierup.lowering.pipelines import STAGES
 from tierup.lowering.service import request_json
+from tierup.lowering.transforms.unpack_lists import check_count
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import NotCompiled, Produced, note, note_code, request_for
 from tierup.runtime.options import Options
@@ -162,8 +163,10 @@ def _clean(module: ir.Module) -> None:
     """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile; what
     may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
     Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
-    Windows without strides get those that they mean, their own size."""
+    Lists that are taken apart are checked to have that many items. Windows without strides get those that they mean, their own size."""
     for op in b.unerased(b.walk(module.operation)):
+        if op.name == "torch.prim.ListUnpack":
+            check_count(op)
         strides = _STRIDES.get(op.name)
         if strides is not None and items_of(op.operands[strides]) == []:
             op.operands[strides] = op.operands[strides - 1]

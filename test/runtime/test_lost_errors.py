@@ -147,3 +147,38 @@ def test_what_nobody_uses_raises_in_every_tier(tmp_path: Path, line: str, place:
             except (ValueError, IndexError, ZeroDivisionError, OverflowError) as e:
                 outcomes.append(type(e))
         assert outcomes[0] == outcomes[1], f"n = {n}"
+
+
+UNPACKED = """
+func.func @main(%x: !torch.vtensor) -> !torch.vtensor {{
+  %d = torch.constant.int 0
+  %k = torch.constant.int 2
+  %list = torch.aten.{0} : !torch.vtensor, {1} -> !torch.list<vtensor>
+  %pieces:2 = torch.prim.ListUnpack %list : !torch.list<vtensor> -> !torch.vtensor, !torch.vtensor
+  %r = torch.aten.tanh {2} : !torch.vtensor -> !torch.vtensor
+  return %r : !torch.vtensor
+}}"""
+
+
+@pytest.mark.parametrize("used", ["%x", "%pieces#0"])
+@pytest.mark.parametrize(
+    ("cut", "operands", "fit"),
+    [
+        ("unbind.int %x, %d", "!torch.int", (2,)),
+        ("split.Tensor %x, %k, %d", "!torch.int, !torch.int", (3, 4)),
+        ("chunk %x, %k, %d", "!torch.int, !torch.int", (0, 2, 3, 4, 5, 6)),
+    ],
+)
+def test_a_list_of_another_number_of_items_raises_in_every_version(
+    tmp_path: Path, cut: str, operands: str, fit: tuple[int, ...], used: str
+) -> None:
+    f = load(tmp_path, UNPACKED.format(cut, operands, used))
+    x = np.linspace(0, 1, 6)
+    for n in (2, 2, 2, 3, 3, 4, 5, 6, 4, 3, 1, 0, 2):
+        if n in fit:
+            expected = x[:n] if used == "%x" else x[0] if "unbind" in cut else x[: 2 if "split" in cut else -(-n // 2)]
+            np.testing.assert_allclose(f(x[:n]), np.tanh(expected))
+        else:
+            with pytest.raises(ValueError, match="unpack"):
+                f(x[:n])
+    assert f.stats().hits
