@@ -27,6 +27,7 @@ from tierup.dialect.pipelines.passes import refuse_several_blocks
 
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
 _PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
+_COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
 _KEEP_NUMBERS = frozenset({"tierup.bailout", "tierup.check", "tierup.guard", "tierup.profile"})  # of a number; of a tensor they refine it
 
 
@@ -252,6 +253,10 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         if callee is not None:
             _match(op, 0, list(_signature(callee).inputs))
+    elif op.name in _COPIES:
+        _match(op, 0, [torch_types.same_but(op.results[0].type, value_semantics=op.name == "torch.copy.to_tensor")])
+    elif op.name == "torch.overwrite.tensor.contents":
+        _match(op, 0, [torch_types.same_but(op.operands[1].type, value_semantics=True)])
     elif op.name == "func.return" and (is_called(op.parent.operation) or _may_leave(op.parent.operation)):
         _match(op, 0, list(_signature(op.parent.operation).results))
 

@@ -91,3 +91,9 @@ def tensor_type(tensor: Tensor, *, value_semantics: bool = True, context: ir.Con
         sizes = "*" if tensor.shape is None else "[" + ",".join(str(d) if isinstance(d, int) else "?" for d in tensor.shape) + "]"
         text = f"!torch.{kind}<{sizes},{tensor.dtype.mlir if tensor.dtype else 'unk'}>"
     return ir.Type.parse(text, context)
+
+
+def same_but(type_: ir.Type, *, value_semantics: bool) -> ir.Type:
+    """The tensor type of the same dtype and sizes, written by nobody or by anybody."""
+    sizes, dtype = parse_tensor(str(type_))
+    return tensor_type(Tensor(dtype, sizes), value_semantics=value_semantics, context=type_.context)  # type: ignore[arg-type]

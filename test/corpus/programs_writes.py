@@ -1,7 +1,7 @@
 """Programs that write their arguments, locals or arrays from outside in place."""
 
 import numpy as np
-from corpus import bools, f32, ints, program
+from corpus import bools, f32, f64, ints, program
 
 TOTALS = np.zeros(3, np.float32)
 
@@ -137,3 +137,10 @@ def filled_later(x, m):
     mask = np.ones((2, 3))
     mask[0] = x[0]
     return out * 2, mask + 1
+
+
+@program(lambda r, n: (f64(r, n), int(r.integers(1, 9))))
+def written_literal(x, m):
+    c = np.array([1.0, 2.0])
+    c[0] = m
+    return x * c[0], c

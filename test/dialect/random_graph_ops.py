@@ -199,6 +199,11 @@ def join(b: Builder, bits: Bits) -> None:
     name, *rest = cuts[how - 2]
     made = b.op(bits, f"aten.{name}", [x, *rest])
     if made and isinstance(made[0].known, List) and made[0].known.items and bits.below(2):
+        if bits.one_in(8):  # the list has another number of items
+            wrong = [b.value(Tensor(), made[0].memory) for _ in range(len(made[0].known.items) + 1)]
+            b.node("torch.prim.ListUnpack", made, wrong)
+            b.bind(*wrong[:1])
+            return
         b.op(bits, "prim.ListUnpack", made)
 
 

@@ -108,3 +108,21 @@ func.func @returned_literal(%x: !torch.vtensor) -> !torch.vtensor<[2],si64> {
   "tierup.count_run"() : () -> ()
   return %0 : !torch.vtensor<[2],si64>
 }
+
+// -----
+// A literal keeps its type: what is copied from it, or overwritten with it, does not, and casts stand between.
+// CHECK-LABEL: func.func @copied_literals
+// CHECK: %[[L:.*]] = torch.vtensor.literal
+// CHECK: %[[PLAIN:.*]] = torch.tensor_static_info_cast %[[L]] : !torch.vtensor<[2],f64> to !torch.vtensor
+// CHECK: %[[C:.*]] = torch.copy.to_tensor %[[PLAIN]] : !torch.tensor
+// CHECK: torch.aten.fill_.Scalar %[[C]]
+// CHECK: %[[V:.*]] = torch.tensor_static_info_cast %{{.*}} : !torch.vtensor<[2],f64> to !torch.vtensor
+// CHECK: torch.overwrite.tensor.contents %[[V]] overwrites %[[C]] : !torch.vtensor, !torch.tensor
+func.func @copied_literals(%m: !torch.int) -> !torch.tensor<[2],f64> {
+  %lit = torch.vtensor.literal(dense<[1.0, 2.0]> : tensor<2xf64>) : !torch.vtensor<[2],f64>
+  %c = torch.copy.to_tensor %lit : !torch.tensor<[2],f64>
+  %w = torch.aten.fill_.Scalar %c, %m : !torch.tensor<[2],f64>, !torch.int -> !torch.tensor<[2],f64>
+  %v = torch.vtensor.literal(dense<[3.0, 2.0]> : tensor<2xf64>) : !torch.vtensor<[2],f64>
+  torch.overwrite.tensor.contents %v overwrites %c : !torch.vtensor<[2],f64>, !torch.tensor<[2],f64>
+  return %c : !torch.tensor<[2],f64>
+}
