@@ -4,7 +4,7 @@ The torch dialect states none, which MLIR takes for unknown effects: nothing is 
 
 * a row that is random, may raise for some tensor values, writes, or has no result keeps its unknown effects: it stays;
 * an op over value tensors and scalars has no effect: equal ones merge, unused ones go;
-* an op that reads a `!torch.tensor` reads memory: it merges only when no write stands between;
+* an op that reads a `!torch.tensor`, or a list that somebody may append to, reads memory: it merges only when no write stands between;
 * an op that makes a `!torch.tensor`, or a list that somebody may append to, allocates: it never merges, since a later write
   to one must not be seen in the other, but goes when unused. A view makes nothing.
 
@@ -23,6 +23,9 @@ from tierup.dialect.optable.core import Aliasing, Op
 
 # Pure in C++ already. A second interface on one op corrupts memory; a test probes that this list is whole.
 NATIVE = frozenset({"torch.vtensor.literal", "torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
+
+
+_CONTAINERS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 
 
 def attach(context: ir.Context) -> None:
@@ -54,11 +57,12 @@ def _is_memory(type_: ir.Type) -> bool:
 
 
 def _may_grow(value: ir.Value) -> bool:
-    """Whether a list may be appended to: someone other than a plain op of the table uses it."""
+    """Whether a list may be appended to: someone other than a plain op of the table uses it, or puts it into another container."""
     if value.type.typeid != _type_ids()[1]:
         return False
-    rows = (optable.lookup(use.owner.operation.name) for use in value.uses)
-    return not all(row is not None and not row.writes for row in rows)
+    users = [use.owner.operation.name for use in value.uses]
+    rows = map(optable.lookup, users)
+    return not all(row is not None and not row.writes for row in rows) or not _CONTAINERS.isdisjoint(users)
 
 
 class _Computes(ir.MemoryEffectsOpInterface):
@@ -66,7 +70,7 @@ class _Computes(ir.MemoryEffectsOpInterface):
 
     @staticmethod
     def get_effects(op: ir.Operation, effects: ir.MemoryEffectInstancesList) -> None:
-        if any(_is_memory(v.type) for v in op.operands):
+        if any(_is_memory(v.type) or _may_grow(v) for v in op.operands):
             effects.append(ir.MemoryEffect.Read)
         for result in op.results:
             if _is_memory(result.type) or _may_grow(result):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import optable
+from tierup.dialect.analysis.points_to import CONSTRUCTS
 from tierup.dialect.analysis.raising import takes_every_array
 from tierup.dialect.autodiff.formula_expansion import can_build, is_formula
 from tierup.dialect.contracts import follows
@@ -33,7 +34,8 @@ def is_copied(op: ir.Operation) -> bool:
 
 
 def _only_reads(user: ir.Operation) -> bool:
-    return user.name not in LIST_WRITERS and (optable.lookup(user.name) is not None or user.name == "torch.prim.ListUnpack")
+    """Whether an op that has a list only looks at it: it does not write it, nor puts it where others may find it."""
+    return user.name not in LIST_WRITERS and user.name not in CONSTRUCTS and optable.lookup(user.name) is not None
 
 
 class Nativeness:

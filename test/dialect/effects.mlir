@@ -88,3 +88,19 @@ func.func @profiles_stay_and_stay_apart(%x: !torch.vtensor) {
   %1 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
   return
 }
+
+// CHECK-LABEL: func.func @what_reads_a_growing_list_stays_apart
+func.func @what_reads_a_growing_list_stays_apart(%x: !torch.vtensor, %m: !torch.list<int>) -> (!torch.int, !torch.int, !torch.int, !torch.int) {
+  %l = torch.prim.ListConstruct %x : (!torch.vtensor) -> !torch.list<vtensor>
+  // CHECK: %[[A:.*]] = torch.aten.len.t
+  %a = torch.aten.len.t %l : !torch.list<vtensor> -> !torch.int
+  %w = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor -> !torch.list<vtensor>
+  // CHECK: %[[B:.*]] = torch.aten.len.t
+  %b = torch.aten.len.t %l : !torch.list<vtensor> -> !torch.int
+  // CHECK: %[[C:.*]] = torch.aten.len.t
+  %c = torch.aten.len.t %m : !torch.list<int> -> !torch.int
+  %d = torch.aten.len.t %m : !torch.list<int> -> !torch.int
+  // CHECK-NOT: torch.aten.len.t
+  // CHECK: return %[[A]], %[[B]], %[[C]], %[[C]]
+  return %a, %b, %c, %d : !torch.int, !torch.int, !torch.int, !torch.int
+}

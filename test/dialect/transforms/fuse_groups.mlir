@@ -185,3 +185,26 @@ func.func @pieces_on_both_sides(%x: !torch.vtensor<[2,3],f32>) -> (!torch.vtenso
   %4 = torch.aten.nonzero %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<*,si64>
   return %0, %3, %4 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.vtensor<*,si64>
 }
+
+// -----
+// What reads a list stays behind the loop that appends to it, though nothing but the list leads from one to the other.
+// CHECK-LABEL: func.func @list_that_grows
+// CHECK: torch.prim.Loop
+// CHECK: torch.aten.append.t
+// CHECK: torch.aten.stack
+// CHECK: return
+func.func @list_that_grows(%x: !torch.vtensor<[3],f32>, %n: !torch.int) -> (!torch.vtensor<*,f32>, !torch.vtensor<[3],f32>) {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %0 = torch.aten.maximum %x, %x : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  %l = torch.prim.ListConstruct %x : (!torch.vtensor<[3],f32>) -> !torch.list<vtensor>
+  torch.prim.Loop %n, %true, init() {
+  ^bb0(%i: !torch.int):
+    %2 = torch.aten.append.t %l, %x : !torch.list<vtensor>, !torch.vtensor<[3],f32> -> !torch.list<vtensor>
+    torch.prim.Loop.condition %true, iter()
+  } : (!torch.int, !torch.bool) -> ()
+  %3 = torch.aten.stack %l, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor<*,f32>
+  %4 = torch.aten.exp %0 : !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  %5 = torch.aten.tanh %4 : !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  return %3, %5 : !torch.vtensor<*,f32>, !torch.vtensor<[3],f32>
+}
