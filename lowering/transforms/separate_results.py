@@ -18,9 +18,9 @@ becomes
     %1 = linalg.fill ins(%zero) outs(%f)
     %b = linalg.reduce ins(%y) outs(%1)
 
-Where a chain's value that is computed, not filled, has other uses, the chain starts from a `bufferization.alloc_tensor` in place
-of the `tensor.empty`: memory of its own, copied to the result at the end. The last value of a chain may be read as often as it is:
-the buffer holds it to the end. Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
+Where a chain's value that is computed, not filled, has other uses, or a loop goes on from it, the chain starts from a
+`bufferization.alloc_tensor` in place of the `tensor.empty`: memory of its own, copied to the result at the end. The last value of a
+chain may be read as often as it is: the buffer holds it to the end. Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
 """
 
 from __future__ import annotations
@@ -97,14 +97,21 @@ def _is_private(value: ir.Value) -> bool:
     """Whether each value that grows from here is used by the next alone, up to one that is a result, or to the end of the chain."""
     while True:
         uses = list(value.uses)
+        if any(map(_is_for_a_loop, uses)):
+            return False  # its rounds write on in the buffer: who else reads the value would find the last round's
         if any(use.owner.operation.name == _MATERIALIZE for use in uses):
             return all(_grown(use) is None and not _chosen(use) for use in uses)  # else another result could take this one's buffer
         if len(uses) != 1:
             return not any(_grown(use) is not None for use in uses)
         grown = _grown(uses[0])
         if grown is None:
-            return not uses[0].owner.operation.name.startswith("scf.")
+            return True
         value = grown
+
+
+def _is_for_a_loop(use: ir.OpOperand) -> bool:
+    """Whether a loop starts from the value, or goes on with it."""
+    return use.owner.operation.name.startswith("scf.") and _grown(use) is None
 
 
 def _chosen(use: ir.OpOperand) -> bool:

