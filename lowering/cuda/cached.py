@@ -9,6 +9,7 @@ from tierup.lowering.abi import Request
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import libdevice
 from tierup.lowering.objects import cache, keys, store
+from tierup.lowering.objects.places import Placed, placed
 
 
 def get(request: Request, target: str, *, libraries: bool = True) -> CudaArtifact | None:
@@ -18,7 +19,10 @@ def get(request: Request, target: str, *, libraries: bool = True) -> CudaArtifac
 
 
 def _read(request: Request, target: str, library: Path | None) -> CudaArtifact | None:
-    return cache.artifact(_name(request, target, library), request, CudaArtifact) if store.usable() else None
+    if not store.usable():
+        return None
+    where = placed(request.ir)
+    return cache.artifact(_name(request, where, target, library), where, CudaArtifact)
 
 
 def obtain(
@@ -33,9 +37,10 @@ def obtain(
 
     artifact = compile(request, target, keep=keep, library=library)
     if store.usable():
-        cache.keep(_name(request, target, library), request, artifact)
+        where = placed(request.ir)
+        cache.keep(_name(request, where, target, library), where, artifact)
     return artifact, False
 
 
-def _name(request: Request, target: str, library: Path | None) -> str:
-    return keys.name_of("device", target, libdevice.digest(library), cache.key(request))
+def _name(request: Request, where: Placed, target: str, library: Path | None) -> str:
+    return keys.name_of("device", target, libdevice.digest(library), cache.key(request, where))

@@ -12,7 +12,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, TypeVar
 
 from tierup.lowering.abi import Artifact, Request
-from tierup.lowering.objects import encoding, keys, places, store
+from tierup.lowering.objects import encoding, keys, store
+from tierup.lowering.objects.places import Place, Placed, moved, moved_text, placed
 
 if TYPE_CHECKING:
     from tierup.lowering.cuda.artifact import CudaArtifact
@@ -20,66 +21,67 @@ if TYPE_CHECKING:
 A = TypeVar("A", "Artifact", "CudaArtifact")
 
 
-def key(request: Request) -> str:
-    """The name of a request's entry."""
-    parts = (places.placed(request.ir).text if f.name == "ir" else repr(getattr(request, f.name)) for f in fields(request))
+def key(request: Request, where: Placed | None = None) -> str:
+    """The name of a request's entry. `where`: its program, where that is known."""
+    program = (where or placed(request.ir)).text
+    parts = (program if field.name == "ir" else repr(getattr(request, field.name)) for field in fields(request))
     return keys.name_of("code", keys.environment(), *parts)
 
 
 def get(request: Request) -> Artifact | None:
     """The artifact of an equal request, None when there is none, or none that may be used."""
-    return artifact(key(request), request, Artifact) if store.usable() else None
+    if not store.usable():
+        return None
+    where = placed(request.ir)
+    return artifact(key(request, where), where, Artifact)
 
 
 def put(request: Request, made: Artifact) -> None:
     """Keep an artifact. Where that cannot be it is reported, and nothing else happens."""
     if store.usable():
-        keep(key(request), request, made)
+        where = placed(request.ir)
+        keep(key(request, where), where, made)
 
 
-def artifact(name: str, request: Request, kind: type[A]) -> A | None:
-    """What was kept of a compile under a name, for a request of the same name."""
-    found = _read(name, request.ir)
+def artifact(name: str, where: Placed, kind: type[A]) -> A | None:
+    """What was kept of a compile under a name, for the program there."""
+    found = _read(name, where)
     if found is None:
         return None
-    value, old, new = found
+    value, places = found
     if isinstance(value, kind):
-        return places.moved(value, old, new)
+        return moved(value, places, where.places)
     store.report(f"the entry {name} holds no {kind.__name__}; it is compiled anew")
     return None
 
 
-def keep(name: str, request: Request, made: Artifact | CudaArtifact) -> None:
-    store.write(name, encoding.dumps((places.placed(request.ir).places, made)))
-
-
-def text(name: str, graph: str) -> str | None:
-    """What was kept of a text that was made of a graph."""
-    found = _read(name, graph)
+def text(name: str, where: Placed) -> str | None:
+    """What was kept of a text that was made of the program there."""
+    found = _read(name, where)
     if found is None:
         return None
-    value, old, new = found
+    value, places = found
     if isinstance(value, str):
-        return places.moved_text(value, old, new)
+        return moved_text(value, places, where.places)
     store.report(f"the entry {name} holds no text; it is compiled anew")
     return None
 
 
-def keep_text(name: str, graph: str, made: str) -> None:
-    store.write(name, encoding.dumps((places.placed(graph).places, made)))
+def keep(name: str, where: Placed, made: str | Artifact | CudaArtifact) -> None:
+    """Keep what was made of the program there."""
+    store.write(name, encoding.dumps((where.places, made)))
 
 
-def _read(name: str, graph: str) -> tuple[object, tuple[places.Place, ...], tuple[places.Place, ...]] | None:
-    """(what was kept, its places, those of this graph)."""
+def _read(name: str, where: Placed) -> tuple[object, tuple[Place, ...]] | None:
+    """(what was kept, the places of the program that it was made of)."""
     payload = store.read(name)
     if payload is None:
         return None
-    new = places.placed(graph).places
     try:
-        old, value = encoding.loads(payload)
-        if len(old) == len(new):
-            return value, old, new
-        said = f"it has {len(old)} places, and the program {len(new)}"
+        places, value = encoding.loads(payload)
+        if len(places) == len(where.places):
+            return value, places
+        said = f"it has {len(places)} places, and the program {len(where.places)}"
     except (TypeError, ValueError) as e:
         said = str(e)
     store.report(f"the entry {name} cannot be read: {said}; it is compiled anew")

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from tierup.dialect.records import dataclass
@@ -39,7 +38,6 @@ class Placed:
     places: tuple[Place, ...]
 
 
-@lru_cache(maxsize=16)  # a program is asked for by several guards
 def placed(text: str) -> Placed:
     numbers: dict[Place, int] = {}
 

@@ -42,6 +42,7 @@ _DIGEST = 32
 _KEY_BYTES = 32
 LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20  # beyond it the least recently used entries go
+_LEAST_BYTES = 1 << 12  # that a file takes, however short it is
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # never through a link, and never waiting for who writes a FIFO
 _READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -310,7 +311,7 @@ def _prune(place: str) -> None:
                 if too_large or abandoned:
                     os.unlink(entry.path)
                 elif entry.name.endswith(SUFFIX):
-                    entries.append((about.st_mtime, about.st_size, entry.path))
+                    entries.append((about.st_mtime, max(about.st_size, _LEAST_BYTES), entry.path))
             except FileNotFoundError:
                 continue  # another process prunes too
     total = sum(size for _, size, _ in entries)

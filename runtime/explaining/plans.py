@@ -24,7 +24,7 @@ from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.objects import cache, keys, store
 from tierup.lowering.objects.load import NativeCode, load
-from tierup.lowering.objects.places import placed
+from tierup.lowering.objects.places import Placed, placed
 from tierup.lowering.service import request_json
 from tierup.runtime import events
 from tierup.runtime.events import Event, EventKind
@@ -137,7 +137,8 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     if has_custom_passes() or not store.usable():
         return None
     start = time.perf_counter()
-    specialised = cache.text(_name(graph, entry, arguments), graph)
+    where = placed(graph)
+    specialised = cache.text(_name(where, entry, arguments), where)
     if specialised is None:
         return None
     request = request_for(specialised, entry, arguments, options)
@@ -188,14 +189,15 @@ def note_code(kept: dump.Dump, artifact: Artifact | CudaArtifact, from_disk: boo
 def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
     """Keep a specialised graph for the next process."""
     if not has_custom_passes() and store.usable():
-        cache.keep_text(_name(graph, entry, arguments), graph, specialised)
+        where = placed(graph)
+        cache.keep(_name(where, entry, arguments), where, specialised)
 
 
-def _name(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+def _name(where: Placed, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
     """By the program, the guards, and what specialising depends on: the compiler, our own code for it, and who brings passes."""
     brought = keys.plugins(ENTRY_POINTS)
     ours = keys.contents(keys.tree("runtime/compiling"))
-    return keys.name_of("specialised", keys.environment(), ours, *brought, placed(graph).text, entry, repr(arguments))
+    return keys.name_of("specialised", keys.environment(), ours, *brought, where.text, entry, repr(arguments))
 
 
 def has_custom_passes() -> bool:
