@@ -2,7 +2,8 @@
 
 The reverse ops stand behind the forward ones in one block, with a marker between them; what they read of the forward ones is captured.
 
-* A constant, a list, a number, a view, a cast and a comparison are computed again, from inputs, results or what is captured anyway.
+* A constant, a list, a number, a view, a cast and a comparison are computed again, from inputs, results or what is captured anyway; a
+  list of views of a tensor always, from that tensor.
 * Where only sizes or the dtype of a tensor are read, these are captured, unless the tensor is captured anyway. With `inference` a dtype
   that is known is a constant, and sizes are numbers, one by one: constants, or asked of an input that has them.
 * With `inference` also: of a tensor that is only compared, the comparisons' results are captured where that takes less memory.
@@ -62,7 +63,9 @@ class Captures:
         read = self._read(queries=False)
         given = {*self.arguments, *(r for op in forward for r in op.results)}
         for op in reversed(forward):
-            if any(r in read for r in op.results) and _is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands):
+            if not any(r in read for r in op.results) or not _is_cheap(op):
+                continue
+            if _gives_parts(op) or all(self._is_at_hand(v, read) for v in op.operands):
                 self._again(op)
                 read -= {*op.results}
                 read |= {_under(v) for v in op.operands} & given if op.name not in _QUERIES else set()
@@ -240,6 +243,12 @@ def _is_cheap(op: ir.Operation) -> bool:
         return True
     row = optable.lookup(op.name)
     return row is not None and not len(op.regions) and (row.kind is Kind.SCALAR or row.kind is Kind.VIEW)
+
+
+def _gives_parts(op: ir.Operation) -> bool:
+    """Whether an op gives a list of views of a tensor: the tensor is captured then, which takes no more memory, and has gradients."""
+    row = optable.lookup(op.name)
+    return row is not None and row.kind is Kind.VIEW and any("list<" in str(r.type) for r in op.results)
 
 
 def _all(ops: Iterable[ir.Operation]) -> Iterable[ir.Operation]:

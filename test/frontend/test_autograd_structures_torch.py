@@ -158,3 +158,41 @@ def test_a_result_that_may_be_none_is_refused_with_the_user_s_line():
     ours = from_torchscript(torch.jit.script(perhaps_none), gradients="error")
     with pytest.raises(NotDifferentiable, match=r"prim.If gives a .*optional.* as result 0.*\(at .*: if float\(x.sum\(\)\) > 0.0:\)"):
         ours(torch.ones(3, requires_grad=True), torch.ones(3))
+
+
+def chunks(x):
+    a, b = torch.chunk(x * x, 2)
+    return a * b * x[:2]
+
+
+def splits_of_a_size(x):
+    a, b = torch.split(x * x, 2)
+    return a * b * a
+
+
+def splits_of_sizes(x):
+    a, b = torch.split(x * x, [1, 3])
+    return a * b * b
+
+
+def unbound(x):
+    a, b, c, d = torch.unbind(torch.tanh(x))
+    return a * b * c + d
+
+
+def an_item_of_a_list_of_parts(x):
+    parts = torch.tensor_split(x * x, 3)
+    return parts[0] * parts[1]
+
+
+@pytest.mark.parametrize("f", [chunks, splits_of_a_size, splits_of_sizes, unbound, an_item_of_a_list_of_parts], ids=lambda f: f.__name__)
+def test_parts_of_a_computed_value_have_third_derivatives(f):
+    ours = from_torchscript(torch.jit.script(f), gradients="error")
+    for _ in range(2):
+        found = []
+        for g in (ours, f):
+            x = torch.arange(0.1, 0.85, 0.1, dtype=torch.float64).reshape(4, 2).requires_grad_()
+            (first,) = torch.autograd.grad(g(x).sum(), x, create_graph=True)
+            (second,) = torch.autograd.grad((first * first).sum(), x, create_graph=True)
+            found.append([first, second, *torch.autograd.grad((second * x).sum(), x)])
+        torch.testing.assert_close(*found)
