@@ -155,6 +155,9 @@ class Backward(Emitter):
     def _sum_repeated(self, gradient: ir.Value, operand: ir.Value) -> ir.Value:
         """The sum over what broadcasting repeated: over dims where it is known which they are, else the run looks at the sizes."""
         of, to = self.tensor(gradient).shape, self.tensor(operand).shape
+        if of is not None and to is not None and len(of) < len(to) and all(n == 1 for n in to[: len(to) - len(of)]):
+            for _ in range(len(to) - len(of)):  # dims of size 1 led what was stored
+                gradient, of = self.call("aten.unsqueeze", gradient, 0), (1, *of)
         leading = -1 if of is None or to is None else len(of) - len(to)
         if of is None or to is None or leading < 0 or not self.is_certain((*of, *to)) or any(
             w not in (1, n) for w, n in zip(to, of[leading:], strict=True)

@@ -33,7 +33,10 @@ def mean_dims(g: Backward) -> Gradients:
 
 @RULES.vjp("aten._grad_sum_to_size(self, size)")
 def sum_to_size(g: Backward) -> Gradients:
-    return _spread(g, g.grad)
+    gradient, rank = g.grad, g.rank(0)
+    for _ in range(max((g.tensor(gradient).rank or 0) - rank, 0) if rank is not None else 0):
+        gradient = g.call("aten.squeeze.dim", gradient, 0)
+    return _spread(g, gradient)
 
 
 @RULES.vjp("aten.trace(self)")

@@ -58,8 +58,12 @@ def sum_dims(x: np.ndarray, dims: Dims, keepdim: bool = False, dtype: int | None
 
 
 def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:
-    """aten._grad_sum_to_size: the sum over what broadcasting from `size` repeated; x itself for None and where nothing was. ValueError for
-    a size that does not broadcast to x's (PyTorch checks only that the elements fit)."""
+    """aten._grad_sum_to_size: the sum over what broadcasting from `size` repeated; x itself for None and where nothing was. More dims of
+    size 1 than x has may lead, as in what is stored. ValueError for a size that does not broadcast to x's (PyTorch checks only that the
+    elements fit)."""
+    more = 0 if size is None else len(size) - x.ndim
+    if more > 0 and all(n == 1 for n in size[:more]):
+        x = x.reshape((1,) * more + x.shape)
     if size is None or (size and tuple(size) == x.shape):
         return x
     leading = x.ndim - len(size)

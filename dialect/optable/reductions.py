@@ -275,9 +275,12 @@ def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
     of, to = or_unknown(shape)(x), or_unknown(sizes)(wanted)
     if of is None or to is None:
         return Tensor(None, to)  # of integers it depends on whether anything is summed
+    more = len(to) - len(of)
+    if more > 0 and all(n == 1 for n in to[:more]):
+        of = (*to[:more], *of)
     leading = len(of) - len(to)
     if to and of == to:
-        return x
+        return x if more <= 0 else Tensor(dtype_of(x), of)
     if leading < 0 or any(w != 1 and w != n and isinstance(w, int) and isinstance(n, int) for w, n in zip(to, of[leading:], strict=False)):
         raise ShapeError(f"_grad_sum_to_size(): size {list(to)} does not broadcast to {list(of)}")
     found = tuple(w if w == 1 else ctx.equal(n, w, "_grad_sum_to_size()") for w, n in zip(to, of[leading:], strict=True))

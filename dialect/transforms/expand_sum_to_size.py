@@ -44,6 +44,11 @@ def _expand(site: Site) -> ir.Value:
     items = known.items if isinstance(known, List) else None
     to = [item.value if isinstance(item, Int) else None for item in items or ()]
     of = list(site.shape_of(x))
+    more = len(to) - len(of)
+    if more > 0 and to[:more] == [1] * more:  # which led what was stored
+        for _ in range(more):
+            x = site.one("aten.unsqueeze", x, site.integer(0))
+        of = [1] * more + of
     leading = len(of) - len(to)
     if items is None or leading < 0:
         raise Keep("which dims were repeated is for the run to say")
