@@ -11,6 +11,7 @@ carries, what a call passes) casts stand between: `torch.tensor_static_info_cast
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference import symbols
@@ -239,7 +240,9 @@ def match_edges(ops: Iterable[ir.Operation], functions: Mapping[str, ir.Operatio
 
 
 def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
-    if op.name == "torch.prim.If.yield":
+    if op.name == "torch.prim.If":
+        _widen_results(op)
+    elif op.name == "torch.prim.If.yield":
         _match(op, 0, [r.type for r in op.parent.operation.results])
     elif op.name == "torch.prim.Loop.condition":
         _match(op, 1, [r.type for r in op.parent.operation.results])
@@ -259,6 +262,29 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
         _match(op, 0, [torch_types.same_but(op.operands[1].type, value_semantics=True)])
     elif op.name == "func.return" and (is_called(op.parent.operation) or _may_leave(op.parent.operation)):
         _match(op, 0, list(_signature(op.parent.operation).results))
+
+
+def _widen_results(op: ir.Operation) -> None:
+    """Give results of a prim.If that are typed by the arm that is taken a type of what the other yields, too, and their users a cast."""
+    yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
+    for result, *yielded in zip(op.results, *(y.operands for y in yields), strict=True):
+        if not torch_types.is_tensor(result.type) or not any(_clash(result.type, v.type) for v in yielded):
+            continue
+        full, values = result.type, [refine(Tensor(), v.type) for v in (result, *yielded)]
+        common = reduce(both, values)
+        assert isinstance(common, Tensor)
+        result.set_type(torch_types.tensor_type(common, value_semantics=torch_types.is_value_tensor(full), context=op.context))
+        if any(True for _ in result.uses):
+            _recast(result, full, _after(result))
+
+
+def _clash(a: ir.Type, b: ir.Type) -> bool:
+    """Whether no tensor is of both types."""
+    (sizes, dtype), (others, other) = torch_types.parse_tensor(str(a)), torch_types.parse_tensor(str(b))
+    if sizes is not None and others is not None:
+        if len(sizes) != len(others) or any(x is not None and y is not None and x != y for x, y in zip(sizes, others, strict=True)):
+            return True
+    return dtype is not None and other is not None and dtype != other
 
 
 def _match(op: ir.Operation, start: int, types: Sequence[ir.Type]) -> None:

@@ -24,12 +24,13 @@ from tierup.runtime.arguments.trees import CallShape
 
 @dataclass(frozen=True)
 class GraphProgram:
-    """As random_graph_strategy.Program: its entry is @f."""
+    """As random_graph_strategy.Program: its entry is @f. `apart`: no arguments share memory."""
 
     text: str
     program: NumpyProgram
     arguments: tuple[Value, ...]
     seed: int
+    apart: bool = False
 
     @property
     def source(self) -> str:
@@ -40,6 +41,8 @@ class GraphProgram:
 
     def overlapping(self) -> list[list[Any]]:
         """Calls with two arguments in one memory."""
+        if self.apart:
+            return []
         return [arguments(self.program.parameters, call) for call in self.program.calls if call.pair is not None][:2]
 
     def other_shapes(self) -> list[list[Any]]:

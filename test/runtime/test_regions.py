@@ -325,3 +325,21 @@ def test_results_that_the_program_makes_afresh_share_no_memory_with_arguments_or
     (kept,) = Publication(1, (0,), ("fresh",)).results((x,), (x, y))
     np.testing.assert_array_equal(x, y)
     assert not np.shares_memory(kept, x) and not np.shares_memory(kept, y)
+
+
+def turned_when_large(x):
+    y = np.sort(x * 2)
+    if y.size > 4:
+        z = y.T
+    else:
+        z = y
+    return np.exp(-z) + 1
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 6), (1, 1, 3)])
+def test_an_arm_that_sizes_rule_out_may_give_another_shape(shape) -> None:
+    f = tierup.jit(turned_when_large)
+    for _ in range(4):
+        x = floats(*shape)
+        np.testing.assert_allclose(f(x), turned_when_large(x), rtol=1e-6)
+    assert f.stats().hits == 2 and f.stats().fallbacks == 0, f.explain()
