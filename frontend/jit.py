@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.mlir_arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir_file import load as load_graph
@@ -53,7 +54,7 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
 def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any]) -> Function:
     """The function that runs a Python function's body, or its gradients."""
     function = function_of(target)
-    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+    place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
 
     def make(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
         return built(build(target, shape, arguments, numbers), target.__name__, place)

@@ -22,6 +22,7 @@ from types import FrameType
 from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.spelling import printable
 
 
 class EventKind(Enum):
@@ -90,7 +91,7 @@ def caller() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<tierup")):
         frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "" if frame is None else printable(f"{frame.f_code.co_filename}:{frame.f_lineno}")
 
 
 LOG = "TIERUP_LOG"

@@ -6,6 +6,7 @@ from inspect import Parameter, signature
 from types import FunctionType
 
 from tierup.dialect.records import dataclass
+from tierup.dialect.spelling import printable
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class GradientSpec:
     def __str__(self) -> str:
         """With the function's place, for errors."""
         code = self.function.__code__
-        return f"{self.__name__} of {code.co_filename}:{code.co_firstlineno}"
+        return printable(f"{self.__name__} of {code.co_filename}:{code.co_firstlineno}")
 
     def places(self) -> list[tuple[str, int | None]]:
         """For each of `argnums` the parameter, and of `*args` which of the arguments in it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,6 +16,7 @@ ALLOWED = {
 }
 
 
+@cache
 def trees() -> list[tuple[str, ast.Module]]:
     files = [path for folder in PRODUCT for path in sorted((ROOT / folder).rglob("*.py"))]
     assert len(files) > 500

@@ -31,6 +31,7 @@ for i in range(3):
     assert np.allclose(f(np.full(5, .5), 3), np.tanh(.5) * {factor} * 1.5)
 (version,) = f.versions
 print(version.compiled.from_disk, 'tierup.lowering.compile' in sys.modules, f.stats().hits, 'loaded from disk' in f.explain())
+f.explain().encode()
 print('tanh' in f.plan('specialized') and 'llvm' in f.plan('llvm') and 'tierup.check' in f.plan('guarded'))
 """
 
@@ -130,8 +131,7 @@ def test_entries_that_were_swapped_are_refused_and_made_anew(tmp_path: Path) -> 
     for file, content in zip(files, [*contents[1:], contents[0]], strict=True):
         file.write_bytes(content)
     assert run(tmp_path, factor=3) == COMPILED
-    assert run(tmp_path) == COMPILED
-    assert run(tmp_path, factor=3) == run(tmp_path) == FROM_DISK
+    assert run(tmp_path, factor=3) == FROM_DISK
 
 
 REFUSED = """
