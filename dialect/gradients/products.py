@@ -50,12 +50,24 @@ def outer(g: Backward) -> Gradients:
 
 @RULES.vjp("aten.linear(input, weight, bias)", captures=("input", "weight"))
 def linear(g: Backward) -> Gradients:
+    """A weight of rank 1 is one row, and the result has no dim for it."""
     x, weight = g.operands[:2]
     bias = None if g.is_none(2) else g.sum_to(g.grad, 2)
-    if g.rank(0) == 2:
+    if g.rank(0) == g.rank(1) == 2:
         return _mm(g, g.grad, weight), _mm(g, _t(g, g.grad), x), bias
-    rows = [g.call("aten.reshape", v, [-1, g.size_of(weight, dim)]) for v, dim in ((g.grad, 0), (x, 1))]
-    return g.call("aten.matmul", g.grad, weight), _mm(g, _t(g, rows[0]), rows[1]), bias
+    vector = _is_vector(g, 1)
+
+    def of_input() -> ir.Value:
+        return g.mul(g.call("aten.unsqueeze", g.grad, -1), weight)
+
+    def of_vector() -> ir.Value:
+        return g.sum_to(g.mul(g.call("aten.unsqueeze", g.grad, -1), x), 1)
+
+    def of_matrix() -> ir.Value:
+        rows = [g.call("aten.reshape", v, [-1, g.size_of(weight, dim)]) for v, dim in ((g.grad, 0), (x, 1))]
+        return _mm(g, _t(g, rows[0]), rows[1])
+
+    return g.choose(vector, of_input, lambda: g.call("aten.matmul", g.grad, weight)), g.choose(vector, of_vector, of_matrix), bias
 
 
 @RULES.vjp("aten.matmul(self, other)", captures=("self", "other"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -12,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+
+_PLACE = re.compile(r"^\S+\.py:\d+: ")  # of a generated program
 
 
 @dataclass
@@ -27,7 +31,7 @@ class Report:
         self.emit(wrong=title, script=script)
 
     def refused(self, why: str) -> None:
-        self.emit(refused=why)
+        self.emit(refused=_PLACE.sub("", why))
 
     def at(self, what: str) -> None:
         """Where the program stands: what a crash is attributed to."""
@@ -86,7 +90,7 @@ def numpy_kind(seed: int, report: Report) -> None:
             try:
                 found = running.check(program, options, Path(folder), tally)
             except Refused as e:
-                report.refused(str(e).split(": ", 1)[-1])
+                report.refused(str(e))
                 break
             if found is None or told:
                 continue
@@ -150,7 +154,7 @@ def pipelines_kind(seed: int, report: Report) -> None:
     try:
         program = graph_programs.graph_program(seed)
     except Refused as e:
-        return report.refused(str(e).split(": ", 1)[-1])
+        return report.refused(str(e))
     tried = [(p.text, PIPELINES.get(p.name, _ANCESTORS), p.name) for p in pipelines.PIPELINES]
     tried += [(name, PROMISES.get(name, Promise()), name) for name in chance.sample(names(), 12)]
     for passes, promise, name in tried:
@@ -215,7 +219,7 @@ def faults_kind(seed: int, report: Report) -> None:
     try:
         report.calls, what, source = faulty(seed)
     except Refused as e:
-        return report.refused(str(e).split(": ", 1)[-1])
+        return report.refused(str(e))
     if what:
         report.wrong(what[:300], f'"""faults {seed}: {what}\n"""\n{source}')
 

@@ -49,6 +49,7 @@ PRODUCTS: list[Case] = [
     )),
     *(case("aten.addmm", bias, X, array(3, 4), beta, alpha) for bias, beta, alpha in ((array(4), 1, 1), (array(2, 1), 0.5, 2), (POINT, 2, 1))),
     *(case("aten.linear", x, array(4, 3), bias) for x in (X, ROW, array(2, 2, 3)) for bias in (None, array(4, seed=9))),
+    *(case("aten.linear", x, ROW, None) for x in (X, array(3, seed=4), array(2, 2, 3))),
 ]  # fmt: skip
 
 VIEWS: list[Case] = [
