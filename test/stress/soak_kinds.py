@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-
 _PLACE = re.compile(r"^\S+\.py:\d+: ")  # of a generated program
 
 
