@@ -16,15 +16,17 @@ _local = threading.local()
 _LOADED = ("func", "cf", "scf", "arith", "math", "tensor", "linalg", "memref", "bufferization", "affine")
 
 
-def new_context() -> ir.Context:
-    """A fresh context. Costs some 8 ms: most callers want `thread_context`."""
+def new_context(*, torch_effects: bool = True) -> ir.Context:
+    """A fresh context. Costs some 8 ms: most callers want `thread_context`. Without `torch_effects` ops of torch are as torch-mlir's own
+    driver has them: unused ones stay."""
     context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)  # verifiers and effects are Python: threads would only wait for one another
     register_torch_dialect(context)
     for dialect in _LOADED:
         context.get_dialect_descriptor(dialect)
     ops.register(context)
-    effects.attach(context)
+    if torch_effects:
+        effects.attach(context)
     return context
 
 

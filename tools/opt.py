@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tierup.dialect import ops, registry
 from tierup.dialect.context import new_context
@@ -13,11 +15,13 @@ from tierup.dialect.ir.ir_text import BYTECODE, InvalidIR
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
 from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.pipelines.pipeline import MlirPass, Nest
 from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
+from tierup.lowering.pointwise.context import load_casts
 from tierup.tools import opt_help
 from tierup.tools.opt_chunks import Chunk, split
 from tierup.tools.opt_expect import check_expected
-from tierup.tools.opt_hooks import PrintIR, Running, Timing
+from tierup.tools.opt_hooks import PrintIR, Running, Timing, pass_name
 from tierup.tools.opt_options import Settings, UsageError, parse_arguments
 from tierup.tools.opt_reproducer import Runnable, runnable
 
@@ -28,7 +32,7 @@ PROGRAM = "tierup-opt"
 class Outcome:
     """What became of one chunk: its output when all went well, and every diagnostic."""
 
-    output: str | None = None
+    output: str | bytes | None = None
     found: list[Diagnostic] = field(default_factory=list)
 
 
@@ -96,7 +100,7 @@ def _process(settings: Settings, steps: Runnable, name: str, data: bytes) -> int
         chunks = split(name, text) if settings.split_input_file else [Chunk(name, text, 0)]
     timing = Timing() if settings.timing else None
     failed = False
-    outputs: list[str] = []
+    outputs: list[Any] = []  # texts, or bytecode
     for chunk in chunks:
         outcome = _run(chunk, settings, steps, timing)
         if settings.verify_diagnostics:
@@ -111,13 +115,14 @@ def _process(settings: Settings, steps: Runnable, name: str, data: bytes) -> int
     if timing is not None:
         print(timing.table(), file=sys.stderr)
     if outputs or not failed:
-        _write(settings.output, "// -----\n\n".join(outputs))
+        _write(settings.output, b"".join(outputs) if settings.emit_bytecode else "// -----\n\n".join(outputs))
     return int(failed)
 
 
 def _run(chunk: Chunk, settings: Settings, steps: Runnable, timing: Timing | None) -> Outcome:
     """Parse, verify, run, print one chunk, each in a context of its own."""
-    context = new_context()
+    context = new_context(torch_effects=not _is_torch_mlirs(steps))
+    load_casts(context)  # `torch_c`, which torch-mlir's own driver has
     outcome = Outcome()
     running = Running()
     hooks = [h for h in (PrintIR.of(settings), timing, running) if h is not None]
@@ -146,8 +151,33 @@ def _run(chunk: Chunk, settings: Settings, steps: Runnable, timing: Timing | Non
     return outcome
 
 
-def _print(module: ir.Module, settings: Settings) -> str:
-    text = module.operation.get_asm(enable_debug_info=settings.print_debuginfo, print_generic_op_form=settings.print_op_generic)
+def _is_torch_mlirs(steps: Runnable | Nest) -> bool:
+    """Whether only passes of torch-mlir's run, and `canonicalize`: then ops of torch have no effects, as in its driver."""
+    if not isinstance(steps, (Pipeline, Nest)):
+        return False
+    inner = [s for s in steps.steps if isinstance(s, Nest)]
+    names = [pass_name(s.text) if isinstance(s, MlirPass) else "" for s in steps.steps if not isinstance(s, Nest)]
+    return all(n.startswith(_TORCH_MLIRS) for n in names) and all(map(_is_torch_mlirs, inner))
+
+
+_TORCH_MLIRS = ("torch-", "convert-torch-", "canonicalize")
+
+
+def _print(module: ir.Module, settings: Settings) -> str | bytes:
+    if settings.emit_bytecode:
+        written = io.BytesIO()
+        module.operation.write_bytecode(written)
+        return written.getvalue()
+    text = module.operation.get_asm(
+        enable_debug_info=settings.print_debuginfo,
+        pretty_debug_info=settings.print_pretty_debuginfo,
+        print_generic_op_form=settings.print_op_generic,
+        use_local_scope=settings.print_local_scope,
+        use_name_loc_as_prefix=settings.print_names,
+        skip_regions=settings.print_skip_regions,
+        large_elements_limit=settings.print_elements,
+        large_resource_limit=settings.print_resources,
+    )
     return text.rstrip("\n") + "\n"
 
 
@@ -160,13 +190,17 @@ def _read(path: str) -> tuple[str, bytes]:
         raise UsageError(f"cannot open input file '{path}': {e.strerror}") from e
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, output: str | bytes) -> None:
     if path == "-":
-        sys.stdout.write(text)
+        if isinstance(output, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(output)
+        else:
+            sys.stdout.write(output)
         sys.stdout.flush()
         return
     try:
-        Path(path).write_text(text)
+        Path(path).write_bytes(output.encode() if isinstance(output, str) else output)
     except OSError as e:
         raise UsageError(f"cannot open output file '{path}': {e.strerror}") from e
 

@@ -44,6 +44,14 @@ OPTIONS = (
     OptionRow("mlir-print-ir-before", "print_before", _PASSES, "print the IR before these passes, to stderr"),
     OptionRow("mlir-print-ir-after", "print_after", _PASSES, "print the IR after these passes, to stderr"),
     OptionRow("mlir-print-ir-module-scope", "print_module_scope", "", "print the whole module, not only the function a pass worked on"),
+    OptionRow("mlir-print-local-scope", "print_local_scope", "", "print each op on its own: no aliases of types, attributes, locations"),
+    OptionRow("mlir-print-skip-regions", "print_skip_regions", "", "print no regions"),
+    OptionRow("mlir-elide-elementsattrs-if-larger", "print_elements", "N", "print no literals of more than N elements"),
+    OptionRow("mlir-elide-resource-strings-if-larger", "print_resources", "N", "print no resources of more than N characters"),
+    OptionRow("mlir-use-nameloc-as-prefix", "print_names", "", "name values by their locations"),
+    OptionRow("mlir-pretty-debuginfo", "print_pretty_debuginfo", "", "print locations shorter than they can be read again"),
+    OptionRow("mlir-disable-threading", "disable_threading", "", "nothing: passes never run in several threads"),
+    OptionRow("emit-bytecode", "emit_bytecode", "", "write MLIR bytecode"),
     OptionRow("mlir-print-debuginfo", "print_debuginfo", "", "print locations"),
     OptionRow("mlir-print-op-generic", "print_op_generic", "", "print all ops in the generic form"),
     OptionRow("mlir-timing", "timing", "", "print a table of how long each pass took, to stderr"),
@@ -85,6 +93,14 @@ class Settings:
     print_before: tuple[str, ...] = ()
     print_after: tuple[str, ...] = ()
     print_module_scope: bool = False
+    print_local_scope: bool = False
+    print_skip_regions: bool = False
+    print_elements: int | None = None
+    print_resources: int | None = None
+    print_names: bool = False
+    print_pretty_debuginfo: bool = False
+    disable_threading: bool = False
+    emit_bytecode: bool = False
     print_debuginfo: bool = False
     print_op_generic: bool = False
     timing: bool = False
@@ -147,6 +163,10 @@ def _set(settings: Settings, asked: list[tuple[str, str, bool]], row: OptionRow,
         load_passes(value)
     elif row.flag == "tierup-pipeline":
         asked.append((value, "", True))
+    elif row.value == "N":
+        if not value.isdigit():
+            raise UsageError(f"option --{row.flag} takes a number, not '{value}'")
+        setattr(settings, row.field, int(value))
     elif row.value == _PASSES:
         setattr(settings, row.field, (*getattr(settings, row.field), *value.split(",")))
     else:

@@ -103,3 +103,11 @@ def test_debug_info_and_generic_form_are_printed_on_request(program: Path, capsy
 def test_malformed_command_lines_are_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 1
     assert says in capsys.readouterr().err
+
+
+def test_bytecode_is_written(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.mlirbc"
+    assert main([str(program), "--emit-bytecode", "-o", str(path)]) == 0
+    assert path.read_bytes().startswith(b"ML\xefR")
+    assert main([str(path)]) == 0
+    assert "func.func @f" in capsys.readouterr().out
