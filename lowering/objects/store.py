@@ -21,6 +21,7 @@ Free of MLIR and LLVM.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import logging
 import os
@@ -180,10 +181,29 @@ def _checked(path: str) -> str:
             raise Refused(f"{at} is no folder: compiled code is not kept")
         if found.st_uid != me and (last or found.st_uid not in system):
             raise Refused(f"{at} belongs to user {found.st_uid}, who could change what this process runs: {_USE_ANOTHER}")
-        if found.st_mode & _OTHERS_WRITE and (last or not found.st_mode & stat.S_ISVTX):
+        if _others_write(at, found) and (last or not found.st_mode & stat.S_ISVTX):
             mode = f"{stat.S_IMODE(found.st_mode):04o}"
             raise Refused(f"others can write {at} (mode {mode}), and so change what this process runs: {_REMEDY} {at}")
     return real
+
+
+def _others_write(path: str, about: os.stat_result) -> bool:
+    """Whether others than the user can write a folder. A group of the user's own, as many systems make for each user, is nobody else."""
+    if not about.st_mode & stat.S_IWGRP or about.st_mode & stat.S_IWOTH:
+        return bool(about.st_mode & stat.S_IWOTH)
+    import grp  # here: few folders are written by a group
+    import pwd
+
+    try:
+        me, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(about.st_gid)
+    except KeyError:
+        return True
+    if (group.gr_gid, group.gr_name) != (me.pw_gid, me.pw_name) or not {me.pw_name}.issuperset(group.gr_mem):
+        return True
+    try:  # where there is an access list, the group's part of the mode is what anybody on it has at most
+        return not hasattr(os, "listxattr") or "system.posix_acl_access" in os.listxattr(path, follow_symlinks=False)
+    except OSError as e:
+        return e.errno != errno.ENOTSUP  # a file system without such lists
 
 
 _USE_ANOTHER = "compiled code is not kept; name a folder of your own by TIERUP_CACHE_DIR"

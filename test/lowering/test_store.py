@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import grp
 import os
+import pwd
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -63,8 +66,40 @@ def test_folders_on_the_way_are_made_as_well(said: list[str], tmp_path: Path, mo
     assert store.read(NAME) == PAYLOAD and said == []
 
 
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The user's group, as the system describes it: one that has another member, too."""
+    me = pwd.getpwuid(os.geteuid())
+    group = SimpleNamespace(gr_gid=me.pw_gid, gr_name=me.pw_name, gr_mem=[me.pw_name, "another"])
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: group)
+    return group
+
+
+@pytest.mark.parametrize("who, used", [
+    ({"gr_mem": []}, True), ({"gr_mem": [pwd.getpwuid(os.geteuid()).pw_name]}, True), ({}, False), ({"gr_mem": [], "gr_name": "staff"}, False),
+    ({"gr_mem": [], "gr_gid": 12345}, False),
+])  # fmt: skip
+def test_a_group_of_the_users_own_is_nobody_else(who: dict[str, object], used: bool, folder: Path, groups: SimpleNamespace) -> None:
+    """Where each user has such a group, folders are made for the group to write."""
+    vars(groups).update(who)
+    for path in (folder, folder.parent):
+        path.chmod(0o770)
+        assert (store.read(NAME) == PAYLOAD) is used
+        path.chmod(0o772)
+        assert store.read(NAME) is None
+        path.chmod(0o700)
+
+
+def test_an_access_list_may_name_anybody(folder: Path, groups: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups.gr_mem = []
+    folder.chmod(0o770)
+    assert store.read(NAME) == PAYLOAD
+    monkeypatch.setattr(os, "listxattr", lambda path, follow_symlinks: ["system.posix_acl_access"], raising=False)
+    assert store.read(NAME) is None
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o770, 0o1777])
-def test_a_folder_that_others_can_write_is_not_used(mode: int, folder: Path, said: list[str]) -> None:
+def test_a_folder_that_others_can_write_is_not_used(mode: int, folder: Path, said: list[str], groups: SimpleNamespace) -> None:
     folder.chmod(mode)
     assert store.read(NAME) is None and not store.usable()
     store.write(OTHER, PAYLOAD)
@@ -76,7 +111,7 @@ def test_a_folder_that_others_can_write_is_not_used(mode: int, folder: Path, sai
 
 @pytest.mark.parametrize("mode, used", [(0o777, False), (0o770, False), (0o1777, True), (0o755, True)])
 def test_nor_one_that_others_could_replace_unless_a_sticky_bit_forbids_it(
-    mode: int, used: bool, folder: Path, said: list[str]
+    mode: int, used: bool, folder: Path, said: list[str], groups: SimpleNamespace
 ) -> None:
     folder.parent.chmod(mode)
     assert (store.read(NAME) == PAYLOAD) is used
