@@ -166,15 +166,17 @@ def soak(state: State, minutes: float, kinds: dict[str, float], folder: Path, te
     start = time.monotonic()
     until = start + 60 * minutes
     first = {kind: state.next.get(kind, 0) for kind in kinds}
-    while time.monotonic() < until:
-        kind = min(kinds, key=lambda k: state.seconds.get(k, 0.0) / kinds[k])
-        at = time.monotonic()
-        Batch(kind, state.seed * 1_000_000 + state.next.get(kind, 0) % 1_000_000, state, folder, tell, refused).run(until, BATCH)
-        state.seconds[kind] = state.seconds.get(kind, 0.0) + time.monotonic() - at
+    try:
+        while time.monotonic() < until:
+            kind = min(kinds, key=lambda k: state.seconds.get(k, 0.0) / kinds[k])
+            at = time.monotonic()
+            Batch(kind, state.seed * 1_000_000 + state.next.get(kind, 0) % 1_000_000, state, folder, tell, refused).run(until, BATCH)
+            state.seconds[kind] = state.seconds.get(kind, 0.0) + time.monotonic() - at
+            state.write(folder / "state.json")
+    finally:  # a piece that Ctrl-C ends counts, too
+        counted = {name: state.total()[name] - before[name] for name in COUNTS}
+        state.pieces.append({"seed": state.seed, "minutes": round((time.monotonic() - start) / 60, 1), "first": first, **counted})
         state.write(folder / "state.json")
-    counted = {name: state.total()[name] - before[name] for name in COUNTS}
-    state.pieces.append({"seed": state.seed, "minutes": round((time.monotonic() - start) / 60, 1), "first": first, **counted})
-    state.write(folder / "state.json")
     for why, times in refused.most_common(12):
         tell(f"refused {times} times: {why}")
     return counted
