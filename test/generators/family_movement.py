@@ -16,7 +16,7 @@ MOVES = (
     "np.stack([X, X], axis=D)", "np.concatenate([X, X * 2])", "np.hstack([X, X])", "np.vstack([X, X])", "np.tril(X)", "np.triu(X, 1)", "X[::-1] * 1", "X[..., ::-1].copy()", "np.outer(X, X)",
 )  # fmt: skip
 FACTORIES = (
-    "np.zeros(X.shape)", "np.zeros(X.shape, X.dtype)", "np.ones(X.shape, np.float32)", "np.zeros_like(X)", "np.ones_like(X)", "np.full_like(X, 2)", "np.empty_like(X) * 0 + 1", "np.arange(X.shape[0])",
+    "np.zeros(X.shape)", "np.zeros(X.shape, X.dtype)", "np.ones(X.shape, np.float32)", "np.zeros_like(X)", "np.ones_like(X)", "np.full_like(X, 2)", "np.arange(X.shape[0])",
     "np.full(X.shape, 1.5)", "np.eye(X.shape[0])", "np.zeros(3, np.float32)", "np.array([1.0, 2.0])", "np.array([1, 2, 3])", "np.linspace(0, 1, 5)", "np.arange(4)", "np.zeros((2, 3))",
     "np.arange(X.size).reshape(X.shape)", "np.zeros(X.shape[-1], X.dtype)", "np.full((), 2.0)", "np.array([[True, False]])",
 )  # fmt: skip
