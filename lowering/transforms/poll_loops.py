@@ -79,7 +79,7 @@ class PollLoops(Pass):
         with ir.Location.unknown(function.context):
             _declare(function)
             poll = _prepared(block)
-            for loop, work in loops:
+            for loop, work in reversed(loops):  # outer ones first: what they read of inner ones' results is replaced with these
                 with loop.location:
                     _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
             with ir.InsertionPoint(list(block.operations)[-1]):

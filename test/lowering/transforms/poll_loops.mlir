@@ -102,3 +102,28 @@ func.func private @part(%n: index, %x: memref<?xi64>) {
   } loc("torch.prim.Loop"("x.py":3:4))
   return
 }
+
+// -----
+
+// An array that an inner loop gives counts for the outer one: it is asked what the chunks of the inner one give in the end.
+// CHECK-LABEL: func.func @nested
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: %[[INNER:.*]]:2 = scf.while
+// CHECK: linalg.generic
+// CHECK: memref.dim %[[INNER]]#1
+func.func @nested(%n: index, %x: memref<?xf32>, %status: memref<i32>) attributes {tierup.result_kinds = ["buffer"], tierup.error_sites = []} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.for %i = %zero to %n step %one {
+    %r = scf.for %j = %zero to %n step %one iter_args(%y = %x) -> (memref<?xf32>) {
+      scf.yield %x : memref<?xf32>
+    } loc("torch.prim.Loop"("x.py":4:4))
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%r : memref<?xf32>) {
+    ^bb0(%e: f32):
+      %d = arith.addf %e, %e : f32
+      linalg.yield %d : f32
+    }
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return
+}
