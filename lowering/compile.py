@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -10,8 +11,8 @@ from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
+from tierup.lowering import allocating, literals, llvm, polling
 from tierup.lowering import builders as b
-from tierup.lowering import literals, llvm, polling
 from tierup.lowering.abi import Artifact, ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.blas import PREFIX
@@ -90,16 +91,28 @@ def _lower(request: Request, log: Log) -> Lowered:
     with context, ir.Location.unknown(), crashes_are_compile_errors(request):
         with log.timed("parse"):
             module = parse(request)
-        prepared = prepare(request, log, module)
+        prepared, allocates = prepare(request, log, module), False
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is LLVM)
+            if named is LOOPS:
+                allocates = b.first(module.operation, _may_be_large) is not None
         with log.timed("translate"):
             sites = error_sites(module)
             text, externals = _translate(module, request, prepared.results, prepared.ties, len(sites), prepared.exits)
+            if allocates:
+                externals += (allocating.MALLOC, allocating.FREE)
             sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in prepared.ties)
     if log.wants("llvm"):
         log.add("llvm", text)
     return Lowered(text, prepared.results, sites, prepared.exits, externals)
+
+
+def _may_be_large(op: ir.Operation) -> bool:
+    """Whether an op allocates much, or as much as the run says."""
+    if op.name != "memref.alloc":
+        return False
+    type_ = ir.ShapedType(op.results[0].type)
+    return not type_.has_static_shape or math.prod(b.shape_of(type_)) * 8 >= allocating.LARGE  # no element has more than 8 bytes
 
 
 def _translate(

@@ -27,7 +27,11 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors", polling.POLL, polling.END)
+_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free")
+
+_LIBRARY = (
+    "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Code:
     tensors: int
     poll: int
     poll_end: int
+    malloc: int
+    free: int
 
 
 def _numpy_api() -> Any:
@@ -55,11 +61,11 @@ def symbols() -> dict[str, int]:
     """Every external symbol of the dispatcher's object and its address in this process."""
     python = ctypes.pythonapi
     found: dict[str, int] = {}
-    for name in (*entry_python.PYTHON_FUNCTIONS, "memcpy", "free", "calloc", "clock_gettime", "pthread_getspecific", "pthread_setspecific"):
+    for name in (*entry_python.PYTHON_FUNCTIONS, *_LIBRARY):
         found[name] = _address(ctypes.cast(getattr(python, name), ctypes.c_void_p).value)
     for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
-    found[entry_last.KEY] = ctypes.addressof(entry_last.key())
+    found[entry_last.KEY], found[entry_last.FRAME_KEY] = ctypes.addressof(entry_last.key()), ctypes.addressof(entry_last.frame_key())
     table = _numpy_api()
     for name, index in _NUMPY_API.items():
         found[name] = _address(table[index])

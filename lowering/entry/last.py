@@ -12,6 +12,7 @@ from functools import cache
 from tierup.dialect import forking
 
 KEY = "tierup_last_version_key"  # the symbol by which generated code finds the key
+FRAME_KEY = "tierup_frame_key"  # that of `allocations.py`
 _lock = forking.lock()
 _key: ctypes.c_uint | None = None
 
@@ -26,6 +27,15 @@ def key() -> ctypes.c_uint:
                 raise OSError("no key for thread-specific data is left")
             _key = made
     return _key
+
+
+@cache
+def frame_key() -> ctypes.c_uint:
+    """Another key, for what lies on a thread's stack. Raises OSError."""
+    made = ctypes.c_uint()
+    if ctypes.pythonapi.pthread_key_create(ctypes.byref(made), None):
+        raise OSError("no key for thread-specific data is left")
+    return made
 
 
 @cache

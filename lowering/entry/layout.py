@@ -131,8 +131,8 @@ class Version(ctypes.Structure):
         ("n_user_results", c_int64),
         ("form", c_int64),
         ("work", c_int64),  # encoded like a size: from RELEASE_WORK on, the kernel is called by `run_released`
-        ("polls", c_int64),  # whether the kernel gives up the GIL itself, when it runs for long (`lowering/polling.py`)
-        ("known_work", c_int64),  # `work`, without what the run alone knows of a kernel that polls; encoded likewise
+        ("polls", c_int64),  # whether the kernel may give up the GIL itself
+        ("known_work", c_int64),  # the operations, as far as the arguments tell: from RELEASE_WORK on, it is called without the GIL
         ("token", c_void_p),  # the VersionRecord, for `failed`
         ("hits", c_int64),
         ("failures", c_int64),

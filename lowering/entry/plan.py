@@ -127,7 +127,7 @@ class NativeVersion:
             at = self._fill_result(target, spec_, record, program, at)
         v.results = self._own(results)
         v.polls, v.known_work = record.polls, program.encode(work_of(record))
-        v.work = RELEASE_WORK if record.polls else v.known_work
+        v.work = RELEASE_WORK if record.polls or record.allocates else v.known_work
         v.registers_at, self.frame = at, at + 8 * program.n_registers
         if program.code:
             code = (layout.Instruction * (len(program.code) + 1))(*(layout.Instruction(*i) for i in program.code))  # the last stays END

@@ -5,7 +5,8 @@ from __future__ import annotations
 from llvmlite import ir
 
 from tierup.lowering import polling
-from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter
+from tierup.lowering.entry import allocations
+from tierup.lowering.entry.ir import I32, I64, NULL, PTR, VOID, Emitter
 from tierup.lowering.entry.python import api
 
 # The words of the state: the thread that gave up the GIL, and when to look for signals again. A thread that did not hold it is NOBODY.
@@ -51,7 +52,10 @@ def _define_poll(module: ir.Module, now: ir.Function) -> None:
             f.store(api(f, "PyGILState_Ensure"), ensured)
         with no:
             api(f, "PyEval_RestoreThread", thread)
+    frame = allocations.frame_of_thread(f)
+    allocations.set_frame(f, NULL)  # a handler's calls are others
     raised = f.differ(api(f, "PyErr_CheckSignals"), I32(0))
+    allocations.set_frame(f, frame)
     with f.b.if_else(outside) as (yes, no):
         with yes:
             api(f, "PyGILState_Release", f.load(ensured, 0, I32))

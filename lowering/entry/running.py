@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from tierup.lowering.abi import Argument
+from tierup.lowering.entry import allocations, layout
 from tierup.lowering.entry import last as entry_last
-from tierup.lowering.entry import layout
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry.guards import ARGUMENT_SIZE, GUARD_SIZE
 from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
@@ -33,7 +33,7 @@ class Runners:
             with released:
                 f.store(f.call(self.released, version, frame), status)
             with held:
-                f.store(_call_kernel(f, version, frame), status)
+                f.store(allocations.call_kernel(f, version, frame), status)
         return f.load(status, 0, I32), large
 
     def note(self, f: Emitter, serial: ir.Value) -> None:
@@ -51,11 +51,15 @@ def define(module: ir.Module) -> Runners:
 
 
 def _define_run_released(module: ir.Module) -> ir.Function:
-    """i32 run_released(version, frame): the kernel without the GIL, on copies of the arguments' sizes and strides. One that polls gives it
-    up itself."""
+    """i32 run_released(version, frame): the kernel on copies of the arguments' sizes and strides, and without the GIL, where it has much
+    work; one that polls gives that up itself."""
+    guarded = allocations.define(module)
     f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
     version, frame = f.parameters
     memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
+    known = entry_results.decode(f, f.get(version, Version, "known_work"), f.at(frame, f.get(version, Version, "registers_at")))
+    with f.when(f.b.and_(f.less(known, I64(RELEASE_WORK)), f.equal(f.get(version, Version, "polls"), I64(0)))):
+        f.b.ret(f.call(guarded, version, frame, I32(1)))
     copies = f.variable(PTR, f.at(frame, f.get(version, Version, "copies_at")))
     guards = f.get(version, Version, "guards")
     with f.loop(f.get(version, Version, "n_arguments")) as i:
@@ -67,20 +71,13 @@ def _define_run_released(module: ir.Module) -> ir.Function:
                 f.call(memcpy, copy, f.get(argument, Argument, field), size)
                 f.put(copy, argument, Argument, field)
                 f.store(f.at(copy, size), copies)
-    with f.when(f.differ(f.get(version, Version, "polls"), I64(0))):
-        known = entry_results.decode(f, f.get(version, Version, "known_work"), f.at(frame, f.get(version, Version, "registers_at")))
-        with f.when(f.b.icmp_signed("<", known, I64(RELEASE_WORK))):
-            f.b.ret(_call_kernel(f, version, frame))
+    with f.when(f.less(known, I64(RELEASE_WORK))):
+        f.b.ret(f.call(guarded, version, frame, I32(1)))
     thread = api(f, "PyEval_SaveThread")
-    status = _call_kernel(f, version, frame)
+    status = f.call(guarded, version, frame, I32(0))
     api(f, "PyEval_RestoreThread", thread)
     f.b.ret(status)
     return f.function
-
-
-def _call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    return f.call_field(version, Version, "kernel", I32, frame, results)
 
 
 def _define_note_first(module: ir.Module) -> ir.Function:

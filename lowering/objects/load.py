@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 
-from tierup.lowering import blas, faults, polling
+from tierup.lowering import allocating, blas, faults, polling
 from tierup.lowering.abi import Artifact
 from tierup.lowering.objects import linking, perf_map
 
@@ -59,7 +59,8 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     shown = f"tierup:{name or artifact.symbol}"
     exported = (artifact.symbol, artifact.forced) if artifact.forced else (artifact.symbol,)
     try:
-        external = blas.addresses(artifact.externals) | polling.addresses(artifact.externals)
+        needed = artifact.externals
+        external = blas.addresses(needed) | polling.addresses(needed) | allocating.addresses(needed)
         linked = linking.link(artifact.object, external, exported, {artifact.symbol: shown})
     except RuntimeError as e:
         raise RuntimeError(f"{shown} cannot be linked: {e}") from e

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from tierup.dialect.pipelines.reproducer import Reproducer
-from tierup.lowering import polling
+from tierup.lowering import allocating, polling
 from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.service import request_json
@@ -93,5 +93,6 @@ def _version(program: Program, bet: Bet, specs: tuple[ArgumentSpec, ...], compil
         scalars=False,
         exits=artifact.exits,
         polls=polling.POLL in artifact.externals,
+        allocates=allocating.may_fail(artifact.externals),
     )
     return Version(bet, record, compiled, call, describe_specs(specs, program.names), program.name)

@@ -158,6 +158,7 @@ class DirectTable:
             serial=r.serial,
             exits=r.exits,
             polls=r.polls,
+            allocates=r.allocates,
         )
         with self._lock:
             self._records[id(r)] = mine

@@ -6,6 +6,8 @@ import gc
 import mmap
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +82,14 @@ def on_two_ways(x, n):
     return x
 
 
+def nested_over_arrays(x, n):
+    for i in range(n):
+        for j in range(2):
+            x = x + i * 0.1 - j
+        x = np.maximum(x, -1) * 0.5
+    return x
+
+
 def in_memory_of_its_own(x, n):
     y = np.zeros((512, 1024)) + x[0]
     for _ in range(n):
@@ -87,7 +97,7 @@ def in_memory_of_its_own(x, n):
     return y
 
 
-LOOPS = (counted, by_condition, nested, numbers, writing, on_two_ways, in_memory_of_its_own)
+LOOPS = (counted, by_condition, nested, numbers, writing, on_two_ways, nested_over_arrays, in_memory_of_its_own)
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
@@ -96,6 +106,19 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
         np.testing.assert_allclose(made(np.arange(3.0), n), function(np.arange(3.0), n), rtol=1e-12)
     assert made.stats().hits >= 2
     return made
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_loops_over_arrays_of_any_size_end_too(function: Callable[..., Any], alarm: Callable[[], None]) -> None:
+    made = tierup.jit(function)
+    for size in (3, 3, 4, 5, 5, 6):
+        np.testing.assert_allclose(made(np.arange(1.0 * size), 5), function(np.arange(1.0 * size), 5), rtol=1e-12)
+    before, x = made.stats(), np.arange(7.0)
+    alarm()
+    with pytest.raises(Alarm):
+        made(x, MANY)
+    np.testing.assert_array_equal(x, np.arange(7.0))
+    assert made.stats().hits == before.hits + 1 and made.stats().compiles == before.compiles
 
 
 @pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"speculate": "bailout"}], ids=["native", "python", "bailout"])
@@ -199,3 +222,54 @@ def test_only_loops_that_may_run_for_long_poll() -> None:
             np.testing.assert_allclose(made(np.ones(3)), function(np.ones(3)))
         assert [(v.record.polls, polling.POLL in v.compiled.artifact.externals) for v in made.versions] == [(False, False)]
     assert [v.record.polls for v in compiled(counted).versions] == [True]
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+import tierup
+
+@tierup.jit({options})
+def grows(x, n):
+    a = np.zeros((n, n)) + x[0]
+    for i in range(3):
+        a = np.exp(-a[::-1]) + np.cumsum(a, axis=0)
+    return a.sum()
+
+@tierup.jit({options})
+def products(x):
+    b = np.cumsum(x[:, None] * x, axis=0)
+    x[0] = 7.0
+    return np.cumsum(b[::-1], axis=1).sum()
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) >> 8  # MB
+
+for n in (3, 3, 4, 5, 5):
+    first = grows(np.ones(2), n), products(np.ones(n))
+hits = grows.stats().hits + products.stats().hits
+limit = (int(open("/proc/self/statm").read().split()[0]) << 12) + (300 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sizes = []
+for _ in range(4):
+    for call in (lambda: grows(np.ones(2), 5000), lambda: products(x)):
+        x = np.ones(5000)
+        try:
+            call()
+        except MemoryError:
+            sizes.append(resident())
+        assert x[0] == 1.0
+assert len(sizes) == 8 and max(sizes) - sizes[0] < 50, sizes
+assert grows.stats().hits + products.stats().hits >= hits + 8
+assert (grows(np.ones(2), 5), products(np.ones(5))) == first
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("options", ["", "speculate='bailout'"])
+def test_a_kernel_that_gets_no_memory_is_a_memory_error_and_frees_what_it_had(options: str, tmp_path: Path) -> None:
+    """200 MB an array, in a process that may have 300 more."""
+    program = tmp_path / "program.py"
+    program.write_text(MEMORY.format(options=options))
+    ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env={**os.environ, "TIERUP_CACHE": "0"})
+    assert ran.stdout == "fine\n", ran.stderr[-2000:]
