@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -13,36 +14,41 @@ _CANONICALIZE = re.compile(r"canonicalize|torch-")
 # Ops whose lists of numbers canonicalization writes out for each spatial dim, and takes what lies behind an empty list for its items
 _POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_pool{n}d", f"max_pool{n}d_with_indices", f"avg_pool{n}d"))
 _SLICE = "torch.aten.slice.t"
-_WITH_LISTS = _POOLING | {"torch.aten.convolution", "torch.aten._convolution", _SLICE}
+_DIVISIONS = frozenset({"torch.aten.floordiv.int", "torch.aten.remainder.int"})  # folded also where the divisor is 0: SIGFPE
+_LOOKED_AT = _POOLING | _DIVISIONS | {"torch.aten.convolution", "torch.aten._convolution", _SLICE}
 
 
 def mend(text: str, op: ir.Operation) -> bool:
     """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one;
     before it walks out of a list, backwards or without end, give each slice by a step that may not be positive a copy of the list, through
     which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty
-    list, which has no meaning to write out."""
+    list, which has no meaning to write out, and for a division of ints by the constant 0."""
     if _CANONICALIZE.search(text) is None:
         return False
-    found: list[ir.Operation] = []
+    found: list[tuple[ir.Operation, str]] = []
     slices: list[ir.Operation] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
         name = inner.name
-        if name not in _WITH_LISTS:
+        if name not in _LOOKED_AT:
             return ir.WalkResult.ADVANCE
         if name in _POOLING:
             if _is_empty(inner.operands[2]):
                 inner.operands[2] = inner.operands[1]
         elif name == _SLICE:
             slices.append(inner.operation)
+        elif name in _DIVISIONS:
+            if int_of(inner.operands[1]) == 0:
+                found.append((inner.operation, "divides by the constant 0, which MLIR's canonicalization does not survive"))
+                return ir.WalkResult.INTERRUPT
         elif any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
-            found.append(inner.operation)
+            found.append((inner.operation, "has an empty list for stride, padding or dilation"))
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     op.walk(look, ir.WalkOrder.PRE_ORDER)
     if found:
-        raise PassFailure(found[0], "has an empty list for stride, padding or dilation")
+        raise PassFailure(*found[0])
     for made in slices:
         _hide_list(made)
     return True
@@ -53,7 +59,7 @@ def _hide_list(made: ir.Operation) -> None:
     if _name_of(made.operands[0]) == "torch.aten.list.t":
         return
     step = made.operands[3]
-    if _name_of(step) == "torch.constant.int" and ir.IntegerAttr(step.owner.operation.attributes["value"]).value > 0:
+    if (int_of(step) or 0) > 0:
         return
     with made.location, ir.InsertionPoint(made):
         items = made.operands[0]

@@ -24,6 +24,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.rewriting import items_of
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
@@ -160,11 +161,15 @@ _STRIDES = {
 
 
 def _clean(module: ir.Module) -> None:
-    """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile; what
+    """MLIR's canonicalizer and CSE. Comparisons that NaN decides get their right operand from an op that nothing folds meanwhile, and
+    so do all ops their constant tensors and floats, for torch-mlir computes with them as tier 0 does not (zeros + -1 were 2**64); what
     may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
     Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
     Lists that are taken apart are checked to have that many items. Windows without strides get those that they mean, their own size."""
+    hidden: dict[ir.Value, ir.Value] = {}
     for op in b.unerased(b.walk(module.operation)):
+        if op.name.startswith("torch.aten."):
+            _hide_constants(op, hidden)
         if op.name == "torch.prim.ListUnpack":
             check_count(op)
         strides = _STRIDES.get(op.name)
@@ -184,6 +189,23 @@ def _clean(module: ir.Module) -> None:
             copies_kept.restore(op)
         elif op.name == "tierup.kept":
             op.erase()
+
+
+def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:
+    """Let an op read constant tensors and floats from ops that nothing folds: one for each constant, so that equal ops still merge."""
+    for i, value in enumerate(op.operands):
+        if value not in hidden:
+            made = b.defining_op(value)
+            if made is None or made.name != "torch.constant.float" and not _makes_a_constant(made):
+                continue
+            after = ir.InsertionPoint.after(made)
+            hidden[value] = ir.Operation.create(copies_kept.HIDDEN, [value.type], [value], loc=made.location, ip=after).result
+        op.operands[i] = hidden[value]
+
+
+def _makes_a_constant(op: ir.Operation) -> bool:
+    """Whether an op makes a tensor of numbers alone."""
+    return len(op.results) == 1 and is_tensor(op.results[0].type) and not any("tensor" in str(v.type) for v in op.operands)
 
 
 def _may_raise(op: ir.Operation) -> bool:
