@@ -105,6 +105,7 @@ class ResultSpec:
     argument: int = -1  # ARGUMENT, ALIAS, VIEW
     offset: Dim = 0  # VIEW: elements from the argument's element 0; `stride_symbol`s allowed
     strides: tuple[Dim, ...] = ()  # VIEW: in elements; `stride_symbol`s allowed
+    read_only: bool = False  # BUFFER, ALLOCATED, VIEW: an array that cannot be written
 
 
 def scalar_bits(kind: ArgumentKind, value: int | float | bool) -> int:

@@ -6,6 +6,8 @@ argument or a view of one; and leaves in the function only the results that the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tierup.dialect import dtypes, optable
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
@@ -24,6 +26,8 @@ from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
+READ_ONLY = "tierup.read_only"  # the numbers of the user's results that nobody may write, for they are views that NumPy locks
+_LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _SCALAR_VALUES = {ArgumentKind.INT: Int, ArgumentKind.FLOAT: Float, ArgumentKind.BOOL: Bool}
@@ -120,6 +124,8 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     specs = [_result(value, to_arguments(stated[i]), roots, inference, known) for i, value in enumerate(returned[:users])]
     for i, value in enumerate(returned[:users]):
         _keep_apart(value, stated[i], returned, specs, inference)
+    for i in ir.DenseI64ArrayAttr(function.attributes[READ_ONLY]) if READ_ONLY in function.attributes else ():
+        specs[i] = replace(specs[i], read_only=specs[i].kind in _LOCKED)
     specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
     return tuple(specs)
 
@@ -133,7 +139,7 @@ def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], results:
     with ir.Location.unknown(function.context):
         function.attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in arguments])
-        for name in (WRITEBACKS, ALIASES, "res_attrs"):
+        for name in (WRITEBACKS, ALIASES, READ_ONLY, "res_attrs"):
             if name in function.attributes:
                 del function.attributes[name]
 

@@ -115,11 +115,12 @@ class Recording:
 
 @dataclass(frozen=True)
 class Publication:
-    """How the results of a graph of values become the user's: `writebacks` and `aliases` as `tierup-functionalize` says them."""
+    """How the results of a graph of values become the user's: `writebacks`, `aliases`, `read_only` as `tierup-functionalize` says."""
 
     n_results: int
     writebacks: tuple[int, ...] = ()
     aliases: tuple[str, ...] = ()
+    read_only: tuple[int, ...] = ()
 
     def refusal(self) -> str:
         """Why the results cannot be published from values; "" when they can."""
@@ -143,7 +144,7 @@ class Publication:
         argument or with each other."""
         values = given if isinstance(given, tuple) else () if given is None else (given,)
         if not self.writebacks:
-            return self._apart(flat, values)
+            return self._locked(self._apart(flat, values))
         written = [flat[i] for i in self.writebacks]
 
         def apart(value: Any) -> Any:
@@ -153,7 +154,14 @@ class Publication:
         new = [apart(value) for value in values[self.n_results :]]
         for array, contents in zip(written, new, strict=True):
             np.copyto(array, contents)
-        return self._apart(flat, tuple(user))
+        return self._locked(self._apart(flat, tuple(user)))
+
+    def _locked(self, user: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Results, those of them read-only that NumPy gives so."""
+        for i in self.read_only:
+            if isinstance(user[i], np.ndarray):
+                user[i].flags.writeable = False
+        return user
 
     def _apart(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
         """Results, those of them copied that should be apart: where values are what they are, a copy of a value may be the value."""
@@ -196,7 +204,7 @@ class Regions:
         Raises NotCompiled when the program cannot be told as values."""
 
         instrumented = steps.regions.instrument(graph, entry)
-        publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases)
+        publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases, instrumented.read_only)
         if publish.refusal():
             raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
         self._recordings[classes] = Recording(instrumented, publish, culprits(instrumented.text, [culprit]))

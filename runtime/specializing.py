@@ -142,7 +142,7 @@ class SpecializingExecutor:
         except NotCompiled as e:
             self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
             return program
-        publish = Publication(made.n_results, made.writebacks, made.aliases)
+        publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only)
         return self.plan_type(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:

@@ -16,6 +16,8 @@ IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torc
 # of these NumPy gives its argument itself where they change nothing
 _PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 PROMOTION = "tierup.promotion"
+_READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
+_MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
 
 
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
@@ -38,6 +40,14 @@ def identity(chain: Sequence[Step]) -> bool:
 def perhaps_identity(chain: Sequence[Step]) -> bool:
     """Whether a chain may show the very tensor that it starts from, which sizes and layouts decide."""
     return all(step.name in _PERHAPS_IDENTITIES for step in chain)
+
+
+def read_only(chain: Sequence[Step]) -> bool:
+    """Whether NumPy lets nobody write through a chain: behind np.broadcast_to and np.diagonal, unless a reshape may have copied."""
+    found = False
+    for step in chain:
+        found = step.name in _READ_ONLY and PROMOTION in step.op.attributes or found and step.name not in _MAY_COPY
+    return found
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from __future__ import annotations
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
-from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity
+from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import refuse_several_blocks
@@ -48,6 +48,7 @@ from tierup.dialect.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
+READ_ONLY = "tierup.read_only"
 
 
 @register
@@ -109,6 +110,8 @@ class _Function:
             results += [w.cast(value, type_, terminator) for _, value, type_ in written]
             ir.Operation.create("func.return", [], results, loc=terminator.location, ip=w.ip)
         self._describe(new, inputs, results, self._aliases(entries), [i for i, _, _ in written])
+        if locked := [i for i, entry in enumerate(entries) if isinstance(entry, Ref) and read_only(entry.chain)]:
+            new.attributes[READ_ONLY] = ir.DenseI64ArrayAttr.get(locked, func.context)
         func.erase()
 
     def _aliases(self, entries: list[Entry]) -> list[str]:

@@ -86,6 +86,7 @@ class ResultRecord(ctypes.Structure):
         ("itemsize", c_int64),
         ("argument", c_int64),
         ("as_scalar", c_int64),  # rank 0: hand over a NumPy scalar
+        ("flags", c_int64),  # what stays of the array's flags: all of them, or all but WRITEABLE
         ("dims_at", c_int64),  # where in the frame its int64[2 * rank] stands
     ]
 

@@ -174,6 +174,7 @@ class NativeVersion:
             return at
         target.kind, target.argument = _RETURNED[spec.kind], max(0, spec.argument)
         target.as_scalar = record.hands_over_scalar(spec)
+        target.flags = ~layout.WRITEABLE if spec.read_only else -1
         if spec.kind in (ResultKind.ALIAS, ResultKind.NONE):
             return at
         written = record.arguments[spec.argument] if spec.kind is ResultKind.ARGUMENT else None

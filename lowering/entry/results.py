@@ -57,6 +57,10 @@ def _new_array(
     return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)
 
 
+def _kept_flags(f: Emitter, flags: ir.Value, record: ir.Value) -> ir.Value:
+    return f.b.and_(flags, f.b.trunc(f.get(record, ResultRecord, "flags"), I32))
+
+
 def _define_fresh(module: ir.Module) -> ir.Function:
     """ptr fresh(record, sizes, result): a C-contiguous array, which the result then points to; null with an exception set."""
     f = Emitter(module, "fresh", PTR, [PTR, PTR, PTR], inline=True)
@@ -65,6 +69,7 @@ def _define_fresh(module: ir.Module) -> ir.Function:
     f.return_if(f.is_null(array), NULL)
     f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
     f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
+    f.store(_kept_flags(f, f.load(array, layout.ARRAY_FLAGS, I32), record), array, layout.ARRAY_FLAGS)
     f.b.ret(array)
     return f.function
 
@@ -82,7 +87,7 @@ def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
     start = f.b.mul(decode(f, f.get(record, ResultRecord, "offset"), registers), itemsize)
     data = f.at(f.load(argument, 0, PTR), start)
     writeable = f.b.and_(f.load(base, layout.ARRAY_FLAGS, I32), I32(layout.WRITEABLE))
-    array = _new_array(f, f.load(base, layout.ARRAY_DESCR, PTR), rank32, sizes, strides, data, writeable)
+    array = _new_array(f, f.load(base, layout.ARRAY_DESCR, PTR), rank32, sizes, strides, data, _kept_flags(f, writeable, record))
     f.return_if(f.is_null(array), NULL)
     incref(f, base)
     failed = f.less(api(f, "PyArray_SetBaseObject", array, base), I32(0))
@@ -182,7 +187,7 @@ def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function
     f.return_if(f.is_null(capsule), NULL)
     f.store(NULL, result, _DATA)
     descr, rank = f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank")
-    array = _new_array(f, descr, rank, sizes, NULL, data, I32(layout.CARRAY))
+    array = _new_array(f, descr, rank, sizes, NULL, data, _kept_flags(f, I32(layout.CARRAY), record))
     with f.when(f.is_null(array)):
         f.call(decref, capsule)
         f.b.ret(NULL)

@@ -142,7 +142,7 @@ def view(spec: ResultSpec, base: np.ndarray[Any, Any], symbols: Mapping[str, int
         "typestr": base.dtype.str,
         "shape": tuple(evaluate(d, symbols) for d in spec.sizes),
         "strides": tuple(evaluate(d, symbols) * base.itemsize for d in spec.strides),
-        "data": (base.ctypes.data + evaluate(spec.offset, symbols) * base.itemsize, not base.flags.writeable),
+        "data": (base.ctypes.data + evaluate(spec.offset, symbols) * base.itemsize, spec.read_only or not base.flags.writeable),
     }
     array = np.asarray(Memory(base, interface))
     return array.view(base.dtype) if array.dtype != base.dtype else array

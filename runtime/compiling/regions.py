@@ -43,13 +43,14 @@ _PARTIAL_WRITES = ("torch.aten.slice_scatter", "torch.aten.select_scatter", "tor
 
 @dataclass(frozen=True)
 class Instrumented:
-    """The graph as values, with profile ops, and what runs it. `writebacks`, `aliases`: see `tierup-functionalize`."""
+    """The graph as values, with profile ops, and what runs it. `writebacks`, `aliases`, `read_only`: see `tierup-functionalize`."""
 
     text: str
     recorder: Tier0
     n_results: int  # the user's; the new contents of written arguments follow
     writebacks: tuple[int, ...]
     aliases: tuple[str, ...]
+    read_only: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,14 @@ def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
     return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
 
 
-def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
-    """How many results are the user's, which arguments the others are written to, and what the user's share memory with."""
+def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
+    """How many results are the user's, which arguments the others are written to, what the user's share memory with, which are locked."""
     attributes = func.attributes
     writebacks = tuple(ir.DenseI64ArrayAttr(attributes["tierup.writebacks"])) if "tierup.writebacks" in attributes else ()
     aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
     n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
-    return n_results, writebacks, aliases
+    read_only = tuple(ir.DenseI64ArrayAttr(attributes["tierup.read_only"])) if "tierup.read_only" in attributes else ()
+    return n_results, writebacks, aliases, read_only
 
 
 def recorder_of(facts: Facts) -> Record:

@@ -35,13 +35,14 @@ _FORGET = "tierup-clear-specializations"  # regions are programs of their own, w
 
 @dataclass(frozen=True)
 class Specialized:
-    """The graph for a spec, as values, and what runs it. `n_results`, `writebacks`, `aliases`: see `tierup-functionalize`."""
+    """The graph for a spec, as values, and what runs it. `n_results`, `writebacks`, `aliases`, `read_only`: see `tierup-functionalize`."""
 
     graph: str
     tier0: Tier0
     n_results: int
     writebacks: tuple[int, ...]
     aliases: tuple[str, ...]
+    read_only: tuple[int, ...]
 
 
 def required(graph: str, entry: str) -> tuple[str, Tier0]:
@@ -60,8 +61,7 @@ def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
     _record(func, spec)
     _run(module, _SPECIALIZE)
     _run(module, _CLEAN_UP)
-    n_results, writebacks, aliases = publication_of(function_names(module)[entry])
-    return Specialized(_text(module), translate(module, entry), n_results, writebacks, aliases)
+    return Specialized(_text(module), translate(module, entry), *publication_of(function_names(module)[entry]))
 
 
 def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:

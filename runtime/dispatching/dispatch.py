@@ -363,6 +363,8 @@ class Call:
                 self.objects[i] = self._allocated(result, spec)
             if self.record.hands_over_scalar(spec):
                 self.objects[i] = self.objects[i][()]
+            elif spec.read_only:
+                self.objects[i].flags.writeable = False
         return self.objects[: self.record.n_user_results]
 
     def _allocated(self, result: abi.Result, spec: ResultSpec) -> Any:

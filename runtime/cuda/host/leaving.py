@@ -62,7 +62,8 @@ def view_of(spec: ResultSpec, base: Any, symbols: Mapping[str, int]) -> Any:
         return view(spec, base, symbols)
     strides = tuple([s * base.itemsize for s in sizes_of(spec.strides, symbols)])
     start = base.address + evaluate(spec.offset, symbols) * base.itemsize
-    return DeviceArray(base.on, start, base.dtype, sizes_of(spec.sizes, symbols), strides, base.owner, base.writeable)
+    writeable = base.writeable and not spec.read_only
+    return DeviceArray(base.on, start, base.dtype, sizes_of(spec.sizes, symbols), strides, base.owner, writeable)
 
 
 def sizes_of(dims: Sequence[Dim], symbols: Mapping[str, int]) -> tuple[int, ...]:
