@@ -116,7 +116,7 @@ def _files(trees: Iterable[Tree]) -> dict[str, str]:
     found: dict[str, str] = {}
     for tree in trees:
         _collect(tree, tree.folder, tree.label, found)
-    return dict(sorted(found.items()))
+    return {name: found[name] for name in sorted(found)}  # not of pairs: hundreds of tuples set the garbage collector going
 
 
 def _collect(tree: Tree, folder: str, label: str, found: dict[str, str]) -> None:
@@ -133,8 +133,7 @@ def _collect(tree: Tree, folder: str, label: str, found: dict[str, str]) -> None
 
 
 def _stamped(files: Mapping[str, str]) -> tuple[list[str], bool]:
-    """(a text for each that differs where its content may, whether all of them have been as they are for a while). Texts alone are
-    kept: hundreds of other objects set the garbage collector going."""
+    """(a text for each that differs where its content may, whether all of them have been as they are for a while)."""
     stamps, latest = [], 0
     for path in files.values():
         about = os.stat(path)
