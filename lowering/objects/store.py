@@ -47,6 +47,7 @@ _LEAST_BYTES = 1 << 12  # that a file takes, however short it is
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # never through a link, and never waiting for who writes a FIFO
 _READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_NOT_OURS = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EACCES, errno.EPERM)  # links, sockets, what its user may not read
 _MAKING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 _log = logging.getLogger("tierup.cache")
@@ -108,7 +109,10 @@ def _reporting(doing: str) -> Iterator[None]:
         yield
     except Refused as e:
         report(str(e))
-    except (OSError, ValueError) as e:  # ValueError: a path that no system takes
+    except OSError as e:  # without the file's name where it is one of our own making: it would be another each time
+        named = e.filename is not None and not os.fsdecode(e.filename).endswith(_UNFINISHED)
+        report(f"{doing}: {e.strerror or e}" + (f": {os.fsdecode(e.filename)}" if named else ""))
+    except ValueError as e:  # a path that no system takes
         report(f"{doing}: {e}")
 
 
@@ -234,7 +238,12 @@ def _made(path: str) -> str:
 
 def _content(path: str, forbidden: int, most: int) -> bytes:
     """A file's content. Raises Refused for what is no regular file of this user's, has one of these modes or is too large; OSError."""
-    handle = os.open(path, _READING)
+    try:
+        handle = os.open(path, _READING)
+    except OSError as e:
+        if e.errno in _NOT_OURS:
+            raise Refused(f"{path} is not opened ({e.strerror}): it is not used, and made anew") from e
+        raise
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
@@ -273,8 +282,10 @@ def _written(place: str, data: bytes) -> str:
 def _put(beside: str, path: str) -> None:
     try:
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as e:
         os.unlink(beside)
+        if isinstance(e, IsADirectoryError):
+            raise Refused(f"{path} is a folder, and no entry can be kept in its place: remove it") from e
         raise
 
 
@@ -287,7 +298,7 @@ def _key(place: str) -> bytes | None:
         report(f"{os.path.join(place, KEY)} is cut short; it is made anew, and so is every entry")
     except FileNotFoundError:
         pass
-    except (Refused, OSError) as e:
+    except Refused as e:
         report(f"the key of the folder cannot be used, and no entry without it: {e}")
     return None
 

@@ -253,8 +253,10 @@ def test_what_is_no_entry_is_refused_at_once_and_replaced(kind: str, folder: Pat
     reading.join(20)
     assert answers == [None], "it waits" if not answers else answers
     assert len(said) == 1 and NAME in said[0] and {"a sparse file": f"has {3 << 30} bytes", "a FIFO": "is no regular file"}.get(kind, "") in said[0]
-    store.write(NAME, PAYLOAD)
-    assert (store.read(NAME) == PAYLOAD) is (kind != "a folder")  # which nobody but its owner may take away
+    for _ in range(2):
+        store.write(NAME, PAYLOAD)
+        assert (store.read(NAME) == PAYLOAD) is (kind != "a folder")  # which nobody but its owner may take away
+    assert said[1:] == [f"{entry(folder)} is a folder, and no entry can be kept in its place: remove it"] * (kind == "a folder")
 
 
 @pytest.mark.parametrize("kind", STRANGE)
@@ -312,11 +314,27 @@ def test_a_disk_that_is_full_or_cannot_be_written_is_reported_and_no_exception(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, call, fail)
-        store.write(NAME, PAYLOAD)
-    assert len(said) >= 1 and os.strerror(number) in said[0]
+        for name in (NAME, OTHER, NAME):
+            store.write(name, PAYLOAD)
+    assert [os.strerror(number) in text for text in said if "nothing can be kept" in text] == [True]  # once, and not for each entry
     assert call == "mkdir" or [path.name for path in Path(store.folder()).iterdir() if path.name != store.KEY] == []
     store.write(NAME, PAYLOAD)
     assert store.read(NAME) == PAYLOAD
+
+
+def test_a_key_that_cannot_be_read_for_now_is_kept(folder: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    key = (folder / store.KEY).read_bytes()
+
+    def open_(path: str, *args: int, opened=os.open) -> int:
+        if path.endswith(store.KEY):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return opened(path, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", open_)
+        store.write(OTHER, PAYLOAD)
+        assert store.read(NAME) is None and len(said) == 2
+    assert (folder / store.KEY).read_bytes() == key and store.read(NAME) == PAYLOAD
 
 
 def test_a_disk_that_fills_in_the_middle_of_an_entry_leaves_none(folder: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
