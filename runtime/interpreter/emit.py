@@ -235,9 +235,10 @@ class FunctionEmitter:
                 taken_over += [v for v in variables(init) if v in dead and v not in inside]
         if moves:
             self.source.add(depth, f"{', '.join(t for t, _ in moves)} = {', '.join(i for _, i in moves)}", node.origin)
-        for var in dict.fromkeys(taken_over):
+        gone = [var for var in dict.fromkeys(taken_over) if var in dead]  # else the loop goes on with its name, as another of its values
+        for var in gone:
             dead.pop(var)
-        self._delete(list(dict.fromkeys(taken_over)), depth)
+        self._delete(gone, depth)
         return targets
 
     def _name_carried(self, body: Body, targets: list[str]) -> None:

@@ -343,3 +343,21 @@ def test_a_loop_that_goes_on_with_a_carried_name_keeps_it_while_its_result_is_re
         a, more = np.exp(inner), more * inner
     for got, want in zip(f(X.astype(np.float64), 3), (a, more), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_a_loop_in_an_arm_may_start_two_values_from_one_that_nobody_reads_later() -> None:
+    f = main("(%x: !t, %c: !b) -> !t", """
+      %y = torch.aten.add.Tensor %x, %x, %c1 : !t, !t, !i -> !t
+      %r = torch.prim.If %c -> (!t) {
+        %l:2 = torch.prim.Loop %c2, %true, init(%y, %y) {
+        ^bb0(%i: !i, %a: !t, %b: !t):
+          %d = torch.aten.mul.Tensor %a, %x : !t, !t -> !t
+          torch.prim.Loop.condition %true, iter(%d, %b : !t, !t)
+        } : (!i, !b, !t, !t) -> (!t, !t)
+        torch.prim.If.yield %l#0 : !t
+      } else {
+        torch.prim.If.yield %y : !t
+      }
+      return %r : !t""")
+    np.testing.assert_array_equal(f(X, True), 2 * X**3)
+    np.testing.assert_array_equal(f(X, False), X + X)
