@@ -134,7 +134,8 @@ class Executor:
 
     def _make_kind(self, options: Options) -> Kind:
         overrides = self._overrides
-        bails = options.speculate == "bailout" and not self._is_region  # a region has nothing inside to bet on
+        wanted = options.speculate == "bailout" or self.program.has_bailouts
+        bails = wanted and not self._is_region  # a region has nothing inside to bet on
         make_rest = self._rest if bails else None
         if options.backend != "cpu":
             from tierup.runtime.cuda import choosing  # here: most programs run on the CPU

@@ -11,6 +11,8 @@ from tierup.runtime.explaining.last_plan import ExecutedPlan
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 
+BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup dialect has another form
+
 
 class Program:
     """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it.
@@ -23,6 +25,7 @@ class Program:
     ) -> None:
         self.name, self.entry, self.names, self.tier0, self.place = name, entry, names, tier0, place
         self._graph: str | None = graph
+        self.has_bailouts = BAILOUT in graph  # the user's own: the program's bets stand in it
         self._packed: bytes | None = None
         self._is_packed = packed
 

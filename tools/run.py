@@ -14,6 +14,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.frontend.errors import ProgramError
+from tierup.frontend.graph import GraphResult
 from tierup.frontend.jit import from_graph
 from tierup.frontend.mlir_file import load, load_text
 from tierup.runtime.errors import UnsupportedOp
@@ -22,6 +23,7 @@ from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.function import STAGES, Function
 from tierup.runtime.options import table
 from tierup.tools.run_arguments import FORMS, BadArgument, read_arguments
+from tierup.tools.run_instrumented import Instrumented, is_instrumented
 
 _NEVER_RUN = ("source", "graph")  # stages that are there before any call
 
@@ -31,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         graph = load_text(sys.stdin.read(), options.entry) if options.program == "-" else load(options.program, options.entry)
+        if options.instrument or (options.emit == "profiled" and is_instrumented(graph)):
+            return _record(graph, options)
         program = from_graph(graph, options.program, **_options(options.option))
         if options.emit in _NEVER_RUN:
             sys.stdout.write(program.source() if options.emit == "source" else program.graph)
@@ -51,6 +55,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{type(e).__name__}: {e}")
     if options.explain:
         print(program.explain())
+    return 0
+
+
+def _record(graph: GraphResult, options: argparse.Namespace) -> int:
+    """Run the program in tier 0, each profile op of it recording."""
+    if options.emit not in (None, "profiled") or options.option or options.explain:
+        return _fail("--instrument goes with --emit=profiled, and with no option of compiled programs: tier 0 runs the program")
+    instrumented = Instrumented(graph)
+    leaves = read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed)
+    try:
+        results = [instrumented(*leaves) for _ in range(options.repeat)]
+    except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
+        return _fail(f"{type(e).__name__}: {e}")
+    if options.emit:
+        print(instrumented.text(), end="")
+    else:
+        show(results[-1], sys.stdout)
     return 0
 
 
@@ -131,6 +152,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
     parser.add_argument("--explain", action="store_true", help="tell on stderr what happens, as it happens, and at the end why")
+    parser.add_argument(
+        "--instrument",
+        action="store_true",
+        help="run it in tier 0 with each use of a tensor recorded, for the pipelines that start from records: --emit=profiled prints the "
+        "program with its records. One that is instrumented already (tierup-opt --tierup-pipeline=instrument) is run as it is",
+    )
     parser.add_argument(
         "--emit",
         choices=[*_NEVER_RUN, *STAGES],

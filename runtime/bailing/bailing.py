@@ -159,11 +159,15 @@ class Bailing:
 
         def with_bets(graph: str, entry: str, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
             code = self.guarded(specs)
+            if program.has_bailouts and (code is None or not code.bets):
+                raise NotCompiled(Reason.MUTATION, f"@{entry} comes with bailouts, and its writes cannot be told as values")
             if code is None or not code.bets:
                 return produce(graph, entry, specs, options)
             try:
                 produced = produce(code.text, entry, specs, options)
             except NotCompiled as e:
+                if program.has_bailouts:
+                    raise
                 return self._without_bets(e, produce, specs, options)
             codes[specs] = code
             return produced

@@ -24,12 +24,14 @@ from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
-from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region
+from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
+from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of
 from tierup.runtime.compiling.version import FORCED, GUARDED, place_of_failure, refine_arguments, refuse_doubtful_views
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.program import BAILOUT
 
 _PROFILE = registry.pipeline("profile-bets")
 _BAILOUTS = registry.pipeline("bailouts")
@@ -60,6 +62,9 @@ class Guarded:
 
 def instrument(graph: str, entry: str) -> Instrumented:
     """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
+    if BAILOUT in graph:
+        module = without_continuations(graph, entry)  # held: the function lives in it
+        return Instrumented(graph, translate(parse_module(graph), entry, record=True), *publication_of(function_names(module)[entry]))
     return instrument_with(_PROFILE, graph, entry)
 
 
@@ -69,8 +74,11 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
 
     Raises NotCompiled for a program that raises whenever its arguments are such.
     """
-    module = parse_module(profiled)
+    given_bailouts = BAILOUT in profiled
+    module = without_continuations(profiled, entry) if given_bailouts else parse_module(profiled)
     func = function_names(module)[entry]
+    if given_bailouts:
+        refuse_sizes(func, arguments)
     refuse_doubtful_views(func, tuple(arguments))
     with module.context, ir.Location.unknown():
         refine_arguments(func, tuple(arguments))
@@ -82,15 +90,15 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
             if slot in facts and value not in given:
                 op.attributes["profiled"] = profiled_attr(facts[slot], module.context)
                 watched.setdefault(root(value), set()).add(slot)
-    recorded = _text(module)
+    recorded = profiled if given_bailouts else _text(module)
     try:
-        _BAILOUTS.run(module)
+        registry.parse("func.func(tierup-infer-types)").run(module) if given_bailouts else _BAILOUTS.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     found: dict[int, Bet] = {}
     for op in walk(func):
         if op.name == "tierup.bailout":
-            slots = frozenset(watched[root(op.operands[0])])
+            slots = frozenset(watched.get(root(op.operands[0]), ()))  # none of one that the program came with: it is not dropped
             found[ir.IntegerAttr(op.attributes["index"]).value] = Bet(slots, facts_of(op.attributes["expected"]), _what(op), _place(op))
     for attribute in (GUARDED, FORCED) if force else (GUARDED,):
         func.attributes[attribute] = ir.UnitAttr.get(module.context)
@@ -101,12 +109,15 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
 def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], Tier0]:
     """(graph, entry, the names of its arguments, its tier 0) of what goes on where the bailout of this index is lost."""
     faults.begins("continuation")
-    module = parse_module(code.text)
-    registry.parse(f"tierup-build-bailout-continuations{{function={code.entry} index={index}}}").run(module)
+    given_bailouts = BAILOUT in code.profiled
+    module = parse_module(code.profiled if given_bailouts else code.text)
+    if not given_bailouts:
+        registry.parse(f"tierup-build-bailout-continuations{{function={code.entry} index={index}}}").run(module)
     by_name = function_names(module)
-    bailout = next(
-        op for op in walk(by_name[code.entry]) if op.name == "tierup.bailout" and ir.IntegerAttr(op.attributes["index"]).value == index
-    )
+    if given_bailouts:
+        bailout = bailouts_of(by_name[code.entry])[index]
+    else:
+        bailout = next(op for op in bailouts_of(by_name[code.entry]) if ir.IntegerAttr(op.attributes["index"]).value == index)
     name = ir.FlatSymbolRefAttr(bailout.attributes["continuation"]).value
     func = by_name[name]
     with func.context, func.location:

@@ -114,8 +114,8 @@ def recorder_of(facts: Facts) -> Record:
     return record
 
 
-def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None]) -> str:
-    """The instrumented graph with what was recorded in its profile ops: the stage `profiled`."""
+def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None], runs: int | None = None) -> str:
+    """The instrumented graph with what was recorded in its profile ops: the stage `profiled`. `runs`: how many there were."""
     module = parse_module(text)
     with module.context:
         for op in walk(function_names(module)[entry]):
@@ -123,6 +123,8 @@ def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None]) -> str:
                 fact = facts.get(ir.IntegerAttr(op.attributes["slot"]).value)
                 if fact is not None:
                     op.attributes["profiled"] = profiled_attr(fact, module.context)
+            elif op.name == "tierup.count_run" and runs is not None:
+                op.attributes["runs"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), runs)
     return _text(module)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tierup.tools import opt
 from tierup.tools.run import main
 from tierup.tools.run_arguments import BadArgument, read_arguments, value_of
 
@@ -140,3 +141,20 @@ def test_files_give_arrays_by_position_key_and_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got[2], w)  # type: ignore[arg-type]  # an array
     with pytest.raises(BadArgument, match="has x, w, other, none of y"):
         read_arguments([f"{tmp_path}/all.npz"], ["y"], 0)
+
+
+def test_an_instrumented_program_records_every_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, instrumented = tmp_path / "a.mlir", tmp_path / "b.mlir"
+    source.write_text(PROGRAM)
+    arguments = ["--entry=main", "--arg=f32[2,3]", "--arg=2"]
+    assert main([str(source), *arguments, "--instrument", "--emit=profiled", "--repeat=3"]) == 0
+    recorded = capsys.readouterr().out
+    assert recorded.count("profiled = #tierup.profiled<f32[2,3] strides=[3,1]") == 3  # both operands of the sum, and the result
+    assert "runs = 3" in recorded
+    assert opt.main([str(source), "--tierup-pipeline=instrument", "-o", str(instrumented)]) == 0
+    assert main([str(instrumented), *arguments, "--emit=profiled"]) == 0
+    assert capsys.readouterr().out.count("profiled = #tierup.profiled<f32[2,3]") == 3
+    assert main([str(instrumented), "--entry=main", "--arg=f32[2]=1", "--arg=2", "--instrument"]) == 0
+    assert capsys.readouterr().out == "result 0: f32[2]\n[3. 3.]\nresult 1: int\n2\n"
+    assert main([str(instrumented), *arguments, "--instrument", "--emit=llvm"]) == 1
+    assert "--instrument goes with --emit=profiled" in capsys.readouterr().err
