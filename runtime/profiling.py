@@ -311,8 +311,7 @@ class ProfilingExecutor:
         or at a bailout, whose operands are `live`."""
         if live is not None and self.bailing is not None and record is not None:
             return self.bailing.left(record, status, flat, live)
-        self.history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
-        return self.program.run(flat)
+        return self.history.taken_over(flat, self.program, self.options())
 
     def published(self, publish: Publication, flat: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of a call whose bet was lost, of what goes on there; what the program writes is written."""

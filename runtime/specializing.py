@@ -172,8 +172,7 @@ class SpecializingExecutor:
 
     def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
         """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
-        self.history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action="ran again in tier 0")
-        return self.program.run(flat)
+        return self.history.taken_over(flat, self.program, self.options())
 
     # --- what there is, and what happened ------------------------------------------------------------------------------
 

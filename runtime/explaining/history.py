@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
@@ -78,6 +80,25 @@ class History:
             self.counts["interpreted"] += 1
             self._count_reason("interpreted", reason)
         return (self._program if program is None else program).run(flat)
+
+    def taken_over(self, flat: tuple[Any, ...], program: Program, options: Options) -> tuple[Any, ...]:
+        """Run a call again that native code left at an error site, having written nothing. An exception is what that was for; a result is
+        none of native code's, and an assertion refuses it before anything is written."""
+        action, raises = "ran again in tier 0", False
+        if options.is_assertion:
+            try:
+                program.run(tuple(value.copy() if isinstance(value, np.ndarray) else value for value in flat))
+            except Exception:
+                raises = True  # the run below raises it, with what it writes before
+            if not raises:
+                self.refuse_tier0(Reason.HANDED_OVER, options)
+        try:
+            results = program.run(flat)
+        except BaseException:
+            self.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action=action)
+            raise
+        self.emit(EventKind.ERROR_EXIT, Reason.HANDED_OVER, action=action)
+        return results
 
     def refuse_tier0(self, reason: Reason, options: Options) -> None:
         """Raise NotOptimized when the options let no call run in tier 0."""

@@ -156,3 +156,36 @@ def test_a_call_that_raises_leaves_what_ran_before_it():
     with pytest.raises(IndexError):
         g(X, 99)
     assert tierup.last_executed_plan().function == "scale"
+
+
+def test_a_call_that_native_code_hands_over_is_neither_optimised_nor_an_exception():
+    """A result that is the argument on one path and an array of its own on the other has no native form on the first."""
+
+    def chosen(x, c):
+        return x if c else x * 2
+
+    jitted, x = tierup.jit(chosen), np.ones(3)
+    for _ in range(3):
+        assert jitted(x, False)[0] == 2
+    assert jitted(x, True) is x
+    assert tierup.last_executed_plan().tier == "tier 0"
+    assert "raise the exception" not in jitted.explain()
+    assert "tier 0 gave the result" in jitted.explain()
+    with tierup.assert_optimized():
+        assert jitted(x, False)[0] == 2
+        with pytest.raises(tierup.NotOptimized, match="tier 0 gave the result"):
+            jitted(x, True)
+
+
+def test_an_assertion_lets_exceptions_through():
+    def item(x, i):
+        x[0] = 5
+        return x[i]
+
+    jitted = tierup.jit(item)
+    for _ in range(3):
+        jitted(np.ones(3), 1)
+    x = np.ones(3)
+    with tierup.assert_optimized(), pytest.raises(IndexError):
+        jitted(x, 7)
+    assert x[0] == 5  # what is written before the exception
