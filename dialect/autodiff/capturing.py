@@ -3,7 +3,7 @@
 The reverse ops stand behind the forward ones in one block, with a marker between them; what they read of the forward ones is captured.
 
 * A constant, a list, a number, a view, a cast and a comparison are computed again, from inputs, results or what is captured anyway; a
-  list of views of a tensor always, from that tensor.
+  list of tensors, or of views of one, always, from these.
 * Where only sizes or the dtype of a tensor are read, these are captured, unless the tensor is captured anyway. With `inference` a dtype
   that is known is a constant, and sizes are numbers, one by one: constants, or asked of an input that has them.
 * With `inference` also: of a tensor that is only compared, the comparisons' results are captured where that takes less memory.
@@ -246,7 +246,9 @@ def _is_cheap(op: ir.Operation) -> bool:
 
 
 def _gives_parts(op: ir.Operation) -> bool:
-    """Whether an op gives a list of views of a tensor: the tensor is captured then, which takes no more memory, and has gradients."""
+    """Whether an op gives a list of tensors, or of views of one: these are captured then, which takes no more memory and has gradients."""
+    if op.name in ("torch.prim.ListConstruct", "torch.prim.TupleConstruct"):
+        return True
     row = optable.lookup(op.name)
     return row is not None and row.kind is Kind.VIEW and any("list<" in str(r.type) for r in op.results)
 

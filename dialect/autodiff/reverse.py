@@ -26,6 +26,7 @@ from tierup.dialect import gradients, ops, optable
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import ListGradient
 from tierup.dialect.autodiff.reverse_lists import joined, packed
+from tierup.dialect.gradients import by_torch
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
@@ -155,9 +156,12 @@ class Reverse:
         row = optable.lookup(name)
         if row is not None and row.writes:
             raise PassFailure(op, "writes a tensor: only programs on values have gradients; run tierup-functionalize first")
+        which = f"({name}) " if op.name == "torch.operator" else ""
         rule = gradients.lookup(name)
+        if rule is None and not self.undefined:
+            rule = by_torch.rule_of(name)
         if rule is None:
-            raise PassFailure(op, f"{f'({name}) ' if op.name == 'torch.operator' else ''}has no gradient: {REMEDY}")
+            raise PassFailure(op, f"{which}has no gradient: {REMEDY}")
         wanted = [self.active.get(v, False) for v in op.operands]
         if not any(wanted):
             return
@@ -169,7 +173,7 @@ class Reverse:
             else:
                 self._pass_on(op, rule.apply(g))
         except NoGradient as e:
-            raise PassFailure(op, f"has no gradient: {e}") from e
+            raise PassFailure(op, f"{which}has no gradient: {e}") from e
 
     def _for_rule(self, value: ir.Value, gradient: Found) -> Gradient:
         """Of a list, the gradients of its first items, or a list where their places are for the run to say."""

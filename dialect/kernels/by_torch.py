@@ -21,8 +21,33 @@ def spelled(op: str) -> str:
     return op.replace("_", "__").replace(".", "_d")
 
 
-def _op(name: str) -> str:
+def op_of(name: str) -> str:
     return _ESCAPES.sub(lambda found: "_" if found[0] == "__" else ".", name)
+
+
+def _overload(name: str) -> Any:
+    import torch  # here: optional, and a second to import
+
+    namespace, op, *overload = name.split(".")
+    return getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
+
+
+def on_tensors(name: str) -> Callable[..., Any]:
+    """PyTorch's op of that name, with all operands by position. Raises AttributeError for one that PyTorch has not."""
+    import torch
+
+    overload = _overload(name)
+    arguments = overload._schema.arguments
+    positional = sum(not a.kwarg_only for a in arguments)
+    keywords = [a.name for a in arguments[positional:]]
+    is_random = torch.Tag.nondeterministic_seeded in overload.tags
+
+    def found(*operands: Any) -> Any:
+        if is_random:
+            drawing.draws()
+        return overload(*operands[:positional], **dict(zip(keywords, operands[positional:], strict=False)))
+
+    return found
 
 
 @cache
@@ -31,29 +56,17 @@ def kernel(name: str) -> Callable[..., Any]:
     operand. Raises AttributeError for an op that PyTorch has not."""
     import torch  # here: optional, and a second to import
 
-    namespace, op, *overload = _op(name).split(".")
-    overload_op = getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
-    arguments = overload_op._schema.arguments
-    positional = sum(not a.kwarg_only for a in arguments)
-    keywords = [a.name for a in arguments[positional:]]
-
-    is_random = torch.Tag.nondeterministic_seeded in overload_op.tags
-
-    def found(*operands: Any) -> Any:
-        if is_random:
-            drawing.draws()
-        return overload_op(*operands[:positional], **dict(zip(keywords, operands[positional:], strict=False)))
-
-    aliases = [a.alias_info for a in arguments]
+    found = on_tensors(op_of(name))
+    aliases = [a.alias_info for a in _overload(op_of(name))._schema.arguments]
     if any(a is not None and a.is_write for a in aliases):
         return _writer(name, found)
-    shares = f"{namespace}.{op}" in MAY_HAND_ON or any(a is not None for a in aliases)
+    shares = ".".join(op_of(name).split(".")[:2]) in MAY_HAND_ON or any(a is not None for a in aliases)
 
     def call(*operands: Any) -> Any:
         with torch.no_grad():
             given = found(*map(torch_tensors.to_tensors, operands))
         result = torch_tensors.to_arrays(given)
-        return result if shares else _apart(result, operands)
+        return result if shares else apart(result, operands)
 
     call.__name__ = name
     return call
@@ -66,12 +79,13 @@ def _writer(name: str, found: Any) -> Callable[..., Any]:
     def call(*operands: Any) -> Any:
         written = operands[0]
         if not written.flags.writeable:
-            raise ValueError(f"{_op(name)}: assignment destination is read-only")
+            raise ValueError(f"{op_of(name)}: assignment destination is read-only")
         whole, *rest = map(torch_tensors.to_tensors, operands)
         with torch.no_grad():
             after = torch_tensors.array(found(whole, *rest))
         if after.shape != written.shape:
-            raise ValueError(f"{_op(name)}: output with shape {list(written.shape)} doesn't match the broadcast shape {list(after.shape)}")
+            shapes = f"output with shape {list(written.shape)} doesn't match the broadcast shape {list(after.shape)}"
+            raise ValueError(f"{op_of(name)}: {shapes}")
         if not np.shares_memory(after, written):  # of negative strides, which PyTorch's tensors have not
             written[...] = after
         return written
@@ -80,10 +94,10 @@ def _writer(name: str, found: Any) -> Callable[..., Any]:
     return call
 
 
-def _apart(result: Any, operands: tuple[Any, ...]) -> Any:
+def apart(result: Any, operands: tuple[Any, ...]) -> Any:
     """The result, copied where it is an operand after all: `aten::einsum` gives a view now and then, and its schema does not say so."""
     if isinstance(result, (list, tuple)):
-        return type(result)(_apart(r, operands) for r in result)
+        return type(result)(apart(r, operands) for r in result)
     if isinstance(result, np.ndarray) and any(_shares(result, o) for o in operands):
         return result.copy()
     return result
@@ -96,6 +110,6 @@ def _shares(result: np.ndarray[Any, Any], operand: Any) -> bool:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if "." not in _op(name):
+    if "." not in op_of(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return kernel(name)

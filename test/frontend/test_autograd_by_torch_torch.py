@@ -1,0 +1,109 @@
+"""Ops that only PyTorch computes, in programs under its autograd: it makes their gradients, and all around them is tierup's."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def inverse(x, w):
+    y = torch.tanh(x @ w) * 2 + 4 * torch.eye(3, dtype=torch.float64)
+    return (torch.exp(torch.linalg.inv(y)) - 1) * x
+
+
+def several_results(x, w):
+    q, r = torch.linalg.qr(x @ w + 4 * torch.eye(3, dtype=torch.float64))
+    return q @ torch.tanh(r)
+
+
+def one_of_the_results(x, w):
+    q, r = torch.linalg.qr(x @ w + 4 * torch.eye(3, dtype=torch.float64))
+    return torch.tanh(r) * 2
+
+
+def a_list_of_tensors(x, w):
+    return torch.einsum("ij,jk->ik", torch.tanh(x) * 2, w * w) * x
+
+
+def one_tensor_of_a_list_twice(x, w):
+    y = torch.tanh(x)
+    return torch.einsum("ij,jk->ik", y, y) * w
+
+
+def with_integers(x, w):
+    values, places = torch.kthvalue(x * w, 2, 0)
+    return values * x + places
+
+
+def in_a_branch(x, w):
+    y = x * w
+    if bool(x.sum() > 0):
+        y = torch.linalg.inv(y + 9 * torch.eye(3, dtype=torch.float64))
+    return y * x
+
+
+def distances(x, w):
+    y = torch.tanh(x @ w) * 2
+    return (torch.exp(torch.cdist(y, w)) - 1) * x
+
+
+def in_a_loop(x, w):
+    for _ in range(2):
+        x = torch.linalg.inv(x * w + 9 * torch.eye(3, dtype=torch.float64))
+    return x * x
+
+
+PROGRAMS = [inverse, several_results, one_of_the_results, a_list_of_tensors, one_tensor_of_a_list_twice, with_integers, in_a_branch]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_first_and_second_derivatives_are_pytorchs(f):
+    ours = from_torchscript(torch.jit.script(f), gradients="error")
+    for seed in range(3):
+        found = []
+        for g in (ours, f):
+            generator = torch.Generator().manual_seed(seed)
+            x, w = (torch.rand(3, 3, dtype=torch.float64, generator=generator).requires_grad_() for _ in range(2))
+            y = g(x, w)
+            first = torch.autograd.grad((y * y).sum(), [x, w], create_graph=True)
+            found.append([y, *first, *torch.autograd.grad(sum((d * d).sum() for d in first), [x, w])])
+        torch.testing.assert_close(*found)
+    assert ", 0 by the original program" in ours.explain()
+
+
+def test_in_a_loop_the_whole_program_is_pytorchs():
+    ours = from_torchscript(torch.jit.script(in_a_loop))
+    x, w = (torch.rand(3, 3, dtype=torch.float64).requires_grad_() for _ in range(2))
+    torch.testing.assert_close(*(torch.autograd.grad(f(x, w).sum(), [x, w]) for f in (ours, in_a_loop)))
+    assert "1 by the original program" in ours.explain()
+    with pytest.raises(NotDifferentiable, match=r"linalg_inv\) has no gradient: in a loop its gradient is PyTorch's"):
+        from_torchscript(torch.jit.script(in_a_loop), gradients="error")(x, w)
+
+
+def test_what_is_around_such_an_op_is_native_forward_and_backward():
+    ours = from_torchscript(torch.jit.script(distances), gradients="error")
+    for _ in range(4):
+        x = torch.rand(3, 3, dtype=torch.float64).requires_grad_()
+        ours(x, torch.rand(3, 3, dtype=torch.float64)).sum().backward()
+    ((forward, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
+    for executor, op in ((forward, "aten.cdist"), (backward, "vjp0n0x1.aten.cdist")):
+        assert executor.stats().hits == 2
+        assert op in {name for split in executor.splits for name, _ in split.code.left}
+        assert all(split.regions for split in executor.splits)
+
+
+def test_of_several_wanted_gradients_only_these_are_computed():
+    ours = from_torchscript(torch.jit.script(a_list_of_tensors), gradients="error")
+    for wanted in ((True, False), (False, True), (True, True)):
+        found = []
+        for g in (ours, a_list_of_tensors):
+            x, w = (torch.full((3, 3), v, dtype=torch.float64, requires_grad=r) for v, r in zip((0.5, 0.7), wanted, strict=True))
+            g(x, w).sum().backward()
+            found.append([x.grad, w.grad])
+        torch.testing.assert_close(*found)
