@@ -20,6 +20,14 @@ from tierup.dialect.mlir import ir
 _KINDS = {"ShapeError": "ValueError"}
 
 
+def stands_in_arm(error: InferenceError) -> bool:
+    """Whether the op of an error stands in a branch, at whatever depth, which may not be taken, and it is the op that raises."""
+    parent = error.op.parent
+    while parent is not None and parent.name != "torch.prim.If":
+        parent = parent.operation.parent
+    return parent is not None and error.__cause__ is not None
+
+
 def leave_out_arm(error: InferenceError) -> bool:
     """Rewrite the branch that the op of an error stands in; False where it stands in none, so that the program raises, or its loop does."""
     branch, arm = error.op.parent, error.op.block.region

@@ -3,7 +3,8 @@
 Argument types, and the symbols bound to them with `torch.bind_symbolic_shape`, are what is given; the op table's rules say the
 rest. A type never loses what it said. A `torch.prim.If` whose condition turns out to be known is replaced by the arm that is
 taken. An arm in which an op raises for these types raises, and the branch is the other arm (`raising_arms.py`); where the op stands
-in no arm the pass fails. Sizes that the program needs equal though no symbol says so are remarks at the function: a guard must hold them.
+in no arm the pass fails. With `keep-branches` such an arm stays as it is, and the results of that op keep their types. Sizes that the
+program needs equal though no symbol says so are remarks at the function: a guard must hold them.
 
     func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
       %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
@@ -20,7 +21,7 @@ becomes
 
 from __future__ import annotations
 
-from tierup.dialect.analysis.raising_arms import leave_out_arm
+from tierup.dialect.analysis.raising_arms import leave_out_arm, stands_in_arm
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.refine import callees, specialise
@@ -39,12 +40,17 @@ class InferTypes(Pass):
     keep_branches: bool = False  # those never taken stay, untyped
 
     def run_on_function(self, func: ir.Operation) -> None:
+        tolerant = False
         while True:
             try:
-                ties = specialise(func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches)
+                ties = specialise(
+                    func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches, tolerant=tolerant
+                )
                 break
             except InferenceError as e:
-                if self.keep_branches or not leave_out_arm(e):
+                if self.keep_branches and not tolerant and stands_in_arm(e):
+                    tolerant = True  # other arguments may let the op run: it stays, and what it gives keeps its type
+                elif self.keep_branches or not leave_out_arm(e):
                     raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         for left, right in dict.fromkeys((tie.left, tie.right) for tie in ties):
             diagnostics.remark(func, f"needs the sizes {left} and {right} to be equal")

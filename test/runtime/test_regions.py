@@ -343,3 +343,24 @@ def test_an_arm_that_sizes_rule_out_may_give_another_shape(shape) -> None:
         x = floats(*shape)
         np.testing.assert_allclose(f(x), turned_when_large(x), rtol=1e-6)
     assert f.stats().hits == 2 and f.stats().fallbacks == 0, f.explain()
+
+
+def test_an_arm_that_raises_for_these_sizes_stays_in_a_split_program():
+    """It may never run, and other sizes may let it: the program is cut all the same, and the arm raises when it is taken."""
+
+    def padded(x, w, limit):
+        y = np.tanh(x @ w) * 2
+        z = np.sort(y, axis=1)
+        if z.sum() > limit:
+            z = z * limit + np.ones(7)
+        return np.exp(z) - 1
+
+    jitted, x = tierup.jit(padded), np.ones((4, 8))
+    for width, limits in ((8, [1e9] * 5), (7, [1e9, -1.0] * 3)):
+        w = np.full((8, width), 0.1)
+        for limit in limits:
+            np.testing.assert_allclose(jitted(x, w, limit), padded(x, w, limit), rtol=1e-6)
+        if width == 8:
+            assert jitted.stats().hits == 3 and jitted.stats().interpreted == 0
+            with pytest.raises(ValueError, match="could not be broadcast"):
+                jitted(x, w, -1.0)
