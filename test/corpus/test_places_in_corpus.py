@@ -1,0 +1,46 @@
+"""Code on disk is found by what a program is, not by where it stands: so nothing of what is made of it may hang on files and lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import corpus_modes
+import pytest
+import test_corpus  # noqa: F401 - adds the programs
+from corpus import PROGRAMS, Program
+from sampling import drawn
+
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.lowering.objects.places import moved_text, placed
+from tierup.runtime.compiling import version
+from tierup.runtime.explaining.plans import Produced
+
+WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "bailout"}}
+
+
+@pytest.mark.parametrize(
+    ("program", "way"),
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"places {way}", PROGRAMS, 16)],
+)
+def test_what_is_made_of_a_program_that_was_moved_is_what_was_made_moved(
+    program: Program, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    produce, tried = version._produce, []
+
+    def producing(graph: str, entry: str, arguments: Any, options: Any) -> Produced:
+        made = produce(graph, entry, arguments, options)
+        here = placed(graph).places
+        there = tuple((f"/elsewhere/{number % 3}.py", 10_000 - line) for number, (_, line) in enumerate(here))  # the last line is first now
+        moved = moved_text(graph, here, there)
+        assert placed(moved).text == placed(graph).text
+        if version.GUARDED in moved:
+            specialised = version.specialise_refined(parse_module(moved))
+        else:
+            specialised = version.specialise(version.to_values(moved), entry, arguments)
+        tried.append(specialised == moved_text(made.request.ir, here, there))
+        return made
+
+    monkeypatch.setattr(version, "_produce", producing)
+    corpus_modes.run(program, corpus_modes.Mode(way, corpus_modes.cut, lambda program: None, {"level": 0, **WAYS[way]}))
+    assert all(tried) and (tried or not program.native)
