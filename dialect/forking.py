@@ -10,6 +10,7 @@ so no order among them matters. Who has held one for `_MOST_SECONDS` is not wait
 from __future__ import annotations
 
 import importlib
+import logging  # has hooks of fork, too: what is registered later takes its locks first, and to log is a step of what we wait for
 import os
 import sys
 import threading
@@ -130,5 +131,6 @@ def _in_child() -> None:
         found._at_fork_reinit()  # as the standard library does with its own: whoever held it is not in this process
 
 
+assert logging
 if sys.platform != "win32":
     os.register_at_fork(before=_take_all, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -124,6 +125,45 @@ def test_a_fork_waits_for_an_import_of_another_thread(monkeypatch, tmp_path):
         time.sleep(0.01)
     assert in_child(lambda: __import__("slow_to_import").ended)
     thread.join()
+
+
+def test_a_thread_that_logs_under_a_lock_is_waited_for_in_vain_by_nobody():
+    import logging
+
+    lock, stop = forking.lock(), []
+
+    def work():
+        while not stop:
+            with lock:
+                logging.getLogger("tierup.cache")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    start = time.monotonic()
+    for _ in range(10):
+        assert in_child(lambda: free(lock))
+    assert time.monotonic() - start < forking._MOST_SECONDS
+    stop.append(1)
+    thread.join()
+
+
+def test_a_fork_in_the_midst_of_another_thread_s_first_function():
+    code = """
+import os, threading, time
+import faulthandler
+import tierup.dialect.forking  # what watches over forks is there
+threading.Thread(target=lambda: tierup.jit).start()
+for seconds in (0.02, 0.05, 0.1, 0.1, 0.1):
+    time.sleep(seconds)
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(30, exit=True)
+        tierup.jit
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_lock_that_is_gone_is_forgotten():
