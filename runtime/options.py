@@ -153,6 +153,11 @@ class Options:
             left -= count
         return False
 
+    @cached_property
+    def is_static_first(self) -> bool:
+        """Whether the first version is to be a static one."""
+        return next((kind == "static" for kind, count in self.fusion_strategy if count > 0), False)
+
     @property
     def is_assertion(self) -> bool:
         """Whether a call that native code does not answer is an error."""

@@ -131,6 +131,10 @@ class SpeculationLog:
             bets = [dynamic, self._symbolic(signature)]
         elif kind != "symbolic" and (seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0):
             bets = [Bet(static_specs(signature), "static"), *([dynamic] if dynamic.generalised else []), self._symbolic(signature)]
+            if kind == "dynamic" and not options.is_static_first and bets[-1].generalised:  # no size has varied: all may
+                first = replace(bets[-1], kind="dynamic")
+                if self._unless_made(first, signature, options) is not Reason.SITE_GIVEN_UP:  # that is one without code for open sizes
+                    bets = [first, *bets]
         else:
             return Reason.NOT_SEEN_BEFORE
         for bet in bets if is_open else bets[:1]:

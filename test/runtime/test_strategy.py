@@ -180,3 +180,24 @@ def test_shapes_in_turn_that_outnumber_the_versions_end_in_hits(most, rank, prof
     options = Options(max_versions=most, num_profiled_runs=int(profiles))
     out, _ = play([sig((n,) * rank) for n in range(3, 4 + most)] * 12, options)
     assert set(out[-most - 1 :]) == {"hit"}
+
+
+def test_the_order_of_entries_is_the_order_of_versions():
+    dynamic = Options(fusion_strategy=[("dynamic", 12)])
+    out, bets = play([sig((4, 8))] * 2 + [sig((6, 9)), sig((2, 3))], dynamic)
+    assert out == [Reason.PROFILING, "dynamic", "hit", "hit"]
+    assert bets[0].specs[0].sizes == ("s0", "s1")
+    both = Options(fusion_strategy=[("dynamic", 1), ("static", 1)])
+    assert play([sig((4, 8))] * 2 + [sig((4, 1))] * 3, both)[0][1:] == ["dynamic", Reason.NOT_SEEN_BEFORE, "static", "hit"]
+    assert play([sig((1,))] * 3, dynamic)[0][1:] == ["static", "hit"], "there is no size to leave open"
+
+
+def test_a_program_without_code_for_open_sizes_gets_a_static_version_after_all():
+    log, options, call = SpeculationLog(), Options(fusion_strategy=[("dynamic", 12)]), sig((4,))
+    log.record(call)
+    refused = log.propose(call, options)
+    log.made(refused, call.classes)
+    assert refused.kind == "dynamic"
+    assert log.propose(call, options) is Reason.COMPILING
+    log.settled(refused)
+    assert log.propose(call, options).kind == "static"
