@@ -65,6 +65,21 @@ def mishap_kind(seed: int, report: Report) -> None:
     report.calls = 2
 
 
+@kind("storms", 0.5)
+def storms_kind(seed: int, report: Report) -> None:
+    """Forks and signals in the midst of compiles, by workers and in the process itself."""
+    import storms
+
+    chance, found = random.Random(f"storms {seed}"), storms.Found()
+    words = storms.drawn(chance)
+    os.environ["TIERUP_WORKER"] = chance.choice("01")
+    report.at(f"TIERUP_WORKER={os.environ['TIERUP_WORKER']} storms.py {' '.join(words)}")
+    storms.program(found, *words)
+    report.calls = found.calls
+    for told in found.told:
+        report.wrong(told.splitlines()[0], told)
+
+
 @kind("numpy", 6)
 def numpy_kind(seed: int, report: Report) -> None:
     """NumPy programs under sets of options, in tier 0 and compiled."""

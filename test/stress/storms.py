@@ -44,11 +44,16 @@ def run(seconds: float, seed: int, tell: Callable[[str], object] = lambda line: 
     """Program after program until the seconds are over, one at least."""
     found, chance, end = Found(), random.Random(f"storms {seed}"), time.monotonic() + seconds
     while not found.programs or time.monotonic() < end:
-        number = str(chance.randrange(1 << 30))
-        shortest, longest = chance.choice(((0.001, 0.01), (0.001, 0.1), (0.02, 0.3), (0.1, 0.9)))
-        program(found, *chance.choice((("forks", number, "20"), ("signals", number, str(shortest), str(longest), "12"))))
+        program(found, *drawn(chance))
         tell(f"storms {seed}: {found.programs} programs, {found.calls} calls, {found.wrong} wrong, {found.crashed} crashed")
     return found
+
+
+def drawn(chance: random.Random) -> tuple[str, ...]:
+    """The words of a program."""
+    number = str(chance.randrange(1 << 30))
+    shortest, longest = chance.choice(((0.001, 0.01), (0.001, 0.1), (0.02, 0.3), (0.1, 0.9)))
+    return chance.choice((("forks", number, "10"), ("signals", number, str(shortest), str(longest), "12")))
 
 
 def program(found: Found, *words: str) -> None:
