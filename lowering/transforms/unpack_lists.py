@@ -132,17 +132,27 @@ def _length(op: ir.Operation) -> None:
     op.erase()
 
 
-def check_count(op: ir.Operation) -> None:
-    """Assert that a list has as many items as a ListUnpack takes out of it, where that is for the run to say."""
+def check_items(op: ir.Operation) -> None:
+    """Assert that a list which is cut out of a tensor has the items that a ListUnpack or `__getitem__` takes out of it, where how many it
+    has is for the run to say."""
     made = b.defining_op(op.operands[0])
     if made is None or made.name not in _COUNTS or (axis := _axis(made)) is None:
         return
     known = t.sizes_of(made.operands[0])
-    if known is None or known[0][axis] is None:
-        with op.location, ir.InsertionPoint(op):
-            length = b.value("torch.aten.len.t", [op.operands[0]], t.int_type())
-            fits = b.value("torch.aten.eq.int", [length, t.integer(len(op.results))], t.bool_type())
-            t.check(fits, "a list has another number of items")
+    position = op.operands[1] if len(op.operands) > 1 else None
+    if known is not None and known[0][axis] is not None and (position is None or t.known_int(position) is not None):
+        return  # inference has seen to it
+    with op.location, ir.InsertionPoint(op):
+        length = b.value("torch.aten.len.t", [op.operands[0]], t.int_type())
+        if position is None:
+            _holds("eq", length, t.integer(len(op.results)), "a list has another number of items")
+        else:
+            _holds("lt", position, length, "list index out of range")
+            _holds("ge", position, b.value("torch.aten.neg.int", [length], t.int_type()), "list index out of range")
+
+
+def _holds(name: str, x: ir.Value, y: ir.Value, message: str) -> None:
+    t.check(b.value(f"torch.aten.{name}.int", [x, y], t.bool_type()), message)
 
 
 def _axis(op: ir.Operation) -> int | None:

@@ -42,7 +42,7 @@ from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import cache, copies_kept, store
 from tierup.lowering.pipelines import STAGES
 from tierup.lowering.service import request_json
-from tierup.lowering.transforms.unpack_lists import check_count
+from tierup.lowering.transforms.unpack_lists import check_items
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import NotCompiled, Produced, note, note_code, request_for
 from tierup.runtime.options import Options
@@ -165,13 +165,13 @@ def _clean(module: ir.Module) -> None:
     so do all ops their constant tensors and floats, for torch-mlir computes with them as tier 0 does not (zeros + -1 were 2**64); what
     may raise is used by one that nothing drops, for MLIR takes torch ops for dead when nobody uses them: an error is a result too.
     Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
-    Lists that are taken apart are checked to have that many items. Windows without strides get those that they mean, their own size."""
+    Lists are checked to have the items that are taken out. Windows without strides get those that they mean, their own size."""
     hidden: dict[ir.Value, ir.Value] = {}
     for op in b.unerased(b.walk(module.operation)):
         if op.name.startswith("torch.aten."):
             _hide_constants(op, hidden)
-        if op.name == "torch.prim.ListUnpack":
-            check_count(op)
+        if op.name in ("torch.prim.ListUnpack", "torch.aten.__getitem__.t"):
+            check_items(op)
         strides = _STRIDES.get(op.name)
         if strides is not None and items_of(op.operands[strides]) == []:
             op.operands[strides] = op.operands[strides - 1]

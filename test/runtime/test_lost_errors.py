@@ -182,3 +182,28 @@ def test_a_list_of_another_number_of_items_raises_in_every_version(
             with pytest.raises(ValueError, match="unpack"):
                 f(x[:n])
     assert f.stats().hits or used == "%x"  # what nobody uses may be tier 0's
+
+
+TAKEN = """
+func.func @main(%x: !torch.vtensor, %i: !torch.int) -> !torch.vtensor {{
+  %d = torch.constant.int 0
+  %k = torch.constant.int 2
+  %list = torch.aten.split.Tensor %x, %k, %d : !torch.vtensor, !torch.int, !torch.int -> !torch.list<vtensor>
+  %item = torch.aten.__getitem__.t %list, {0} : !torch.list<vtensor>, !torch.int -> !torch.vtensor
+  %r = torch.aten.tanh {1} : !torch.vtensor -> !torch.vtensor
+  return %r : !torch.vtensor
+}}"""
+
+
+@pytest.mark.parametrize(("position", "used"), [("%k", "%item"), ("%k", "%x"), ("%i", "%x"), ("%i", "%item")])
+def test_an_item_beyond_the_end_of_a_list_raises_in_every_version(tmp_path: Path, position: str, used: str) -> None:
+    f = load(tmp_path, TAKEN.format(position, used))
+    x = np.linspace(0, 1, 9)
+    for n in (6, 6, 6, 7, 7, 8, 5, 4, 3, 9, 4):
+        for i in (2, 1, 3):
+            wanted = i if position == "%i" else 2
+            if 2 * wanted < n:
+                np.testing.assert_allclose(f(x[:n], i), np.tanh(x[:n] if used == "%x" else x[2 * wanted : min(n, 2 * wanted + 2)]))
+            else:
+                with pytest.raises(IndexError):
+                    f(x[:n], i)
