@@ -164,6 +164,7 @@ def _repeat_indices(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 def _roll(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     if ctx.promotion is Promotion.NUMPY:
+        views.refuse_axes_of_rank_0(ctx, of, len(rest) > 1 and bool(read.integers(rest[1])))
         return of
     count, dims = len(read.items(rest[0])), read.integers(rest[1]) if len(rest) > 1 else ()
     if not count:
@@ -181,6 +182,7 @@ def _roll(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 
 def _flip(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     axes = [normalise_dim(d, len(of)) for d in read.integers(rest[0])]
+    views.refuse_axes_of_rank_0(ctx, of, bool(axes))
     if len(set(axes)) != len(axes):
         raise ShapeError("a dim appears multiple times in the list of dims")
     return of
@@ -219,8 +221,13 @@ def _along(dim: int, rule: Callable[[Infer, Shape, int, Sequence[Value]], Shape]
     return or_unknown(sized)
 
 
-def _kept(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+def _sorted(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    views.refuse_axes_of_rank_0(ctx, of)
     return of
+
+
+def _order(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    return of or (1,) if ctx.promotion is Promotion.NUMPY else of  # np.argsort makes a vector of rank 0
 
 
 def _top(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
@@ -240,7 +247,7 @@ def _values_and_indices(sized: Callable[[Infer, Sequence[Value]], Shape | None])
 
 
 def _argsort(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    return Tensor(dtypes.i64, _along(1, _kept)(ctx, operands))
+    return Tensor(dtypes.i64, _along(1, _order)(ctx, operands))
 
 
 # --- rows --------------------------------------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ ROWS = (
     *(_row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises) for view, kernel in _COPIES.items()),
     *padding.ROWS,
     _row(
-        "sort", "ordering.sort", _values_and_indices(_along(1, _kept)), numpy=True, results=2, native=False, note="stable; NaN is largest"
+        "sort", "ordering.sort", _values_and_indices(_along(1, _sorted)), numpy=True, results=2, native=False, note="stable; NaN is largest"
     ),
     without_gradient(_row("argsort", "ordering.argsort", _argsort, numpy=True, native=False, note="stable; NaN is largest")),
     _row("topk", "ordering.topk", _values_and_indices(_along(2, _top)), results=2, native=False, note="in order; NaN is largest"),

@@ -86,7 +86,14 @@ def _at_least(rank: int, ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 # --- dims in another order ---------------------------------------------------------------------------------------------
 
 
+def refuse_axes_of_rank_0(ctx: Infer, of: Shape, given: bool = True) -> None:
+    """NumPy's functions take no axis of an array without any, where torch's take 0 and -1."""
+    if given and not of and ctx.promotion is Promotion.NUMPY:
+        raise IndexError("axis 0 is out of bounds for array of dimension 0")
+
+
 def _transpose(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
+    refuse_axes_of_rank_0(ctx, of)
     a, b = (normalise_dim(read.integer(r), len(of)) for r in rest[:2])
     out = list(of)
     if of:
@@ -111,6 +118,7 @@ def _permute(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 
 
 def _movedim(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
+    refuse_axes_of_rank_0(ctx, of)
     source, destination = (normalise_dim(read.integer(r), len(of)) for r in rest[:2])
     if not of:
         return of
