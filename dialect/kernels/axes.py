@@ -35,6 +35,11 @@ class _Quiet(threading.local):
 quiet = _Quiet()
 
 
+def in_rows(x: np.ndarray) -> np.ndarray:
+    """A new array with its last dim innermost, as PyTorch makes it where NumPy follows the operands: `view` asks for it."""
+    return np.asarray(x, order="C")
+
+
 def axis_of(dim: int, rank: int) -> int:
     """A dimension counted from the front; IndexError when there is no such dimension."""
     return normalise_dim(dim, rank)

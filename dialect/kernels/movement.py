@@ -12,7 +12,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.kernels import parts, views
-from tierup.dialect.kernels.axes import axis_of, distinct_axes
+from tierup.dialect.kernels.axes import axis_of, distinct_axes, in_rows
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import promote
 
@@ -54,7 +54,8 @@ def cat(tensors: Tensors, dim: int = 0) -> np.ndarray:
                     f"Sizes of tensors must match except in dimension {axis}. Expected size {a} but got size {b} "
                     f"for tensor number {i} in the list."
                 )
-    return np.concatenate([cast(x, dtype) for x in kept], axis)
+    joined = np.concatenate([cast(x, dtype) for x in kept], axis)
+    return in_rows(joined) if first.ndim < 4 else joined  # of images PyTorch keeps channels last, too
 
 
 def stack(tensors: Tensors, dim: int = 0) -> np.ndarray:
@@ -69,7 +70,7 @@ def stack(tensors: Tensors, dim: int = 0) -> np.ndarray:
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and {list(x.shape)} at entry {i}"
             )
     dtype = common(tensors)
-    return np.stack([cast(x, dtype) for x in tensors], axis)
+    return in_rows(np.stack([cast(x, dtype) for x in tensors], axis))
 
 
 def hstack(tensors: Tensors) -> np.ndarray:
@@ -131,12 +132,12 @@ def roll(x: np.ndarray, shifts: Sequence[int], dims: Sequence[int] = ()) -> np.n
     if not shifts:
         raise ValueError("`shifts` required")
     if not dims and len(shifts) == 1:
-        return np.roll(x, shifts[0]) if x.ndim else x.copy()
+        return in_rows(np.roll(x, shifts[0])) if x.ndim else x.copy()
     if len(shifts) != len(dims):
         raise ValueError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not x.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return np.roll(x, tuple(shifts), tuple(axis_of(d, x.ndim) for d in dims))
+    return in_rows(np.roll(x, tuple(shifts), tuple(axis_of(d, x.ndim) for d in dims)))
 
 
 def flip(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierup.dialect.kernels.axes import HALVES, axis_of, dtype_named, is_float, name_of, quiet, rounded, widened
+from tierup.dialect.kernels.axes import HALVES, axis_of, dtype_named, in_rows, is_float, name_of, quiet, rounded, widened
 from tierup.dialect.kernels.casts import cast
 
 _F32 = np.dtype(np.float32)
@@ -35,7 +35,7 @@ def softmax(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
         shifted, axes, target = _shifted("softmax", x, dim, dtype)
         e = np.exp(shifted, out=shifted)
         e /= np.add.reduce(e, axis=axes, keepdims=True)
-        return rounded(e, target)
+        return in_rows(rounded(e, target))
 
 
 def log_softmax(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
@@ -43,7 +43,7 @@ def log_softmax(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray
     with quiet:
         shifted, axes, target = _shifted("log_softmax", x, dim, dtype)
         shifted -= np.log(np.add.reduce(np.exp(shifted), axis=axes, keepdims=True))
-        return rounded(shifted, target)
+        return in_rows(rounded(shifted, target))
 
 
 def _refuse_half_to_float(half_to_float: bool) -> None:

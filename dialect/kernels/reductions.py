@@ -17,6 +17,7 @@ from tierup.dialect.kernels.axes import (
     count,
     distinct_axes,
     dtype_named,
+    in_rows,
     is_float,
     name_of,
     quiet,
@@ -168,7 +169,7 @@ def _cumulate(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np
     # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
     carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
     with quiet:
-        return rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target)
+        return in_rows(rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target))
 
 
 def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:

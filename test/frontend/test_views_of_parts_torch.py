@@ -143,3 +143,16 @@ def test_what_comes_out_of_a_list_shares_memory_in_every_call(program, gradient)
             results[0].detach()[1] = 7
         for a, b in zip((x, *got), (y, *want), strict=True):
             torch.testing.assert_close(a.detach(), b.detach())
+
+
+@torch.jit.script
+def laid_out_anew(x):
+    y = x.t()
+    rows = [torch.cumsum(y, 0).view(-1), torch.cumprod(y, 1).view(-1), torch.cat([y, y], 1).view(-1), torch.stack([y, y]).view(-1)]
+    return rows, torch.softmax(y, 0).view(-1), torch.log_softmax(y, 1).view(-1), torch.roll(y, 1, 0).view(-1)
+
+
+def test_what_pytorch_lays_out_in_rows_may_be_viewed_as_one():
+    ours, x = from_torchscript(laid_out_anew), torch.arange(6.0).reshape(2, 3)
+    for _ in range(3):
+        torch.testing.assert_close(ours(x), laid_out_anew(x))
