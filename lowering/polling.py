@@ -14,15 +14,10 @@ Free of MLIR and LLVM.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
 
 POLL, END = "tierup_poll", "tierup_poll_end"
 WORDS = 2
-
-_raised = threading.local()
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
@@ -36,26 +31,11 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
         from tierup.lowering.entry.jit import code
 
         found = {POLL: code().poll, END: code().poll_end}
-    else:
-        found = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in _in_python().items()}
+    else:  # Python alone calls kernels, under the GIL: signals are looked for, and other threads wait
+        python = ctypes.pythonapi
+        found = {POLL: _address(python.PyErr_CheckSignals), END: _address(python.PyErr_Occurred)}  # the latter does nothing
     return {name: found[name] for name in wanted}
 
 
-@cache
-def _in_python() -> dict[str, Any]:
-    """The same where there is no dispatcher, and Python alone calls kernels: as it enters a function, Python looks for signals, and for
-    threads that wait."""
-
-    def poll(_: int) -> int:
-        try:
-            _raised.exception = None
-        except BaseException as e:  # noqa: BLE001  what a handler raised, for `reraise`
-            _raised.exception = e
-        return int(_raised.exception is not None)
-
-    return {POLL: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(poll), END: ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda _: None)}
-
-
-def reraise() -> None:
-    """Raise what ended a kernel with status INTERRUPTED, in the thread that called it from Python."""
-    raise _raised.__dict__.pop("exception")
+def _address(function: ctypes._NamedFuncPointer) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -26,7 +26,7 @@ import numpy as np
 
 from tierup.dialect import dtypes, forking
 from tierup.dialect.inference.dims import evaluate
-from tierup.lowering import abi, polling
+from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
 from tierup.lowering.entry.records import (
     RELEASE_WORK,
@@ -252,9 +252,7 @@ class PythonTable:
         prototype = _kernel_released if released else _kernel_held
         try:
             status = prototype(record.address)(call.arguments, call.results)
-            if status == abi.INTERRUPTED:
-                polling.reraise()
-        except BaseException:  # a signal's handler raised
+        except BaseException:  # a signal's handler raised: the status is INTERRUPTED
             call.discard()
             raise
         if status:

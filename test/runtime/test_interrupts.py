@@ -139,6 +139,17 @@ def test_a_handler_that_raises_ends_a_native_loop_and_arguments_are_as_they_were
     np.testing.assert_allclose(made(x, 9), function(np.arange(3.0), 9), rtol=1e-12)
 
 
+def test_where_there_is_no_dispatcher_signals_are_looked_for_too(alarm: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tierup.lowering.entry.probe.unavailable", lambda: "for this test")
+    made, x = compiled(counted, entry="python"), np.arange(3.0)
+    for _ in range(2):
+        alarm()
+        with pytest.raises(Alarm):
+            made(x, MANY)
+    np.testing.assert_array_equal(made(x, 1 << 20), made(x, 1 << 20))
+    assert made.stats().hits >= 6
+
+
 def test_handlers_that_do_not_raise_run_in_the_loop_and_it_goes_on() -> None:
     made, heard = compiled(numbers), []
     old = signal.signal(signal.SIGALRM, lambda *_: heard.append(made.stats().hits))
