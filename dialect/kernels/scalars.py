@@ -257,7 +257,7 @@ def raise_exception(message: str, cls: str | None = None) -> NoReturn:
 _ASSERTION = "AssertionError: "
 _EXCEPTIONS: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-}
+} | {"AxisError": np.exceptions.AxisError}
 
 
 def check(condition: bool, message: str) -> None:

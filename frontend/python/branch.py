@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, Unjoinable, WillRaise
@@ -94,10 +96,11 @@ def _one_arm_raises(frame: Frame, condition: ir.Value, error: WillRaise, arms: t
 
 
 def raise_error(frame: Frame, error: Exception) -> None:
-    """Emit the raising of a built-in exception."""
+    """Emit the raising of a built-in exception, or NumPy's AxisError."""
     em = frame.em
-    message = str(error.args[0]) if error.args else ""
-    kind = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")  # UFuncTypeError is a TypeError
+    is_axis = isinstance(error, np.exceptions.AxisError)
+    message = str(error) if is_axis else str(error.args[0]) if error.args else ""
+    kind = "AxisError" if is_axis else next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")  # UFuncTypeError too
     em.create("torch.prim.RaiseException", [em.str(message), em.str(kind)], [])
 
 

@@ -28,6 +28,8 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     if is_none(axis):
         x, axis = flat(frame, x), Const(0)
     dim = constant(frame, node, axis, "`axis`")
+    if x.rank == 0 and dim in (0, -1):
+        x = flat(frame, x)
     refuse_axis(frame, x, Const(dim))
     if dim < 0:
         dim += known_rank(frame, node, x, "np.take on a negative axis")

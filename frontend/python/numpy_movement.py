@@ -133,6 +133,8 @@ def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
     x = as_array(frame, node, m)
     if is_none(axis):
         axis = Sequence("tuple", [Const(i) for i in range(known_rank(frame, node, x, "np.flip over all axes"))])
+    if x.rank == 0 and isinstance(axis, Const):
+        refuse_axis(frame, x, axis)
     dims, _ = int_list(frame, node, axis, "an axis")
     return replace(viewed(x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
 
@@ -227,6 +229,8 @@ def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LA
     if constant(frame, node, n, "`n`") != 1:
         raise frame.error(node, "np.diff of a higher order", "call it again")
     x = as_array(frame, node, a)
+    if x.rank == 0:
+        raise WillRaise(ValueError("diff requires input that is at least one dimensional"))
     dim = as_int(frame, node, axis, "an axis")
     refuse_axis(frame, x, axis, dim)
     later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))

@@ -29,13 +29,13 @@ def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None
     """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
     if x.rank is not None and isinstance(axis, Const):
         if not -x.rank <= axis.value < x.rank:
-            raise WillRaise(IndexError(f"axis {axis.value} is out of bounds for array of dimension {x.rank}"))
+            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))
     elif dim is not None:
         em, rank = frame.em, rank_ssa(frame, x)
         lowest = em.scalar("aten.neg.int", [rank], em.types.int)
         for how, bound in (("lt", lowest), ("ge", rank)):
             wrong = em.scalar(f"aten.{how}.int", [dim, bound], em.types.bool)
-            raise_if(frame, wrong, "IndexError", "the axis is out of bounds for the array")
+            raise_if(frame, wrong, "AxisError", "the axis is out of bounds for the array")
 
 
 def viewed(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
@@ -99,6 +99,8 @@ def transpose_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Val
 def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) -> Value:
     x = as_array(frame, node, a)
     dims = [as_int(frame, node, v, "an axis") for v in (axis1, axis2)]
+    if x.rank == 0:  # torch takes 0 and -1 for the axes of a scalar
+        refuse_axis(frame, x, axis1, dims[0])
     return viewed(x, frame.em.numpy("aten.transpose.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 
@@ -113,6 +115,8 @@ def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: 
     if isinstance(source, Sequence):
         raise frame.error(node, "np.moveaxis of several axes", "use np.transpose with all axes")
     dims = [as_int(frame, node, v, "an axis") for v in (source, destination)]
+    if x.rank == 0:
+        refuse_axis(frame, x, source, dims[0])
     return viewed(x, frame.em.numpy("aten.movedim.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 
@@ -134,7 +138,10 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
         return viewed(x, em.numpy("aten.squeeze", [x.ssa]), None)
     if isinstance(axis, Sequence):
         raise frame.error(node, "np.squeeze of several axes", "one axis at a time, or reshape")
+    if x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):  # NumPy takes these for the axes of a scalar
+        return viewed(x, em.numpy("aten.alias", [x.ssa]), 0)
     dim = as_int(frame, node, axis, "an axis")
+    refuse_axis(frame, x, axis, dim)
     length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
     wrong = em.scalar("aten.ne.int", [length, em.int(1)], em.types.bool)
     raise_if(frame, wrong, "ValueError", "cannot select an axis to squeeze out which has size not equal to one")

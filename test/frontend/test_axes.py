@@ -1,0 +1,69 @@
+"""Axes that an array has not got, and the axes of rank 0: NumPy's result or its AxisError, in every call."""
+
+import numpy as np
+import pytest
+
+import tierup
+
+
+def flipped(x, axis):
+    return np.flip(x, axis=0)
+
+
+def squeezed(x, axis):
+    return np.squeeze(x, axis=-1)
+
+
+def squeezed_too_far(x, axis):
+    return np.squeeze(x, axis=2)
+
+
+def differences(x, axis):
+    return np.diff(x, axis=-2)
+
+
+def taken(x, axis):
+    return np.take(x, np.array([0]), axis=0)
+
+
+def swapped(x, axis):
+    return np.swapaxes(x, 0, -1)
+
+
+def moved(x, axis):
+    return np.moveaxis(x, 0, -1)
+
+
+def along(x, axis):
+    return np.take_along_axis(x, x.astype(np.int64), axis=-1)
+
+
+def summed(x, axis):
+    return np.sum(x, axis=axis)
+
+
+def squeezed_at(x, axis):
+    return np.squeeze(x, axis=axis)
+
+
+FUNCTIONS = (flipped, squeezed, squeezed_too_far, differences, taken, swapped, moved, along, summed, squeezed_at)
+
+
+def outcome(function, x):
+    try:
+        return np.asarray(function(x, 2))
+    except (ValueError, IndexError) as e:
+        return type(e)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_an_axis_is_refused_as_numpy_refuses_it(function):
+    for x in (np.array(2.0), np.zeros(3), np.zeros((1, 1))):
+        jitted, want = tierup.jit(function), outcome(function, x)
+        for call in range(3):
+            got = outcome(jitted, x)
+            if isinstance(want, type) or isinstance(got, type):
+                assert got is want, f"call {call}, rank {x.ndim}: {got}, not {want}"
+            else:
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
