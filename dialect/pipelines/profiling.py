@@ -81,7 +81,7 @@ PRE_AUTODIFF_1_7 = NamedPipeline(
     "pre-autodiff-1.7",
     "1.7 without the tensor-expression fuser: records become guards, and what guards are left become bailouts",
     (
-        "tierup-insert-guards",
+        "tierup-insert-guards{gradients=true}",
         "tierup-lower-grad-of",
         "tierup-eliminate-guards",
         "tierup-insert-bailouts",

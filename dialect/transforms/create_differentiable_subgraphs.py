@@ -23,7 +23,8 @@ becomes
 Grouped as by tierup-fuse-groups: no cycles, and ops that may raise, write, or touch memory that may be written keep their order. Ops join
 that PyTorch can differentiate (the op table says) and whose results may require a gradient, what profiles saw taken for true. Groups of
 fewer than `threshold` ops are left; constants, lists, views and scalars do not count. No output of a group shares memory with another or
-with an input, which autograd cannot express: the views that do stay outside. Branches and loops are searched for groups inside.
+with an input, which autograd cannot express: the views that do stay outside. Branches and loops are searched for groups inside;
+continuations are left as they are.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register
+from tierup.dialect.speculation.continuations import CONTINUATION
 
 
 @register
@@ -59,6 +61,8 @@ class CreateDifferentiableSubgraphs(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
+            if CONTINUATION in func.attributes:
+                continue  # a graph like those that come in, with an executor of its own
             inference = infer_or_remark(func, callees)
             if inference is not None:
                 _Grouping(func, callees, inference, self.threshold).block(func.regions[0].blocks[0])

@@ -27,9 +27,10 @@ A guard only looks, so it may stand anywhere between the value and its uses: wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tierup.dialect import ops, optable
+from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import STRUCTURE, walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import infer_function
@@ -211,7 +212,10 @@ def _remove_implied(func: ir.Operation, functions: Mapping[str, ir.Operation]) -
     """
     guards = _guards(func)
     inference = infer_function(func, symbols.argument_values(func), functions, rules=Proven(), tolerant=True)
-    implied = [g for g in guards if (known := inference.values.get(g.operands[0])) is not None and proves(known, _fact(g))]
+    states = RequiresGrad(func, functions) if any(_about_gradients(_fact(g)) for g in guards) else None
+    implied = [
+        g for g in guards if (known := inference.values.get(g.operands[0])) is not None and proves(known, _open_fact(g, states))
+    ]
     for guard in implied:
         value, result = guard.operands[0], guard.results[0]
         old = value.type
@@ -224,6 +228,18 @@ def _remove_implied(func: ir.Operation, functions: Mapping[str, ir.Operation]) -
     for guard in implied:
         guard.erase()
     return bool(implied)
+
+
+def _about_gradients(fact: Fact) -> bool:
+    return isinstance(fact, Profiled) and fact.requires_grad is not None
+
+
+def _open_fact(guard: ir.Operation, states: RequiresGrad | None) -> Fact:
+    """What a guard asks for beyond what is known of its value's gradient."""
+    fact = _fact(guard)
+    if states is not None and isinstance(fact, Profiled) and states[guard.operands[0]] is fact.requires_grad:
+        return replace(fact, requires_grad=None)
+    return fact
 
 
 def _may_be_typed(value: ir.Value) -> bool:

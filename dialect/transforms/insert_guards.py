@@ -12,8 +12,9 @@ becomes
     %2 = torch.aten.tanh %1 : !torch.vtensor<[2,?],f32> -> !torch.vtensor
 
 A guard asks for what types can say, dtype and sizes; with `all-facts` also for strides, device and whether a gradient is required, as
-recorded. With `scalars`, a number that always was the same is a bet too. A slot that recorded nothing, because its branch never ran
-or because no two runs agreed on anything, becomes no guard: its uses keep their type. Nor does one that saw an undefined tensor.
+recorded; with `gradients` for the last alone. With `scalars`, a number that always was the same is a bet too. A slot that recorded
+nothing, because its branch never ran or because no two runs agreed on anything, becomes no guard: its uses keep their type. Nor does one
+that saw an undefined tensor.
 
 Run it right after the profiled runs: a pass between that moves or merges code would guard what was never recorded there. Tensors that
 may be written are an error: functionalize first.
@@ -45,6 +46,7 @@ class InsertGuards(Pass):
     name = "tierup-insert-guards"
     scalars: bool = False  # also bet on numbers that always had one value
     all_facts: bool = False  # also ask for strides, device and requires_grad
+    gradients: bool = False  # also ask whether a gradient is required
 
     def run_on_function(self, func: ir.Operation) -> None:
         for op in unerased(walk(func)):
@@ -74,5 +76,6 @@ class InsertGuards(Pass):
             return fact if self.scalars and fact.value is not None else None
         if fact.defined is False:
             return None  # no bet lets None through
-        wanted = fact if self.all_facts else replace(fact, strides=None, device=None, requires_grad=None, defined=None)
+        gradient = fact.requires_grad if self.gradients else None
+        wanted = fact if self.all_facts else replace(fact, strides=None, device=None, requires_grad=gradient, defined=None)
         return None if wanted == TOP else wanted
