@@ -32,6 +32,7 @@ class Seen:
     results: list[torch.Tensor]
     error: Exception | None
     given: list[torch.Tensor]
+    autograd: bool  # without it a view of a parameter of rank 1 may be the parameter itself, for eager
     gradients: list[torch.Tensor | None] | None  # None: eager refuses them, since something it saved was written
 
 
@@ -83,7 +84,7 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
         except UnsupportedProgram as e:
             raise Refused(str(e)) from None
         except Exception as e:  # noqa: BLE001 - whatever it is, both must raise
-            return Seen([], e, given, [])
+            return Seen([], e, given, autograd, [])
         results = list(found) if isinstance(found, tuple) else [found]
         wanted = [r for r in [*results, *given] if r.requires_grad and r.is_floating_point()]
         gradients: list[torch.Tensor | None] = []
@@ -94,8 +95,8 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
             except RuntimeError as e:
                 if ours and "modified by an inplace operation" not in str(e) and "in the TorchScript interpreter" not in str(e):
                     raise
-                return Seen(results, None, given, None)
-    return Seen(results, None, given, gradients)
+                return Seen(results, None, given, autograd, None)
+    return Seen(results, None, given, autograd, gradients)
 
 
 def difference(got: Seen, want: Seen, *, joins: bool = False) -> str:
@@ -113,7 +114,7 @@ def difference(got: Seen, want: Seen, *, joins: bool = False) -> str:
         if len(mine) != len(theirs):
             return f"{name}: {len(mine)}, not {len(theirs)}"
         for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-            found = _differ(a, b, name != "gradients" and not joins)
+            found = _differ(a, b, name != "gradients" and not joins and want.autograd)
             if found:
                 return f"{name}[{i}]: {found}"
     if want.error is None:
