@@ -218,17 +218,9 @@ def mlir_kind(seed: int, report: Report) -> None:
 @kind("faults", 3)
 def faults_kind(seed: int, report: Report) -> None:
     """Functions called through fork, signals and threads while compiling; caches that somebody damaged."""
-    import storms
     from checking import Refused
     from faulty_programs import FAULTS, faulty
 
-    if seed % 10 == 0:
-        report.at("storms")
-        found = storms.run(0, seed)
-        report.calls = found.calls
-        if found.told:
-            report.wrong(found.told[0][:300], f'"""faults {seed}: {found.told[0]}"""\n')
-        return None
     report.at(FAULTS[seed % len(FAULTS)].__name__)
     try:
         report.calls, what, source = faulty(seed)
