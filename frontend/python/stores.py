@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.frontend.python import array_operators, arrays, indexing
 from tierup.frontend.python.array_operators import require_mutation
 from tierup.frontend.python.arrays import as_array, rank_ssa, weak
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
-from tierup.frontend.python.scalars import SYMBOLS
+from tierup.frontend.python.scalars import SYMBOLS, raise_if
 from tierup.frontend.python.values import Array, Const, Sequence, Value, describe, is_number
 
 _TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
@@ -38,6 +41,18 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
     fill(frame, node, view, value)
 
 
+@cache
+def _elements_take_arrays() -> bool:
+    """Whether an element may be assigned an array of one element: in NumPy until 2.4, with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            np.zeros(1)[0] = np.zeros(1)
+        except (TypeError, ValueError):
+            return False
+    return True
+
+
 def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
     """`view[...] = value`, broadcast to the view. Arrays are converted whatever that loses; integers refuse numbers that do not fit."""
     em = frame.em
@@ -47,6 +62,10 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
             return
         value = arrays.strong(frame, node, value)
     source = as_array(frame, node, value)
+    if source.rank and view.rank == 0 and view.decays and not _elements_take_arrays():
+        code = em.scalar("prim.dtype", [view.ssa], em.types.int)
+        refuses = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
+        raise_if(frame, refuses, "ValueError", "setting an array element with a sequence.")
     if source.rank == 0 and source.decays and source.dtype != np.bool_:
         em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
     else:

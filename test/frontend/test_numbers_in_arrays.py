@@ -149,3 +149,22 @@ def test_a_number_that_the_run_knows_is_stored_natively_and_asked_whether_it_fit
     if isinstance(number, float) or dtype != "int64":
         with pytest.raises((ValueError, OverflowError)):
             jitted(np.zeros(2, dtype), math.nan if isinstance(number, float) else 300)
+
+
+def array_in_an_element(x, v):
+    x[0] = x[1:2] + v
+    return x
+
+
+def array_added_to_an_element(x, v):
+    x[0] += x[1:2] * v
+    return x
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array")
+@pytest.mark.parametrize("function", [array_in_an_element, array_added_to_an_element])
+def test_an_element_takes_an_array_of_one_where_numpy_lets_it(function):
+    for x in (np.array([1.0, 2.0, 4.0]), np.array([True, False, True])):
+        jitted, want = tierup.jit(function), outcome(function, x, 2)
+        for call in range(3):
+            assert agree(outcome(jitted, x, 2), want), f"call {call} of {x.dtype}"
