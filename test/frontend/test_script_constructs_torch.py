@@ -525,4 +525,4 @@ def test_kernels_by_torch_have_names_of_their_own():
 
     names = ["aten.scaled_dot_product_attention", "aten.index_add_.x", "aten.index_add._x", "aten.a_d.b", "aten.a.d.b"]
     assert len({by_torch.spelled(n) for n in names}) == len(names)
-    assert [by_torch._op(by_torch.spelled(n)) for n in names] == names
+    assert [by_torch.op_of(by_torch.spelled(n)) for n in names] == names
