@@ -33,6 +33,11 @@ def add_foreign(row: Op) -> None:
     _foreign[row.name] = row
 
 
+def has_foreign() -> bool:
+    """Whether this process knows ops that another may not."""
+    return bool(_foreign)
+
+
 def lookup(name: str) -> Op | None:
     """The row of an op named with or without the `torch.` prefix; None when no part of tierup knows it."""
     name = name.removeprefix("torch.")

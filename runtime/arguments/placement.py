@@ -3,7 +3,8 @@
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
 when the first function is made (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything
-where no worker can be started.
+where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are
+what an earlier run came through.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from tierup.dialect import optable
 from tierup.dialect.forking import no_fork
-from tierup.dialect.pipelines import deadline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.objects import store
 from tierup.runtime import faults
-from tierup.runtime.compiling import steps
+from tierup.runtime.compiling import in_process
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import NotCompiled, Produced
 from tierup.runtime.options import Options
@@ -67,9 +68,7 @@ def close() -> None:
 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in this process. Raises NotCompiled."""
-
-    with deadline.within(options.compile_limit):
-        made: Produced = steps.version.produce(graph, entry, arguments, options)
+    made: Produced = in_process.run(*COMPILER, (graph, entry, arguments, options), {}, limit=options.compile_limit)
     return made
 
 
@@ -86,6 +85,15 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
         return elsewhere(waited_for(), graph, entry, arguments, options)
     except WorkerUnavailable:
         return here(graph, entry, arguments, options)
+
+
+def for_steps(options: Options) -> Service | None:
+    """The worker that does steps before a compile; None where they are done in this process. Ops that PyTorch or a program's own
+    library computes are known here alone."""
+    up = _services.get("waited for")
+    if up is None or not up.pids or faults.active or not wants_worker(options) or why_here() or optable.has_foreign():
+        return None
+    return up
 
 
 def why_here() -> str:

@@ -1,18 +1,22 @@
 """The compiler's steps by name, for the runtime: `regions.instrument(graph, entry)` is that function of `runtime/compiling/regions.py`.
 
-A step takes texts and gives texts. Its module, which loads MLIR, is imported when the first is wanted; no exception of a signal's
-handler breaks a step off (`dialect/shielded.py`), and the option `compile_limit` bounds each.
+A step takes texts and gives texts. It is done by the worker that is up (`runtime/arguments/placement.py`), which a compiler that crashes takes
+along in this process's place; else here, by a module that loads MLIR when the first is wanted (`runtime/compiling/in_process.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from contextlib import nullcontext
 from typing import Any
 
-from tierup.dialect.pipelines import deadline
-from tierup.dialect.shielded import shielded
+from tierup.dialect.forking import fork_allowed, no_fork
+from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import options
+from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import in_process
+
+_HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given objects of this process, and run no passes
 
 
 class Steps:
@@ -21,8 +25,16 @@ class Steps:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def step(*arguments: Any, **keywords: Any) -> Any:
-            with deadline.within(options.current().compile_limit):
-                return shielded(lambda: getattr(import_module(self._module), name)(*arguments, **keywords))
+            now = options.current()
+            wanted = (self._module, name, arguments, keywords)
+            worker = None if name in _HERE else placement.for_steps(now)
+            if worker is not None:
+                try:
+                    with fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]
+                        return worker.call(in_process.__name__, "run", *wanted, limit=now.compile_limit)
+                except WorkerUnavailable:
+                    pass  # this thread waits for it already, or there can be none any more
+            return in_process.run(*wanted, limit=now.compile_limit)
 
         return step
 
