@@ -24,8 +24,9 @@ os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
 atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=True)
 
 # compiles that a call waits for happen in the process that tests, and those of programs that tests start in theirs: a worker each would take
-# the time that all their compiles do. What is different with workers is tested where it says so: test_workers.py, test_background.py
-os.environ["TIERUP_WORKER"] = "0"
+# the time that all their compiles do. What is different with workers is tested where it says so: test_workers.py, test_background.py; and
+# TIERUP_WORKER=1 has workers in all tests
+os.environ.setdefault("TIERUP_WORKER", "0")
 
 # --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
 settings.register_profile("sample", derandomize=True, deadline=None)

@@ -3,8 +3,8 @@
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
 when the first function is made (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything
-where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are
-what an earlier run came through.
+where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they
+are what an earlier run came through.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The compiler's steps by name, for the runtime: `regions.instrument(graph, entry)` is that function of `runtime/compiling/regions.py`.
 
-A step takes texts and gives texts. It is done by the worker that is up (`runtime/arguments/placement.py`), which a compiler that crashes takes
-along in this process's place; else here, by a module that loads MLIR when the first is wanted (`runtime/compiling/in_process.py`).
+A step takes texts and gives texts. It is done by the worker that is up (`runtime/arguments/placement.py`): that is what a compiler which
+crashes takes along. Else it is done here, by a module that loads MLIR when the first is wanted (`runtime/compiling/in_process.py`).
 """
 
 from __future__ import annotations

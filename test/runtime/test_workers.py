@@ -11,6 +11,7 @@ import tierup
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
 from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import in_process, steps
 from tierup.runtime.events import EventKind
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
@@ -110,6 +111,32 @@ def test_a_compiler_that_fails_or_crashes_leaves_the_function_in_tier_0_and_the_
     assert said in event.action and f.stats().compiles == 0
 
 
+def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):
+    done_here, run = [], in_process.run
+    monkeypatch.setattr(in_process, "run", lambda *step, **limit: done_here.append(step[1]) or run(*step, **limit))
+    tierup.jit(chain)  # with the first function the worker is started, should no test before have done so
+    placement.waited_for().call("compile_functions", "nothing")
+    f = tierup.jit(sorted_between, level=1)
+    for _ in range(4):
+        np.testing.assert_allclose(f(X), sorted_between(X), rtol=1e-6)
+    assert f.stats().hits and set(done_here) == {"recorder_of", "main_tier0"}, f.explain()
+
+
+@pytest.mark.parametrize(
+    ("part", "function", "options"),
+    [(steps.regions, sorted_between, {}), (steps.bailouts, clip, {"speculate": "bailout"}), (steps.insensitive, chain, {"bailout_depth": 0}),
+     (steps.specialized, chain, {"executor": "specializing"})],
+    ids=["recording", "bailouts", "the simple plan", "a specialised plan"],
+)  # fmt: skip
+def test_a_crash_in_a_step_before_a_compile_is_an_event(part, function, options, monkeypatch):
+    placement.waited_for().call("compile_functions", "nothing")
+    monkeypatch.setattr(part, "_module", "crashing_steps")
+    f, x = tierup.jit(function, **options), X + 2
+    for _ in range(4):
+        np.testing.assert_allclose(f(x), function(x), rtol=1e-6)
+    assert "LLVM ERROR: in a step" in f.explain()
+
+
 @pytest.mark.parametrize("worker", [True, False])
 def test_a_compile_that_takes_too_long_is_given_up(compiler, worker, monkeypatch, tmp_path):
     f = tierup.jit(chain, worker=worker, compile_limit=1.0)
@@ -165,6 +192,7 @@ print("begins")
 import numpy as np
 import tierup
 from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import in_process, steps
 
 @tierup.jit
 def f(x):
