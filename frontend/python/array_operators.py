@@ -180,11 +180,13 @@ def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
     require_mutation(frame)
     if not is_number(value):
         value = as_array(frame, node, value)
-    if target.rank == 0 and target.decays:
+    if target.rank == 0 and target.decays is True:
         return binary(frame, node, op, target, value)
     if not target.may_be_scalar:
         return _write(frame, node, op, target, value)
     is_scalar = frame.em.scalar("aten.eq.int", [rank_ssa(frame, target), frame.em.int(0)], frame.em.types.bool)
+    if not isinstance(target.decays, bool):
+        is_scalar = frame.em.scalar("aten.__and__.bool", [is_scalar, target.decays], frame.em.types.bool)
     result = select(frame, node, is_scalar, lambda: binary(frame, node, op, target, value), lambda: _write(frame, node, op, target, value))
     assert isinstance(result, Array)
     return result

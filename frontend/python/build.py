@@ -183,7 +183,9 @@ class ProgramBuilder:
         if isinstance(value, Array):
             if value.detached:
                 self.outside.notes.append("a reversed array is returned as a copy; NumPy returns a view")
-            return [value.ssa], Output("array", value.decays)
+            if isinstance(value.decays, bool):
+                return [value.ssa], Output("array", value.decays)
+            return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
         if isinstance(value, Const) and _returnable(value.value):

@@ -117,7 +117,7 @@ def gradient_template(arguments: Mapping[str, Value], spec: GradientSpec) -> Str
 
 def _gradient(template: Template) -> Template:
     if isinstance(template, OneArray):
-        decays = template.decays or template.min_rank > 0  # never of rank 0: then it is said as of what arithmetic gives
+        decays = template.decays is not False or template.min_rank > 0  # never of rank 0: then it is said as of what arithmetic gives
         return OneArray(template.rank, template.min_rank, template.dtype, decays)
     if isinstance(template, Structure):
         return Structure(template.kind, tuple(_gradient(t) for t in template.items), template.keys)

@@ -171,7 +171,7 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
         unified = unify(template, template_of(value))
         if unified is None:
             raise Changes(name, outer.get(name), value)
-        templates[name] = unified
+        templates[name] = general(unified)
     for name in wanted:
         value = after.get(name)
         if name in templates or value is None or isinstance(value, Unset):

@@ -40,7 +40,7 @@ def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None
 
 def viewed(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
     """A view of x: an array even of rank 0, but of a NumPy scalar a scalar."""
-    return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=x.decays and x.rank == 0)
+    return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=x.rank == 0 and x.decays)
 
 
 def copied(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:

@@ -45,7 +45,7 @@ class OneArray:
     rank: int | None
     min_rank: int
     dtype: np.dtype | None
-    decays: bool
+    decays: bool | None  # None: a !torch.bool says so, behind the array
     detached: bool = False
 
 
@@ -71,7 +71,8 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
     if isinstance(value, Scalar):
         return OneScalar(value.kind)
     if isinstance(value, Array):
-        return OneArray(value.rank, value.at_least, value.dtype, value.decays, value.detached)
+        decays = value.decays if isinstance(value.decays, bool) else None
+        return OneArray(value.rank, value.at_least, value.dtype, decays, value.detached)
     if isinstance(value, (IntList, DTypeOf)):
         return OneOther(type(value))
     if isinstance(value, ShapeOf):
@@ -99,15 +100,20 @@ def unify(a: Template, b: Template) -> Template | None:
         b = template_of(b.value, generalise=True)
     if isinstance(a, OneArray) and isinstance(b, OneArray):
         rank = a.rank if a.rank == b.rank else None
-        return OneArray(
-            rank, min(a.min_rank, b.min_rank), a.dtype if a.dtype == b.dtype else None, a.decays or b.decays, a.detached or b.detached
-        )
+        dtype = a.dtype if a.dtype == b.dtype else None
+        return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), a.detached or b.detached)
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
             return None
         items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
         return None if any(i is None for i in items) else Structure(a.kind, items, a.keys)  # type: ignore[arg-type]  # none is None
     return a if a == b else None
+
+
+def _decay(a: OneArray, b: OneArray) -> bool | None:
+    """Whether what comes of either is a scalar at rank 0. One that is never of rank 0 has no say."""
+    said = {x.decays for x in (a, b) if x.min_rank == 0} or {a.decays, b.decays}
+    return said.pop() if len(said) == 1 else None
 
 
 def _unify_static(a: Same, b: Same) -> Template | None:
@@ -129,7 +135,7 @@ def types_of(em: Emitter, template: Template) -> list[ir.Type]:
     if isinstance(template, OneScalar):
         return [em.types.scalars[template.kind]]
     if isinstance(template, OneArray):
-        return [em.types.tensor]
+        return [em.types.tensor] if template.decays is not None else [em.types.tensor, em.types.bool]
     if isinstance(template, OneOther):
         return [em.types.int_list if template.make is IntList else em.types.int]
     return [t for item in template.items for t in types_of(em, item)]
@@ -143,11 +149,13 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         return [scalar_ssa(em, value)]
     if isinstance(template, OneArray):
         if isinstance(value, Array):
-            return [value.ssa]
+            if template.decays is not None:
+                return [value.ssa]
+            return [value.ssa, em.bool(value.decays) if isinstance(value.decays, bool) else value.decays]
         constant = np.asarray(value.value)  # type: ignore[union-attr]  # a NumPy scalar
         dtype = dtypes.from_numpy(constant.dtype)
         assert dtype is not None
-        return [em.literal(constant, dtype)]
+        return [em.literal(constant, dtype)] if template.decays is not None else [em.literal(constant, dtype), em.bool(True)]
     if isinstance(template, OneOther):
         if isinstance(value, ShapeOf):
             return [em.numpy("aten.size", [value.array.ssa], em.types.int_list)]
@@ -165,7 +173,9 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
     if isinstance(template, OneScalar):
         return Scalar(next(ssa), template.kind)
     if isinstance(template, OneArray):
-        return Array(next(ssa), template.rank, template.min_rank, template.dtype, template.decays, template.detached)
+        array = next(ssa)
+        decays = next(ssa) if template.decays is None else template.decays
+        return Array(array, template.rank, template.min_rank, template.dtype, decays, template.detached)
     if isinstance(template, OneOther):
         return template.make(next(ssa))
     items = [raise_(item, ssa, region) for item in template.items]
@@ -190,4 +200,6 @@ def general(template: Template) -> Template:
         return template_of(template.value, generalise=True)
     if isinstance(template, Structure):
         return replace(template, items=tuple(general(i) for i in template.items))
+    if isinstance(template, OneArray) and template.decays is None:
+        return replace(template, decays=True)
     return template

@@ -41,14 +41,15 @@ class Array:
     """A NumPy array or NumPy scalar.
 
     `rank` is None when the call decides; it is `min_rank` at least. `decays`: NumPy makes it a scalar (a value of its own, never
-    written in place) when its rank turns out to be 0. `detached`: a copy where NumPy has a view.
+    written in place) when its rank turns out to be 0; a !torch.bool where paths meet of which one has a scalar and one an array.
+    `detached`: a copy where NumPy has a view.
     """
 
     ssa: ir.Value
     rank: int | None = None
     min_rank: int = 0
     dtype: np.dtype | None = None
-    decays: bool = True
+    decays: bool | ir.Value = True
     detached: bool = False
 
     @property
@@ -58,7 +59,7 @@ class Array:
     @property
     def may_be_scalar(self) -> bool:
         """Whether NumPy may have a scalar here."""
-        return self.decays and self.at_least == 0
+        return self.decays is not False and self.at_least == 0
 
     def with_ssa(self, ssa: ir.Value) -> Array:
         return replace(self, ssa=ssa)

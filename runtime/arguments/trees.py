@@ -139,7 +139,7 @@ class Output:
 
 @dataclass(frozen=True)
 class OutputNode:
-    """A tuple, list or dict of outputs."""
+    """A tuple, list or dict of outputs; or "scalar_if": an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -173,6 +173,9 @@ def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
     items = [unflatten(item, results) for item in tree.items]
     if tree.kind == "dict":
         return dict(zip(tree.keys, items, strict=True))
+    if tree.kind == "scalar_if":
+        array, decays = items
+        return array[()] if decays and isinstance(array, np.ndarray) and array.ndim == 0 else array
     return tuple(items) if tree.kind == "tuple" else items
 
 

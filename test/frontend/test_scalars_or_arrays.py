@@ -1,0 +1,121 @@
+"""Where paths meet of which one has a NumPy scalar and the other an array of rank 0, the run says which it is: NumPy is the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tierup
+
+
+def returned(c, x):
+    v = x
+    if np.all(c == c):
+        return v
+    return np.tanh(x)
+
+
+def joined(c, x):
+    v = x
+    if np.all(c == c):
+        v = np.tanh(x)
+    return v, 1
+
+
+def chosen(c, x):
+    return x if np.all(c > 0) else x * 2
+
+
+def made(c, x):
+    s = np.zeros(()) if np.all(c > 0) else np.sum(x)
+    return [s, s + 1, np.ravel(s)]
+
+
+def nested(c, x):
+    if np.all(c > 0):
+        pair = (x, {"k": x + 1})
+    else:
+        pair = (x - 1, {"k": np.array(2.5)})
+    return pair
+
+
+def written(c, x):
+    v = x.copy()
+    kept = v
+    if np.all(c > 0):
+        v = np.exp(v)
+    v += 1
+    return v, np.sum(kept)
+
+
+def through_a_loop(c, x):
+    v = x
+    for i in range(len(c)):
+        if c[i] > 0:
+            v = v + c[i]
+    return v * 1
+
+
+@tierup.jit
+def helper(v):
+    return v
+
+
+def called(c, x):
+    v = x if np.all(c > 0) else np.tanh(x)
+    return helper(v)
+
+
+def of_three(c, x):
+    if np.all(c > 1):
+        return np.array(3.5)
+    elif np.all(c > 0):
+        return x
+    return np.sin(x)
+
+
+PROGRAMS = [returned, joined, chosen, made, nested, written, through_a_loop, called, of_three]
+OPTIONS = [{}, {"optimize": False}, {"speculate": "bailout"}, {"executor": "specializing"}]
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        return leaves(list(value.values()))
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_a_scalar_on_one_path_is_one_there_alone(program):
+    f = tierup.jit(program)
+    for c in ([0.5, 2.0], [np.nan, -1.0], [0.5, 2.0], [2.0, 2.0], [-1.0, 1.0], [0.5, 0.5], [np.nan, -1.0]):
+        for x in (np.array(2.0), np.array([1.0, 2.0])):
+            _compare(f, program, np.array(c), x)
+    assert f.stats().hits > 4 or program is written  # a write to what is one of two arrays stays in tier 0
+
+
+@pytest.mark.parametrize("options", OPTIONS[1:], ids=str)
+@pytest.mark.parametrize("program", [returned, written], ids=lambda p: p.__name__)
+def test_so_it_is_whatever_runs_the_program(program, options):
+    f = tierup.jit(**options)(program)
+    for c in ([0.5, 2.0], [np.nan, -1.0], [0.5, 2.0], [0.5, 0.5], [np.nan, -1.0]):
+        _compare(f, program, np.array(c), np.array(2.0))
+
+
+def _compare(f, program, c, x):
+    found, expected = leaves(f(c, x)), leaves(program(c, x))
+    assert [type(v) for v in found] == [type(v) for v in expected]
+    assert [v is x for v in found] == [v is x for v in expected]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_a_function_that_is_called_is_differentiated_with_such_a_value():
+    def loss(x, c):
+        v = x if np.all(c > 0) else np.tanh(x)
+        return np.sum(v * v)
+
+    f = tierup.jit(lambda x, c: tierup.grad(loss)(x if np.all(c > 1) else x * 2, c))
+    for x, c in ((2.0, 2.0), (2.0, 0.5), (2.0, -1.0), (2.0, 2.0)):
+        given = x if c > 1 else x * 2
+        expected = 2 * given if c > 0 else 2 * np.tanh(given) * (1 - np.tanh(given) ** 2)
+        np.testing.assert_allclose(f(np.array(x), np.array([c])), expected, rtol=1e-12)
