@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch import untraced
 from tierup.frontend.torch.errors import AsksForGradients, error_of_torch
@@ -36,13 +38,12 @@ class TorchFunction:
     Results are tensors; they share memory with arguments where the program says so, as in PyTorch.
     """
 
-    always = True  # results are tensors whatever came: see `runtime.function.TensorCalls`
-
     def __init__(self, source: Source) -> None:
         self._source = source
         self.__name__ = source.name
         self.__signature__ = source.signature
-        self._function, self._attributes = self._make()
+        self._choosing = forking.lock()
+        self._chosen = self._make()  # read once a call: threads may have other settings of PyTorch's, and choose another
         self._left = 0  # calls that the original program answered, before there was a graph to tell of it
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
@@ -59,12 +60,13 @@ class TorchFunction:
         return result if self._source.finish is None else self._source.finish(result)
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if not self._attributes.refresh():
-            self._choose()
+        function, attributes = self._chosen
+        if not attributes.refresh():
+            function, attributes = self._choose()
         try:
-            if self._attributes.asks_gradients:
-                self._attributes.refuse_gradients(self.__name__, (args, kwargs))
-            return self._function(*args, **kwargs)
+            if attributes.asks_gradients:
+                attributes.refuse_gradients(self.__name__, (args, kwargs))
+            return function(*args, **kwargs)
         except AsksForGradients as e:
             if self._source.eager is None:
                 raise
@@ -78,35 +80,24 @@ class TorchFunction:
             events.emit(Event(EventKind.FALLBACK, self.__name__, self._left, Reason.NO_GRADIENT, guard=str(error), action=action))
         return eager(*args, **kwargs)
 
-    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """All calls that the native entry does not answer are `answer`'s (`runtime.function.TensorCalls`)."""
-        return True
-
-    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """A call that has to be looked at: see `calling.py`."""
-        from tierup.frontend.torch import calling, watched  # here: they import PyTorch
-
-        proxy = watched.proxy_call(self, args, kwargs)
-        if proxy is not None:
-            return proxy
-        original = self._source.original
-        return calling.call(function, args, kwargs, self._attributes, self._source.eager, original)
-
     def _make(self) -> tuple[Function, Attributes]:
         untraced.leave_alone(TorchFunction.__call__, *ENTRIES)
         function, attributes = self._source.make()
-        function.leave_tensors_to(self)
+        function.leave_tensors_to(_Calls(self, self._source, attributes))
         return function, attributes
 
-    def _choose(self) -> None:
+    def _choose(self) -> tuple[Function, Attributes]:
         """The function for the numbers that the module has now: one of those there were, or a new one."""
-        self._others.append((self._function, self._attributes))
-        for i, (function, attributes) in enumerate(self._others):
-            if attributes.refresh():
-                del self._others[i]
-                self._function, self._attributes = function, attributes
-                return
-        self._function, self._attributes = self._make()
+        with self._choosing:
+            known = [*self._others, self._chosen]
+            found = next((i for i, (_, attributes) in enumerate(known) if attributes.refresh()), None)
+            chosen = self._make() if found is None else known.pop(found)
+            self._others, self._chosen = known, chosen
+        return chosen
+
+    @property
+    def _function(self) -> Function:
+        return self._chosen[0]
 
     def __getattr__(self, name: str) -> Any:
         """What a `Function` has: of the one that was called last."""
@@ -126,3 +117,24 @@ class TorchFunction:
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"
 
+
+@dataclass(frozen=True)
+class _Calls:
+    """The calls of one function of a program that the native entry does not answer (`runtime.function.TensorCalls`)."""
+
+    program: TorchFunction
+    source: Source
+    attributes: Attributes
+    always = True  # results are tensors whatever came
+
+    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        return True
+
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """A call that has to be looked at: see `calling.py`."""
+        from tierup.frontend.torch import calling, watched  # here: they import PyTorch
+
+        proxy = watched.proxy_call(self.program, args, kwargs)
+        if proxy is not None:
+            return proxy
+        return calling.call(function, args, kwargs, self.attributes, self.source.eager, self.source.original)

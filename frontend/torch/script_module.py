@@ -3,6 +3,9 @@
 Tensors are read anew before each call, those in lists, tuples and dicts as well: a parameter that was replaced, moved or resized is seen.
 Another graph is asked for by a number or string that has changed (`module.eval()` changes `training`), another count of items, and another
 submodule.
+
+Calls in other threads look at what a graph has read so far while it is being read: what is noted is so under a lock, for two threads may
+build graphs, and what calls go through only grows.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from tierup.dialect import forking
 from tierup.dialect.kernels import script_objects, torch_tensors
 from tierup.frontend.torch.errors import AsksForGradients
 from tierup.runtime.arguments.hidden import Access, HiddenInput
@@ -49,11 +53,14 @@ class Attributes:
         self._names: dict[int, str] = {id(root): ""}  # the path of each module
         self._kept: list[Any] = [root]  # what `_names` knows by id
         self._tensors: dict[str, tuple[Any, Layout]] = {}  # name of the input -> the tensor, where it lies
-        self._plain: dict[str, tuple[Any, str]] = {}  # name of the input -> owner, attribute: those that are one tensor
-        self._containers: dict[str, tuple[Any, str, Any, list[str]]] = {}  # path -> owner, attribute, what is in it, the inputs
+        self._noting = forking.lock()
+        # What every call goes through, without the lock: an entry comes after what it speaks of.
+        self._plain: list[tuple[str, Any, str]] = []  # name of the input, owner, attribute: those that are one tensor
+        self._containers: list[tuple[str, Any, str, Any, list[str]]] = []  # path, owner, attribute, what is in it, the inputs
+        self._opened: set[str] = set()  # the paths of these
         self._dotted: dict[str, str] = {}  # name of the input -> path of the attribute
         self._numbers: dict[int, int] = {}  # of modules, by their ids
-        self._process: dict[str, bool] = {}  # what the process said
+        self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.asks_gradients = False  # whether the graph was made for arguments that require none
         self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
@@ -71,9 +78,10 @@ class Attributes:
     def tensor(self, owner: Any, name: str) -> str:
         """The name of the input that stands for a tensor attribute."""
         path = self._input_named(self._names[id(owner)] + name)
-        if path not in self._tensors:
-            self._plain[path] = owner, name
-            self._put(path, owner.getattr(name))
+        with self._noting:
+            if path not in self._tensors:
+                self._put(path, owner.getattr(name))
+                self._plain.append((path, owner, name))
         return path
 
     def value(self, owner: Any, name: str) -> Any:
@@ -82,9 +90,12 @@ class Attributes:
         tensors: list[tuple[str, Any]] = []
         found = _opened(owner.getattr(name), dotted, tensors)
         inputs = [self._input_named(path) for path, _ in tensors]
-        for path, (_, tensor) in zip(inputs, tensors, strict=True):
-            self._put(path, tensor)
-        self._containers[dotted] = owner, name, _identity(found), inputs
+        with self._noting:
+            for path, (_, tensor) in zip(inputs, tensors, strict=True):
+                self._put(path, tensor)
+            if dotted not in self._opened:
+                self._opened.add(dotted)
+                self._containers.append((dotted, owner, name, _identity(found), inputs))
         return found
 
     def input_of(self, held: Held) -> str:
@@ -99,13 +110,17 @@ class Attributes:
 
     def number(self, owner: Any) -> int:
         """What names a module in a graph that sets its attributes."""
-        if id(owner) not in self._numbers:
-            self._numbers[id(owner)] = script_objects.number(owner, self)
-        return self._numbers[id(owner)]
+        with self._noting:
+            if id(owner) not in self._numbers:
+                self._numbers[id(owner)] = script_objects.number(owner, self)
+            return self._numbers[id(owner)]
 
     def process(self, name: str) -> bool:
         """A setting of PyTorch's, such as `is_grad_enabled`, which then is part of the graph."""
-        return self._process.setdefault(name, _setting(name))
+        with self._noting:
+            if name not in self._process:
+                self._process = {**self._process, name: _setting(name)}
+            return self._process[name]
 
     def requires_grad(self, owner: Any, name: str, place: tuple[Any, ...] = ()) -> bool:
         """Whether a tensor attribute, or one at a place in it, requires a gradient, which then is part of the graph."""
@@ -126,9 +141,10 @@ class Attributes:
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""
-        name = f"constant{len(self._namespace)}"
-        self._namespace[name] = torch_tensors.array(tensor)
-        self._kept.append(tensor)
+        with self._noting:
+            name = f"constant{len(self._namespace)}"
+            self._namespace[name] = torch_tensors.array(tensor)
+            self._kept.append(tensor)
         return name
 
     def input(self, name: str) -> HiddenInput:
@@ -136,15 +152,16 @@ class Attributes:
         return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim), direct)
 
     def _put(self, path: str, tensor: Any) -> None:
-        array = torch_tensors.array(tensor)
-        self._tensors[path] = tensor, _layout(tensor)
-        self._namespace[path], self._given[path] = array, tensor
+        with self._noting:
+            array = torch_tensors.array(tensor)
+            self._tensors[path] = tensor, _layout(tensor)
+            self._namespace[path], self._given[path] = array, tensor
 
     def refresh(self) -> bool:
         """Look at all attributes again; whether the numbers and strings are still those of the graph. What the tensors hold is the native
         entry's to look at, or `renew`'s."""
         given = self._given
-        for path, (owner, name) in self._plain.items():
+        for path, owner, name in self._plain:
             now = owner.getattr(name)
             if now is not given[path]:
                 self._put(path, now)
@@ -157,7 +174,7 @@ class Attributes:
         for modules, name, module in self._children:
             if modules[name] is not module:
                 return False
-        for dotted, (owner, name, identity, inputs) in self._containers.items():
+        for dotted, owner, name, identity, inputs in self._containers:
             tensors: list[tuple[str, Any]] = []
             if _identity(_opened(owner.getattr(name), dotted, tensors)) != identity:
                 return False
@@ -168,13 +185,15 @@ class Attributes:
 
     def renew(self) -> None:
         """Make the arrays anew of tensors that lie elsewhere or otherwise now."""
-        for path, (tensor, layout) in self._tensors.items():
-            if _layout(tensor) != layout:
-                self._put(path, tensor)
+        with self._noting:
+            for path, (tensor, layout) in self._tensors.items():
+                if _layout(tensor) != layout:
+                    self._put(path, tensor)
 
     def tensors(self) -> dict[int, Any]:
         """The tensors of which arrays are handed over now, by the arrays' ids."""
-        return {id(self._namespace[path]): tensor for path, (tensor, _) in self._tensors.items()}
+        with self._noting:
+            return {id(self._namespace[path]): tensor for path, (tensor, _) in self._tensors.items()}
 
     def why_not(self, names: Sequence[str], tensors: Sequence[Any]) -> str | None:
         """Why PyTorch is to make the gradients of a call with these inputs, of which tensors are given; None where tierup does."""
