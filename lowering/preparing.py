@@ -216,7 +216,7 @@ def _refuse_lost_errors(function: ir.Operation, inference: Inference) -> None:
         row = optable.lookup(op.name)
         if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
             continue
-        if row.raises or hangs_on_numbers(op, row) and not sizes_given(op) or refuses_none(op, row, inference):
+        if row.raises or hangs_on_numbers(op, row, inference) and not sizes_given(op) or refuses_none(op, row, inference):
             place = diagnostics.place_of(op.location)
             why = "nobody uses its result, and whether it raises is for tier 0 to say"
             raise Unsupported(row.name, str(place) if place.line else "", why)

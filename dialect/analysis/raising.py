@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import product
+from math import inf, nan, prod
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
@@ -20,6 +22,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
@@ -40,6 +43,11 @@ _WITH_REGIONS = BODIES | {"torch.prim.If", "torch.prim.Loop", "tierup.grad_of", 
 _PARTIAL = frozenset({"aten.pow.int_float", "aten.Float.str", "aten.slice.t", "prim.ListUnpack", "prim.TupleIndex", "prim.max.self_int",
                       "prim.min.self_int", "aten.__range_length"})  # fmt: skip
 _ASSIGNMENTS = frozenset({"aten.fill.Tensor", "aten.fill_.Tensor"})  # of a NumPy scalar, which integers may refuse
+# What rules are asked about in the place of a number that is not known: signs, what no dim reaches, what narrow integers refuse.
+_NUMBERS: dict[type, tuple[float, ...]] = {
+    Int: (0, 1, -1, 2, -2, 7, -100, 300, -(1 << 40), 1 << 40), Float: (0.0, 1.5, -1.5, inf, nan, 1e300), Bool: (False, True),
+}  # fmt: skip
+_MOST_TRIALS = 200
 _STRIDED = frozenset({"aten.view", "aten._reshape_alias"})  # these raise where the operand's strides allow no view, whatever its sizes
 # Kinds whose rules are as sure of symbolic sizes as of numbers.
 _SYMBOLIC = frozenset({Kind.POINTWISE, Kind.PRODUCT, Kind.NORMALISATION})
@@ -80,7 +88,7 @@ class Raising:
             return True
         if row.kind is Kind.SCALAR and not tensors:
             partial = row.raises or row.name in _PARTIAL or promotion is Promotion.NUMPY
-            return partial and not self._cleared(op, row, operands, promotion)
+            return partial and not _cleared(op, row, operands, promotion)
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False
         if not row.raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
@@ -88,32 +96,53 @@ class Raising:
                 return False
         if row.raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
             return True  # it depends on what is in a tensor
-        return not self._cleared(op, row, operands, promotion)
-
-    def _cleared(self, op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:
-        """Whether the rule, knowing all of the operands, finds all of the results and asks for nothing."""
-        if not all(_known(v, symbolic=row.kind in _SYMBOLIC) for v in operands):
-            return False
-        ctx = Infer()
-        ctx.promotion = promotion
-        try:
-            found = row.infer(ctx, operands)
-            if INPLACE in op.attributes:
-                check_copy(ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
-        except REFUSALS:
-            return False
-        results = found if isinstance(found, tuple) else (found,)
-        if ctx.ties or len(results) != len(op.results):
-            return False
-        reads_tensors = any(isinstance(v, Tensor) for v in operands)  # which number it is then only the run can tell
-        return all(_known(r, symbolic=True) or (reads_tensors and isinstance(r, (Int, Float, Bool))) for r in results)
+        return not _cleared(op, row, operands, promotion)
 
 
-def hangs_on_numbers(op: ir.Operation, row: Op) -> bool:
-    """Whether an op takes a size, an axis, a count or a list of them that only the run knows, which it may refuse."""
+def _cleared(op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:
+    """Whether the rule, knowing all of the operands, finds all of the results and asks for nothing."""
+    if not all(_known(v, symbolic=row.kind in _SYMBOLIC) for v in operands):
+        return False
+    ctx = Infer()
+    ctx.promotion = promotion
+    try:
+        found = row.infer(ctx, operands)
+        if INPLACE in op.attributes:
+            check_copy(ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+    except REFUSALS:
+        return False
+    results = found if isinstance(found, tuple) else (found,)
+    if ctx.ties or len(results) != len(op.results):
+        return False
+    reads_tensors = any(isinstance(v, Tensor) for v in operands)  # which number it is then only the run can tell
+    return all(_known(r, symbolic=True) or (reads_tensors and isinstance(r, (Int, Float, Bool))) for r in results)
+
+
+def hangs_on_numbers(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:
+    """Whether an op takes a size, an axis, a count or a list of them that only the run knows, which it may refuse. `inference`: what is
+    known of values; without it, what types say."""
+    if row.kind is Kind.POINTWISE or (row.kind is Kind.SCALAR and row.name not in _PARTIAL):
+        return False
+    computed = [v for v in op.operands if _is_computed(v)]
+    if not computed and row.kind is not Kind.SCALAR:
+        return False
+    values = inference.values if inference is not None else {}
+    operands = [values.get(v) or _of_constant(v) or torch_types.value_of(v.type) for v in op.operands]
+    promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
     if row.kind is Kind.SCALAR:
-        return row.name in _PARTIAL
-    return row.kind is not Kind.POINTWISE and any(map(_is_computed, op.operands))
+        return not _cleared(op, row, operands, promotion)
+    lists = any(isinstance(v, List) and not _known(v) for v in operands)
+    return lists or not takes_every_number(row.name, tuple(map(_sampled, operands)), promotion)
+
+
+def _of_constant(value: ir.Value) -> Value | None:
+    number = int_of(value)
+    return None if number is None else Int(number)
+
+
+def _sampled(value: Value) -> Value:
+    """A number of which no more than a formula is known is any number."""
+    return Int() if isinstance(value, Int) and not isinstance(value.value, int) else value
 
 
 def _is_computed(value: ir.Value) -> bool:
@@ -194,4 +223,28 @@ def takes_every_array(name: str, operands: tuple[Value | None, ...], promotion: 
                 row.infer(ctx, [Tensor(dtype, shape) if v is None else v for v in operands])
             except REFUSALS:
                 return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def takes_every_number(name: str, operands: tuple[Value, ...], promotion: Promotion) -> bool:
+    """Whether an op runs whatever the numbers are that are not known among its operands, all else being known: its rule is asked."""
+    row = optable.lookup(name)
+    assert row is not None
+    open_ = [i for i, v in enumerate(operands) if type(v) in _NUMBERS and not _known(v)]
+    if not all(_known(v) for i, v in enumerate(operands) if i not in open_):
+        return False
+    choices = [_NUMBERS[type(operands[i])] for i in open_]
+    if prod(map(len, choices)) > _MOST_TRIALS:
+        return False
+    for numbers in product(*choices):
+        chosen = dict(zip(open_, numbers, strict=True))
+        ctx = Infer()
+        ctx.promotion = promotion
+        try:
+            row.infer(ctx, [type(v)(chosen[i]) if i in chosen else v for i, v in enumerate(operands)])
+        except REFUSALS:
+            return False
+        if ctx.ties:
+            return False
     return True

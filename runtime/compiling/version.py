@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 
-from tierup.dialect import optable, registry
+from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.analysis.contiguity import VIEWS, doubtful_view
 from tierup.dialect.analysis.raising import hangs_on_numbers
 from tierup.dialect.autodiff.formula_expansion import is_formula
@@ -22,6 +22,7 @@ from tierup.dialect.contracts import defined_functions
 from tierup.dialect.functional.walk import Acts
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.ir.torch_types import is_tensor
@@ -168,7 +169,7 @@ def _clean(module: ir.Module) -> None:
     Lists are checked to have the items that are taken out. Windows without strides get those that they mean, their own size."""
     hidden: dict[ir.Value, ir.Value] = {}
     for op in b.unerased(b.walk(module.operation)):
-        if op.name.startswith("torch.aten."):
+        if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
             _hide_constants(op, hidden)
         if op.name in ("torch.prim.ListUnpack", "torch.aten.__getitem__.t"):
             check_items(op)
@@ -201,6 +202,19 @@ def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:
             after = ir.InsertionPoint.after(made)
             hidden[value] = ir.Operation.create(copies_kept.HIDDEN, [value.type], [value], loc=made.location, ip=after).result
         op.operands[i] = hidden[value]
+
+
+_READS = frozenset(f"torch.aten.{n}" for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit"))
+_AS_IT_IS = {dtypes.i64: "!torch.int", dtypes.f64: "!torch.float"}
+
+
+def _reads_what_was_put_in(op: ir.Operation) -> bool:
+    """Whether an op gives the very number that a tensor was made of, as traces do for sizes: nothing is computed when that folds."""
+    made = b.defining_op(op.operands[0]) if op.name in _READS else None
+    if made is None or made.name not in ("torch.prim.NumToTensor.Scalar", "torch.vtensor.literal"):
+        return False
+    dtype = torch_types.parse_tensor(str(made.results[0].type))[1]
+    return dtype is not None and _AS_IT_IS.get(dtype) == str(op.results[0].type)
 
 
 def _makes_a_constant(op: ir.Operation) -> bool:
