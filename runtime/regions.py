@@ -23,6 +23,7 @@ from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import ArgumentClass
 from tierup.runtime.compiling import steps
+from tierup.runtime.dispatching.guards import overlaps_itself
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.last_plan import ExecutedPlan
 from tierup.runtime.explaining.plans import NotCompiled
@@ -131,9 +132,9 @@ class Publication:
         return ""
 
     def fits(self, flat: tuple[Any, ...]) -> bool:
-        """Whether the written arguments can be written after the run: writable, and apart from all others in memory."""
+        """Whether the written arguments can be written after the run: writable, and apart from all others, and in themselves, in memory."""
         for i in self.writebacks:
-            if not flat[i].flags.writeable:
+            if not flat[i].flags.writeable or overlaps_itself(flat[i]):
                 return False
             if any(j != i and isinstance(other, np.ndarray) and np.may_share_memory(flat[i], other) for j, other in enumerate(flat)):
                 return False

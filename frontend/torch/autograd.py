@@ -26,6 +26,7 @@ import torch
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.frontend.torch import shared_memory, transforms
+from tierup.runtime.dispatching.guards import overlaps_itself
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.gradients.list_leaves import Nesting
 
@@ -95,6 +96,11 @@ class _Call:
         """A write to one of two tensors in the same memory is seen through the other. The pair's programs, which write nothing, miss it."""
         program = self.executor.program
         for i, parameter in enumerate(program.tier0.parameters):
+            if parameter.written and isinstance(self.given[i], np.ndarray) and overlaps_itself(self.given[i]):
+                raise NotDifferentiable(
+                    f"{program.name} has no gradient where elements of {parameter.name}, which it writes, share memory with one another: "
+                    f"pass a copy (at {program.place})"
+                )
             for j, leaf in enumerate(self.given if parameter.written else ()):
                 if i != j and isinstance(leaf, np.ndarray) and np.may_share_memory(leaf, self.given[i]):
                     raise NotDifferentiable(

@@ -22,7 +22,7 @@ from tierup.runtime.arguments.signature import ArgumentClass, signature_of
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, empty, to_host
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.moving import Moves
-from tierup.runtime.dispatching.guards import extent
+from tierup.runtime.dispatching.guards import extent, overlaps_itself
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.interpreter.parameters import fits
 from tierup.runtime.interpreter.tier0 import Tier0
@@ -48,13 +48,15 @@ class DeviceSplit:
         self._tier0 = self._placed(split.tier0)
 
     def takes(self, flat: tuple[Any, ...]) -> bool:
-        """Whether the arguments are of the sizes that the program's types say, and what it writes lies apart from the others."""
+        """Whether the arguments are of the sizes that the program's types say, and what it writes lies apart."""
         for parameter, value in zip(self._tier0.parameters, flat, strict=True):
             sizes = parameter.kind.sizes
             if isinstance(value, np.ndarray | DeviceArray) and sizes is not None and not fits(value.shape, sizes):
                 return False
         for i in self._split.publish.writebacks:
-            if not flat[i].flags.writeable or any(_overlap(flat[i], other) for j, other in enumerate(flat) if j != i):
+            if not flat[i].flags.writeable or overlaps_itself(flat[i]):
+                return False
+            if any(_overlap(flat[i], other) for j, other in enumerate(flat) if j != i):
                 return False
         return True
 

@@ -126,7 +126,7 @@ def extent(array: Any) -> tuple[int, int]:
     return low, high + array.itemsize
 
 
-def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
+def overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
     """Whether two elements may share memory: some dim's step is shorter than what the finer dims reach."""
     steps = [(abs(stride), size) for size, stride in zip(array.shape, array.strides, strict=True) if size > 1]
     if not array.size:
@@ -140,7 +140,7 @@ def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
 
 def _overlap(specs: Sequence[ArgumentSpec], args: Sequence[Any], written: Sequence[int]) -> Mismatch | None:
     for w in written:
-        if _overlaps_itself(args[w]):
+        if overlaps_itself(args[w]):
             return Mismatch(w, Reason.OVERLAP, "overlap", "no two elements share memory", f"strides {args[w].strides}")
         low, high = extent(args[w])
         for i, spec in enumerate(specs):
