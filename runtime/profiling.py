@@ -25,6 +25,7 @@ from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.dispatching import guards
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.settled import FOR_GOOD, SettledMisses
 from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
@@ -77,6 +78,7 @@ class ProfilingExecutor:
         self._overrides = overrides
         self._is_region = is_region
         self.table = VersionTable(len(program.names), self._miss, self.failed, direct, self, self._make_table)
+        self._handed_over = HandedOver(self, program)
         self._lock = self.table.lock
         self._local = threading.local()
         self._log = SpeculationLog()
@@ -221,9 +223,9 @@ class ProfilingExecutor:
             return self._answer_miss(flat, signature, Reason.COMPILING, options)
         if isinstance(outcome, NotCompiled):
             return self._answer_refused(flat, signature, outcome, options)
-        return self._call_once(flat, options)
+        return self.call_once(flat, options)
 
-    def _call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+    def call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
@@ -235,7 +237,7 @@ class ProfilingExecutor:
         """Answer a call that only native code may answer, which is on its way: a call that was not strict had asked for it."""
         queue.wait(None, lambda job: job.is_for(self.history))
         refusal = self._refused.pop(signature.classes, None)
-        return self._call_once(flat, options) if refusal is None else self._answer_refused(flat, signature, refusal, options)
+        return self.call_once(flat, options) if refusal is None else self._answer_refused(flat, signature, refusal, options)
 
     def _answer_simply(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
         """No version may be made: nothing is recorded, and the plan that needs no record runs."""
@@ -308,10 +310,21 @@ class ProfilingExecutor:
         self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
     ) -> tuple[Any, ...]:
         """Native code left having written nothing: at an error site, where tier 0 runs the call again and raises the user's exception;
-        or at a bailout, whose operands are `live`."""
+        or gives the result, where native code has none; or at a bailout, whose operands are `live`."""
         if live is not None and self.bailing is not None and record is not None:
             return self.bailing.left(record, status, flat, live)
-        return self.history.taken_over(flat, self.program, self.options())
+        if record is None:
+            return self.history.taken_over(flat, self.program, self.options())
+        return self._handed_over.answer(record, flat)
+
+    def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
+        """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+        with self._lock:
+            made = None if self.program.released or not options.profile else self._log.for_values(bet, options)
+            if made is None:
+                return False
+            self._log.made(made, classes_of(made.specs))
+        return isinstance(self._compile(made, signature_of(flat), flat, options), Version)
 
     def published(self, publish: Publication, flat: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of a call whose bet was lost, of what goes on there; what the program writes is written."""
@@ -435,7 +448,8 @@ class ProfilingExecutor:
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
         where = f" {job.where}" if job.where else ""
         how = f" in the background{where}, asked for in call {job.call}"
-        if self._settle(job.bet, outcome, job.options, job.milliseconds, how) and isinstance(outcome, NotCompiled):
+        is_new = self._settle(job.bet, outcome, job.options, job.milliseconds, how)
+        if is_new and isinstance(outcome, NotCompiled) and not job.bet.for_values:
             with self._lock:
                 self._refused[job.classes] = outcome
 

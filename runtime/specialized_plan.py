@@ -27,6 +27,7 @@ from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version_table import Version, VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
@@ -78,7 +79,9 @@ class Owner(Protocol):
     def options(self) -> Options: ...
     def calls(self) -> int: ...
     def on_version(self, options: Options) -> object: ...
-    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]: ...
+    def failed(
+        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None, plan: SpecializedPlan | None = None
+    ) -> tuple[Any, ...]: ...
 
 
 class SpecializedPlan:
@@ -96,6 +99,7 @@ class SpecializedPlan:
         self.users = 0  # calls in it, counted under the owner's lock
         self.split: Split | None = None
         self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self, self._make_table)
+        self.handed_over = HandedOver(self, owner.program)
         self._lock = self.table.lock
         self._local = threading.local()
         self._tried: set[tuple[ArgumentSpec, ...]] = set()
@@ -172,6 +176,10 @@ class SpecializedPlan:
         outcome = bet if isinstance(bet, Reason) else self._compile(bet, signature, flat, options)
         if isinstance(outcome, Reason):
             return self._without_version(flat, outcome, options)
+        return self.call_once(flat, options)
+
+    def call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+        """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
             return self.table.run(flat, options.entry)
@@ -195,9 +203,21 @@ class SpecializedPlan:
         return self.history.interpret(flat, reason, self.program)
 
     def _failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
-        return self._owner.failed(record, status, flat, live)
+        return self._owner.failed(record, status, flat, live, self)
 
     failed_directly = _failed  # no direct table has the versions of a plan
+
+    def options(self) -> Options:
+        return self._owner.options()
+
+    def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
+        """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+        with self._lock:
+            if bet.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
+                return False
+            self._tried.add(bet.specs)
+            self._pending.add(bet.specs)
+        return isinstance(self._compile(bet, signature_of(flat), flat, options), Version)
 
     # --- versions ---------------------------------------------------------------------------------------------------
 
@@ -250,7 +270,7 @@ class SpecializedPlan:
         self._settled(bet)
         if isinstance(outcome, NotCompiled):
             with self._lock:
-                if outcome.reason is not Reason.PROGRAM_RAISES or not self.versions:
+                if not bet.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
                     self._refusal = outcome
             self.history.gave_up(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
             return

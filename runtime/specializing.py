@@ -170,8 +170,13 @@ class SpecializingExecutor:
         stats = plan.stats()
         self._retired += Stats(hits=stats.hits, bailouts=stats.bailouts, fallbacks=stats.fallbacks, compiles=stats.compiles)
 
-    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
-        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception."""
+    def failed(
+        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None, plan: SpecializedPlan | None = None
+    ) -> tuple[Any, ...]:
+        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception, or gives
+        the result, where the code of `plan` has none."""
+        if plan is not None and record is not None:
+            return plan.handed_over.answer(record, flat)
         return self.history.taken_over(flat, self.program, self.options())
 
     # --- what there is, and what happened ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ The log keeps what calls looked like and which bets were made, both bounded. `pr
 * beyond the strategy, or for kinds of arguments (dtypes, ranks, layouts) that come after too many others, a call gets a fully
   symbolic version, in which no size of 2 or more is bet on: one for each kind, and no more than `max_versions` of them;
 * a bet that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
+* so is one for values that calls have in common which native code hands over (`dispatching/handed_over.py`);
 * a bet that was made before is never made again (the speculation log), not even when its version was evicted: the next more general
   bet is made instead.
 """
@@ -40,6 +41,7 @@ class Bet:
     specs: tuple[ArgumentSpec, ...]
     kind: str  # "static", "dynamic" (sizes that varied are symbols) or "symbolic" (all are)
     generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
+    for_values: bool = False  # beside a version that hands over calls with these values: without code for it that one goes on
 
     def describe(self, names: tuple[str, ...]) -> str:
         return describe_specs(self.specs, names)
@@ -155,6 +157,15 @@ class SpeculationLog:
         if bet.kind == "symbolic" and self.symbolic_bets >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
         return bet
+
+    def for_values(self, bet: Bet, options: Options) -> Bet | None:
+        """`bet`, on values of ints and bools, if it may be made for calls that code without them hands over."""
+        if bet.specs in self._made:
+            return None
+        kind = bet.kind if options.kind_of_version(self.bets) is not None else "symbolic"
+        if kind == "symbolic" and (not options.is_dynamic or self.symbolic_bets >= options.max_versions):
+            return None
+        return replace(bet, kind=kind)
 
     def _is_megamorphic(self, signature: Signature) -> bool:
         return len(self._classes_bet_on) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_bet_on

@@ -19,7 +19,7 @@ from tierup.dialect.inference.dims import Expr, Symbol, symbol
 from tierup.dialect.inference.infer import Inference, infer_function, refine
 from tierup.dialect.inference.refined_types import cast, constant, refined_type
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Tensor, Value
+from tierup.dialect.ir.values import Bool, Int, Tensor, Value
 from tierup.dialect.ir.walking import ops_of, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
@@ -115,18 +115,21 @@ def fix(argument: ir.Value, value: Value) -> None:
 
 
 def splice(block: ir.Block, inference: Inference) -> None:
-    """Replace every prim.If whose condition is known by the arm that is taken. `inference` forgets the values that go."""
+    """Replace every prim.If whose condition is known by the arm that is taken, and every prim.Loop that runs no round by what it begins
+    with. `inference` forgets the values that go."""
     for op in ops_of(block):
+        if op.name == "torch.prim.Loop" and _runs_no_round(op, inference):
+            _forget([*op.results, *op.regions[0].blocks[0].arguments], op.regions[0], inference)
+            for result, value in zip(op.results, list(op.operands)[2:], strict=True):
+                result.replace_all_uses_with(value)
+            op.erase()
+            continue
         condition = inference.values.get(op.operands[0]) if op.name == "torch.prim.If" else None
         if isinstance(condition, Bool) and condition.value is not None:
             taken = 0 if condition.value else 1
             arm = op.regions[taken].blocks[0]
             splice(arm, inference)
-            for result in op.results:
-                inference.values.pop(result, None)
-            for dead in _ops_of(op.regions[1 - taken]):
-                for value in (*dead.results, *(a for region in dead.regions for b in region.blocks for a in b.arguments)):
-                    inference.values.pop(value, None)  # a value made later may take its address
+            _forget(op.results, op.regions[1 - taken], inference)
             *body, terminator = [inner.operation for inner in arm.operations]
             for inner in body:
                 inner.move_before(op)
@@ -137,6 +140,21 @@ def splice(block: ir.Block, inference: Inference) -> None:
         for region in op.regions:
             for inner_block in region.blocks:
                 splice(inner_block, inference)
+
+
+def _runs_no_round(op: ir.Operation, inference: Inference) -> bool:
+    trip, condition = (inference.values.get(value) for value in list(op.operands)[:2])
+    never = condition == Bool(False) or (isinstance(trip, Int) and isinstance(trip.value, int) and trip.value <= 0)
+    return never and all(result.type == value.type for result, value in zip(op.results, list(op.operands)[2:], strict=True))
+
+
+def _forget(values: Iterable[ir.Value], region: ir.Region, inference: Inference) -> None:
+    """Forget values that go, and those of a region that goes: one made later may take its address."""
+    for value in values:
+        inference.values.pop(value, None)
+    for dead in _ops_of(region):
+        for value in (*dead.results, *(a for inner in dead.regions for b in inner.blocks for a in b.arguments)):
+            inference.values.pop(value, None)
 
 
 def _ops_of(region: ir.Region) -> Iterator[ir.Operation]:

@@ -31,6 +31,7 @@ from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
+from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.plans import NotCompiled, Produced, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
@@ -96,7 +97,9 @@ class Bailing:
             _merge(before, seen)
             if len(self._facts) > _SHAPES_KEPT:
                 self._facts.popitem(last=False)
-        return publish.results(flat, given)
+        results = publish.results(flat, given)
+        last_plan.note(self._owner.program)
+        return results
 
     def interpret(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
         """As `History.interpret`, recording."""

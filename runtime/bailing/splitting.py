@@ -11,6 +11,7 @@ from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.compiling import later
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
+from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
@@ -100,6 +101,7 @@ class Splitting:
             except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
                 drawing.give_up()
                 return self._history.interpret(flat, Reason.PROFILING)
+            last_plan.note(self._program)
             self._history.count("profiled_runs")
             action = "recorded values in mid-program, to split it into native regions"
             self._history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)

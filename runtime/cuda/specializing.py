@@ -58,6 +58,8 @@ class CudaSpecializingExecutor(SpecializingExecutor):
         interpret = super()._interpret
         return on_host(self.program, lambda *host: interpret(host, reason, plan), flat)
 
-    def failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
+    def failed(
+        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None, plan: SpecializedPlan | None = None
+    ) -> tuple[Any, ...]:
         again = super().failed
-        return on_host(self.program, lambda *host: again(record, status, host, live), flat)
+        return on_host(self.program, lambda *host: again(record, status, host, live, plan), flat)

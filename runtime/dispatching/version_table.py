@@ -89,6 +89,8 @@ class VersionTable:
         self._retired_direct_hits = 0
         self._scores: dict[int, float] = {}  # by a record's serial
         self._hits_before: dict[int, int] = {}  # at the last tick
+        self._handed_over: dict[int, int] = {}  # calls that guards took, and code did not answer
+        self._all_handed_over = 0
 
     def callable(self, entry: str) -> Callable[..., Any]:
         """What runs the version that fits. `entry`: native or python."""
@@ -149,7 +151,7 @@ class VersionTable:
         for version in self.versions:
             serial, hits = version.record.serial, self.hits(version)
             new = hits - self._hits_before.get(serial, 0)
-            self._scores[serial] = self._score(version) / 2 + math.log2(1 + new)
+            self._scores[serial] = self._score(version) / 2 + math.log2(1 + max(new, 0))
             self._hits_before[serial] = hits
             any_new |= new > 0
         return any_new
@@ -158,7 +160,7 @@ class VersionTable:
         """The versions in the order in which they are tried."""
         youngest_first = self.versions[::-1]
         placed = sorted(youngest_first, key=self._score, reverse=True)
-        for general in [version for version in placed if version.bet.generalised]:
+        for general in [v for v in placed if v.bet.generalised or v.record.serial in self._handed_over]:
             at = placed.index(general)
             special = [version for version in placed[at + 1 :] if general.covers(version)]
             placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]
@@ -190,6 +192,7 @@ class VersionTable:
         self.versions = tuple(v for v in self.versions if v is not version)
         self._scores.pop(record.serial, None)
         self._hits_before.pop(record.serial, None)
+        self._handed_over.pop(record.serial, None)
         for table in self._tables.values():
             if record in table.versions:
                 table.remove(record)
@@ -202,27 +205,36 @@ class VersionTable:
             for version in self.versions:
                 self.remove(version)
 
+    def hand_over(self, record: VersionRecord, calls: int = 1) -> None:
+        """Calls that count as hits which left native code were none: it had no answer."""
+        with self.lock:
+            self._all_handed_over += calls
+            if any(version.record is record for version in self.versions):
+                self._handed_over[record.serial] = self._handed_over.get(record.serial, 0) + calls
+
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""
-        total = sum(table.hits(version.record) for table in self._tables.values())
+        total = sum(table.hits(version.record) for table in self._tables.values()) - self._handed_over.get(version.record.serial, 0)
         return total + (self._direct.hits(version.record) if self._direct is not None else 0)
 
     def total_hits(self) -> int:
         """The first of `counts`."""
         with self.lock:
-            hits = sum([table.total_hits() for table in self._tables.values()])
+            hits = sum([table.total_hits() for table in self._tables.values()]) - self._all_handed_over
             if self._direct is not None:
                 hits += self._retired_direct_hits + self._direct.total_hits([v.record for v in self.versions])
             return hits
 
     def counts(self) -> tuple[int, int]:
-        """(hits, those of them that left native code at a site), versions that are gone included. Without what left the direct table."""
+        """(hits, those of them that left native code at a site), versions that are gone included, without calls handed over. The
+        owner adds what left the direct table."""
         with self.lock:
             counts = [table.counts() for table in self._tables.values()]
-            hits = sum(c.hits for c in counts)
+            gone = self._all_handed_over
+            hits = sum(c.hits for c in counts) - gone
             if self._direct is not None:
                 hits += self._retired_direct_hits + sum(self._direct.hits(v.record) for v in self.versions)
-        return hits, sum(c.failures for c in counts)
+        return hits, sum(c.failures for c in counts) - gone
 
     def nearest(self, signature: Signature) -> Version | None:
         """The version whose guards agree with a call in most arguments; None when there is none."""

@@ -81,23 +81,27 @@ class History:
             self._count_reason("interpreted", reason)
         return (self._program if program is None else program).run(flat)
 
-    def taken_over(self, flat: tuple[Any, ...], program: Program, options: Options) -> tuple[Any, ...]:
+    def taken_over(
+        self, flat: tuple[Any, ...], program: Program, options: Options, count: Callable[[], None] | None = None
+    ) -> tuple[Any, ...]:
         """Run a call again that native code left at an error site, having written nothing. An exception is what that was for; a result is
-        none of native code's, and an assertion refuses it before anything is written."""
+        none of native code's: `count` is told, and an assertion refuses it before anything is written."""
         action, raises = "ran again in tier 0", False
+        told = count or (lambda: self.emit(EventKind.ERROR_EXIT, Reason.HANDED_OVER, action=action))
         if options.is_assertion:
             try:
                 program.run(tuple(value.copy() if isinstance(value, np.ndarray) else value for value in flat))
             except Exception:
                 raises = True  # the run below raises it, with what it writes before
             if not raises:
+                told()
                 self.refuse_tier0(Reason.HANDED_OVER, options)
         try:
             results = program.run(flat)
         except BaseException:
             self.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action=action)
             raise
-        self.emit(EventKind.ERROR_EXIT, Reason.HANDED_OVER, action=action)
+        told()
         return results
 
     def refuse_tier0(self, reason: Reason, options: Options) -> None:

@@ -9,9 +9,9 @@ from tierup.dialect.records import dataclass
 class Stats:
     """Disjoint counts: calls = hits + misses + profiled_runs + interpreted.
 
-    `hits`: a version's guards held. `misses`: versions exist, none fitted, tier 0 answered. `profiled_runs`: tier 0 answered
+    `hits`: a version's guards held. `misses`: versions exist, none fitted or had an answer, tier 0 had. `profiled_runs`: tier 0 answered
     before there was a version, and recorded. `interpreted`: tier 0 answered for another reason (see `explain()`).
-    `bailouts`: of the hits, those that left native code at an error or exit site and were taken over by tier 0.
+    `bailouts`: of the hits, those that left native code at an exit site, or at an error site where tier 0 raised.
     `fallbacks`: a region's check failed and its unspecialised twin ran. `compiles`, `versions`: made in all, there now.
     `plan_cache_hits`, `plan_cache_misses`: calls of the specialising executor whose argument spec had a plan, and had none.
     """

@@ -162,7 +162,7 @@ def test_a_call_that_native_code_hands_over_is_neither_optimised_nor_an_exceptio
     """A result that is the argument on one path and an array of its own on the other has no native form on the first."""
 
     def chosen(x, c):
-        return x if c else x * 2
+        return x if c and x[0] > 0 else x * 2
 
     jitted, x = tierup.jit(chosen), np.ones(3)
     for _ in range(3):
@@ -189,3 +189,16 @@ def test_an_assertion_lets_exceptions_through():
     with tierup.assert_optimized(), pytest.raises(IndexError):
         jitted(x, 7)
     assert x[0] == 5  # what is written before the exception
+
+
+@pytest.mark.parametrize(("options", "runs"), [({}, 2), ({"speculate": "bailout"}, 1)], ids=["splits", "bailouts"])
+def test_a_run_that_records_is_tier_0s(options, runs):
+
+    def ranks(x):
+        return np.exp(np.sort(np.tanh(x) * 2)) - 1
+
+    scale, sorting = tierup.jit(lambda x: x * 2), tierup.jit(ranks, **options)
+    for _ in range(runs):
+        scale(X), scale(X)
+        sorting(X)
+        assert (tierup.last_executed_plan().function, tierup.last_executed_plan().tier) == ("ranks", "tier 0")
