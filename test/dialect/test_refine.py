@@ -98,3 +98,22 @@ def test_an_optional_that_is_none_takes_its_branch() -> None:
 def test_an_argument_that_contradicts_its_type_is_refused() -> None:
     with pytest.raises(InferenceError, match="where its type says"):
         specialised("func.func @f(%x: !torch.vtensor<[4],f32>) { return }", Tensor(dtypes.f32, (5,)))
+
+
+@pytest.mark.parametrize(("trip", "goes_on", "stays"), [(0, True, False), (-2, True, False), (3, False, False), (3, True, True)])
+def test_a_loop_that_runs_no_round_is_what_it_begins_with(trip: int, goes_on: bool, stays: bool) -> None:
+    text, _ = specialised(
+        """func.func @f(%x: !torch.vtensor, %n: !torch.int, %c: !torch.bool) -> !torch.vtensor {
+             %0 = torch.prim.Loop %n, %c, init(%x) {
+             ^bb0(%i: !torch.int, %y: !torch.vtensor):
+               %1 = torch.aten.mul.Tensor %y, %y : !torch.vtensor, !torch.vtensor -> !torch.vtensor
+               torch.prim.Loop.condition %c, iter(%1 : !torch.vtensor)
+             } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+             return %0 : !torch.vtensor
+           }""",
+        Tensor(dtypes.f32, (4,)),
+        Int(trip),
+        Bool(goes_on),
+    )
+    assert ("torch.prim.Loop" in text) == stays
+    assert ("return %arg0 : !torch.vtensor<[4],f32>" in text) != stays
