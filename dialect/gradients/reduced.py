@@ -26,8 +26,12 @@ def count(g: Backward, dims: list[int] | None, of: int = 0) -> int | ir.Value:
             total *= n
         else:
             return total
-    if not dims or shape == ():
+    if not dims or g.rank(of) == 0:
         return g.call("aten.numel", g.like(of), type_="!torch.int")
+    if g.rank(of) is None and dims in ([0], [-1]):  # rank 0 has one element
+        one, size = g.value([1]), g.operand_size(of)
+        sizes = g.call("aten.add.t", *((size, one) if dims == [0] else (one, size)), type_="!torch.list<int>")
+        return g.call("aten.__getitem__.t", sizes, dims[0], type_="!torch.int")
     found = g.size_of(g.like(of), dims[0])
     for d in dims[1:]:
         found = g.call("aten.mul.int", found, g.size_of(g.like(of), d), type_="!torch.int")

@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir
 
 def keepdims(g: Backward, gradient: ir.Value, dims: list[int] | None, kept: bool, of: int = 0) -> ir.Value:
     """A gradient of what was reduced over `dims` of operand `of`, with these dims of size 1. `kept`: it has them. None, []: all dims.
-    A tensor whose rank is not known is taken to have these dims: PyTorch lets rank 0 be reduced over one, whose gradient then raises."""
+    A tensor of rank 0 may be reduced over its dim 0 or -1, which it has not got."""
     if kept or not dims:
         return gradient  # rank 0 expands to anything
     rank = g.rank(of)
@@ -19,6 +19,11 @@ def keepdims(g: Backward, gradient: ir.Value, dims: list[int] | None, kept: bool
         dims = [d % max(rank, 1) for d in dims]
         if rank == 0:
             return gradient
+    elif dims in ([0], [-1]):
+        size = g.operand_size(of)  # what stands beside the dim; of rank 0 nothing, and no 1 either
+        rest = _slice(g, size, 1, None) if dims == [0] else _slice(g, size, None, -1)
+        ones = _joined(g, [g.value([1]), rest] if dims == [0] else [rest, g.value([1])])
+        return g.call("aten.reshape", gradient, g.call("aten.slice.t", ones, None, _rank(g, size), 1, type_="!torch.list<int>"))
     if all(d >= 0 for d in dims) or all(d < 0 for d in dims):
         for d in sorted(dims, key=lambda d: d if d >= 0 else -d):  # from the outer end, so that what is counted from there stands
             gradient = g.call("aten.unsqueeze", gradient, d)
@@ -37,6 +42,10 @@ def _joined(g: Backward, parts: list[ir.Value]) -> ir.Value:
     for part in parts[1:]:
         size = g.call("aten.add.t", size, part, type_="!torch.list<int>")
     return size
+
+
+def _rank(g: Backward, size: ir.Value) -> ir.Value:
+    return g.call("aten.len.t", size, type_="!torch.int")
 
 
 def _slice(g: Backward, size: ir.Value, start: int | None, end: int | None) -> ir.Value:

@@ -20,9 +20,9 @@ _LOOKED_AT = _POOLING | _DIVISIONS | {"torch.aten.convolution", "torch.aten._con
 
 def mend(text: str, op: ir.Operation) -> bool:
     """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one;
-    before it walks out of a list, backwards or without end, give each slice by a step that may not be positive a copy of the list, through
-    which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty
-    list, which has no meaning to write out, and for a division of ints by the constant 0."""
+    before it walks out of a list, backwards or without end, give each slice by a step that may not be positive, and each of a list that may
+    be empty, a copy of the list, through which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a
+    convolution with an empty list, which has no meaning to write out, and for a division of ints by the constant 0."""
     if _CANONICALIZE.search(text) is None:
         return False
     found: list[tuple[ir.Operation, str]] = []
@@ -55,11 +55,11 @@ def mend(text: str, op: ir.Operation) -> bool:
 
 
 def _hide_list(made: ir.Operation) -> None:
-    """Put a copy between a list and its slice, unless the step is a positive constant."""
+    """Put a copy between a list and its slice, unless the step is a positive constant and the list has items."""
     if _name_of(made.operands[0]) == "torch.aten.list.t":
         return
     step = made.operands[3]
-    if (int_of(step) or 0) > 0:
+    if (int_of(step) or 0) > 0 and _has_items(made.operands[0]):
         return
     with made.location, ir.InsertionPoint(made):
         items = made.operands[0]
@@ -69,6 +69,11 @@ def _hide_list(made: ir.Operation) -> None:
 def _name_of(value: ir.Value) -> str:
     """The op that gives the value; "" for a block's argument."""
     return "" if isinstance(value.owner, ir.Block) else value.owner.operation.name
+
+
+def _has_items(value: ir.Value) -> bool:
+    """Whether canonicalization sees items: of any other list it may find out on its way that it is empty."""
+    return _name_of(value) == "torch.prim.ListConstruct" and len(value.owner.operation.operands) > 0
 
 
 def _is_empty(value: ir.Value) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.frame import Frame, NeedsStatic
-from tierup.frontend.python.scalars import number
+from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.scalars import number, raise_if
 from tierup.frontend.python.values import (
     Array,
     Const,
@@ -148,6 +148,19 @@ def size(frame: Frame, array: Array, dim: int) -> Scalar:
 def rank_ssa(frame: Frame, array: Array) -> ir.Value:
     """x.ndim as !torch.int."""
     return frame.em.int(array.rank) if array.rank is not None else frame.em.numpy("aten.dim", [array.ssa], frame.em.types.int)
+
+
+def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None) -> None:
+    """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
+    if x.rank is not None and isinstance(axis, Const):
+        if not -x.rank <= axis.value < x.rank:
+            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))
+    elif dim is not None:
+        em, rank = frame.em, rank_ssa(frame, x)
+        lowest = em.scalar("aten.neg.int", [rank], em.types.int)
+        for how, bound in (("lt", lowest), ("ge", rank)):
+            wrong = em.scalar(f"aten.{how}.int", [dim, bound], em.types.bool)
+            raise_if(frame, wrong, "AxisError", "the axis is out of bounds for the array")
 
 
 def dtype_code(frame: Frame, node: ast.AST | None, value: Value) -> tuple[ir.Value, np.dtype | None]:

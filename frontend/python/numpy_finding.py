@@ -7,7 +7,7 @@ import ast
 import numpy as np
 
 from tierup.frontend.python import array_operators, arrays, index_items, indexing, stores
-from tierup.frontend.python.arrays import as_array, as_int
+from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.table import constant, function, method
@@ -16,7 +16,7 @@ from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequ
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
 
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank, refuse_axis
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank
 
 WHOLE = Slice(NONE, NONE, NONE)
 

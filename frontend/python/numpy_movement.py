@@ -12,7 +12,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators
-from tierup.frontend.python.arrays import as_array, as_int, int_list
+from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axis
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none, sum_
@@ -23,7 +23,7 @@ from tierup.frontend.python.values import LAST, NONE, ONE, ZERO, Array, Const, S
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
 
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank, refuse_axis, viewed, with_rank
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank, viewed, with_rank
 
 
 def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:

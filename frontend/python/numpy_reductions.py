@@ -8,7 +8,7 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators
-from tierup.frontend.python.arrays import as_array, as_int, dtype_code
+from tierup.frontend.python.arrays import as_array, as_int, dtype_code, refuse_axis
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import function, method
@@ -78,7 +78,7 @@ def _over_axes(
     listed = em.none if dims is None else em.int_list(dims)
     if dims == []:
         raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
-    return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code]), dtype)
+    return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code], ranks=(x.rank,)), dtype)
 
 
 @function(np.prod, method="prod")
@@ -94,7 +94,7 @@ def prod(
         return reduced(x, dims, keepdims, em.numpy("aten.prod", [x.ssa, code]), known)
     if dims is None or len(dims) != 1:
         raise frame.error(node, "np.prod over several axes", "one axis at a time, or none and no keepdims")
-    return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code]), known)
+    return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code], ranks=(x.rank,)), known)
 
 
 def _extreme(name: str):
@@ -106,7 +106,7 @@ def _extreme(name: str):
         if dims is None and not _keeps(keepdims):
             return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), x.dtype)
         listed = em.int_list(dims or [])
-        return reduced(x, dims, keepdims, em.numpy(f"aten.a{name}", [x.ssa, listed, _flag(frame, keepdims)]), x.dtype)
+        return reduced(x, dims, keepdims, em.numpy(f"aten.a{name}", [x.ssa, listed, _flag(frame, keepdims)], ranks=(x.rank,)), x.dtype)
 
     return handler
 
@@ -168,7 +168,7 @@ def _spread(name: str):
         correction = ddof if is_none(correction) else correction
         if not is_number(correction):
             raise frame.error(node, f"`ddof` of np.{name} that is not a number")
-        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), _flag(frame, keepdims)])
+        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), _flag(frame, keepdims)], ranks=(x.rank,))
         return reduced(x, dims, keepdims, ssa)
 
     return handler
@@ -225,6 +225,8 @@ def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value =
         flat = em.numpy("aten.reshape", [array.ssa, em.ints(-1)])
         squares = Array(em.numpy("aten.dot", [flat, flat]), 0)
     else:
+        if not isinstance(axis, Sequence) and not is_none(axis):  # NumPy's norm refuses rank 0, which its sum takes
+            refuse_axis(frame, array, axis, as_int(frame, node, axis, "an axis"))
         found = sum_(frame, node, array_operators.binary(frame, node, ast.Mult, array, array), axis, keepdims=keepdims)
         assert isinstance(found, Array)
         squares = found

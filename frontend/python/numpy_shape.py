@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.arrays import as_array, as_int, int_list, rank_ssa, viewable
-from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axis, viewable
+from tierup.frontend.python.frame import Frame, NeedsStatic
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.scalars import raise_if
 from tierup.frontend.python.table import constant, function, method
@@ -23,19 +23,6 @@ def known_rank(frame: Frame, node: ast.AST, x: Array, what: str) -> int:
     if x.rank is None:
         raise frame.error(node, f"{what} of an array of unknown rank", "name the axes", NeedsStatic)
     return x.rank
-
-
-def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None) -> None:
-    """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
-    if x.rank is not None and isinstance(axis, Const):
-        if not -x.rank <= axis.value < x.rank:
-            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))
-    elif dim is not None:
-        em, rank = frame.em, rank_ssa(frame, x)
-        lowest = em.scalar("aten.neg.int", [rank], em.types.int)
-        for how, bound in (("lt", lowest), ("ge", rank)):
-            wrong = em.scalar(f"aten.{how}.int", [dim, bound], em.types.bool)
-            raise_if(frame, wrong, "AxisError", "the axis is out of bounds for the array")
 
 
 def viewed(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:

@@ -311,6 +311,27 @@ def test_the_graph_before_a_call_serves_every_rank() -> None:
         assert_close(got, want)
 
 
+def test_reductions_over_an_axis_of_what_may_be_of_rank_0() -> None:
+    for reduce in (np.sum, np.prod, np.max):
+        f = lambda x, _reduce=reduce: np.sum(_reduce(np.squeeze(x), axis=0) ** 2)
+        g, of_rank_0 = tierup.grad(f), tierup.grad(lambda x, _reduce=reduce: _reduce(x, axis=-1) * 3.0)
+        for x in (A[:1, :1], A, A[:1], A[:1, :1]):
+            assert_close(g(x), differences(f, (x,), 0), atol=1e-6)
+        assert_close(of_rank_0(A[0, 0].reshape(())), np.array(3.0))
+
+
+def test_a_norm_over_an_axis_refuses_rank_0() -> None:
+    f = tierup.jit(lambda x: np.linalg.norm(np.squeeze(x), axis=0))
+    for x in (A, A[:1, :1], A[:1], A[:1, :1]):
+        try:
+            expected = np.linalg.norm(np.squeeze(x), axis=0)
+        except np.exceptions.AxisError:
+            with pytest.raises(np.exceptions.AxisError):
+                f(x)
+        else:
+            np.testing.assert_allclose(f(x), expected, rtol=1e-12)
+
+
 def test_flat_calls_need_no_python() -> None:
     def f(w: Any, x: Any) -> Any:
         return np.sum(np.tanh(x @ w))

@@ -39,6 +39,18 @@ def test_numpys_running_sum_of_rank_0_is_a_vector_and_its_gradient_is_not() -> N
             check(case(op, array(), 0, None, numpy=True), typed=typed)
 
 
+@pytest.mark.parametrize(("op", "operands"), [
+    ("aten.sum.dim_IntList", ([0], False, None)), ("aten.sum.dim_IntList", ([-1], False, None)), ("aten.mean.dim", ([0], False, None)),
+    ("aten.mean.dim", ([-1], True, None)), ("aten.prod.dim_int", (0, False, None)), ("aten.amax", ([-1], False)),
+    ("aten.var.correction", ([0], 0, False)), ("aten.var_mean.correction", ([-1], 0, False)), ("aten.logsumexp", ([0], False)),
+    ("aten.linalg_vector_norm", (2, [0], False, None)),
+])  # fmt: skip
+def test_rank_0_is_reduced_over_a_dim_that_it_has_not_got(op: str, operands: tuple[object, ...]) -> None:
+    for x in (array(), array(3), array(3, 2)):
+        check(case(op, x, *operands), typed=False)
+    check(case(op, array(), *operands), typed=True)
+
+
 def test_an_empty_list_of_dims_is_all_of_them() -> None:
     """PyTorch's gradients of var and std take it for none."""
     for op in ("aten.var.correction", "aten.std.correction"):
