@@ -194,8 +194,9 @@ def copy_(frame: Frame, node: ast.AST, a: Value) -> Value:
 
 @method("copy")
 def copy_method(frame: Frame, node: ast.AST, a: Value) -> Value:
+    """In C order, unlike np.copy."""
     x = as_array(frame, node, a)
-    return replace(as_array(frame, node, x, fresh=True), decays=x.decays)
+    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.int(0)]), detached=False)
 
 
 def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:
@@ -204,7 +205,7 @@ def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:
     def handler(frame: Frame, node: ast.AST, value: Value = ZERO) -> Value:
         if is_number(value):
             return strong(frame, node, value, dtype)
-        x = _cast(frame, node, as_array(frame, node, value), Const(dtype))
+        x = _cast(frame, node, as_array(frame, node, value), Const(dtype), copy=False)
         return replace(x, decays=True)
 
     return handler

@@ -60,7 +60,9 @@ def reshape_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Value
 
 @function(np.ravel, method="ravel")
 def ravel(frame: Frame, node: ast.AST, a: Value) -> Value:
-    return flat(frame, viewable(frame, node, a))
+    """A view of what is C-contiguous alone: NumPy copies the rest, also what strides could flatten."""
+    x = viewable(frame, node, a)
+    return flat(frame, replace(x, ssa=frame.em.numpy("aten.contiguous", [x.ssa, frame.em.int(0)])))
 
 
 @method("flatten")
