@@ -13,6 +13,7 @@ from tierup.dialect.ir.attributes import facts_of, is_profiled, profiled_attr
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.shielded import shielded
 from tierup.dialect.spelling import closest
 
 __all__ = [
@@ -45,7 +46,7 @@ def verify(root: ir.Operation) -> list[Diagnostic]:
                 found.append(Diagnostic("error", diagnostics.place_of(op.location), f"unregistered operation '{name}'"))
         return ir.WalkResult.ADVANCE
 
-    root.operation.walk(visit)
+    shielded(lambda: root.operation.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there
     return found
 
 

@@ -15,9 +15,11 @@ import _thread
 import atexit
 import contextvars
 import os
+import resource
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar, cast
 
@@ -25,6 +27,7 @@ from tierup.dialect import forking
 
 T = TypeVar("T")
 _SECONDS_TO_END = 30.0
+_ENOUGH = 8 << 20
 
 
 class _Thread(threading.local):
@@ -83,6 +86,20 @@ class _Job(Generic[T]):
         return cast(T, self._value)
 
 
+@contextmanager
+def _deep_enough() -> Iterator[None]:
+    """Threads that are started get a stack of 8 MiB where the limit of the process gives them less: compilers recurse."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    if limit >= _ENOUGH or limit == resource.RLIM_INFINITY:
+        yield
+        return
+    before = _thread.stack_size(_ENOUGH)
+    try:
+        yield
+    finally:
+        _thread.stack_size(before)
+
+
 class _Helpers:
     """Threads that wait for jobs. A job never waits for another: what that one needs may be the caller's."""
 
@@ -108,7 +125,8 @@ class _Helpers:
         if self.closed:
             return False
         try:
-            _thread.start_new_thread(self._work, ())
+            with _deep_enough():
+                _thread.start_new_thread(self._work, ())
         except RuntimeError as e:  # there may be no more threads
             if "thread" not in str(e):
                 raise

@@ -9,6 +9,7 @@ from tierup.dialect.ir import nesting, torch_types
 from tierup.dialect.ir.ir_text import InvalidIR, check_nesting, parse_file, parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.diagnostics import excerpt
+from tierup.dialect.shielded import shielded
 from tierup.dialect.spelling import closest
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import GraphResult
@@ -127,5 +128,5 @@ def _writes(module: ir.Module) -> bool:
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    shielded(lambda: module.operation.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there
     return found

@@ -15,6 +15,7 @@ import numpy as np
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
+from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python import gradient_calls, handlers
@@ -352,7 +353,7 @@ def _calls(func: ir.Operation) -> set[str]:
             found.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return ir.WalkResult.ADVANCE
 
-    func.walk(visit)
+    shielded(lambda: func.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there
     return found
 
 

@@ -126,3 +126,17 @@ print(tries > 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+@pytest.mark.parametrize("kibibytes", [256, 8192])
+def test_what_is_shielded_has_a_compiler_s_stack_whatever_the_limit(kibibytes):
+    program = (
+        "import resource, sys\n"
+        "from tierup.dialect.shielded import shielded\n"
+        "def deep(n): return 0 if n == 0 else 1 + max([n - 1], key=deep)\n"  # through C: every level takes some of its stack
+        "sys.setrecursionlimit(100_000)\n"
+        "assert shielded(lambda: deep(3000)) == 3000\n"
+    )
+    limited = f"ulimit -s {kibibytes} && exec {sys.executable} -c '{program}'"
+    ended = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr[-500:]
