@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
+from tierup.dialect.speculation.continuations import CONTINUATION
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
 from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Let, Piece, nodes
 from tierup.runtime.interpreter.memory import Memory
@@ -80,18 +81,20 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
                     prologue.append(f"if {test}: {variable} = {check}({variable})")
         else:
             source.add(0, "")
-        emitter.emit(function, header, prologue, as_tuple=name == entry and _is_ambiguous(func, functions))
+        returns = name == entry or CONTINUATION in declared[name].attributes  # a continuation's results are the entry's
+        emitter.emit(function, header, prologue, as_tuple=returns and _is_ambiguous(declared[name], functions))
     bindings = {name: path for path, name in globals_.items() if ":" in path}
     return Tier0(entry, globals_[f"@{entry}"], source.text(), parameters, source.origins, bindings, constants, record, fail)
 
 
 def _is_ambiguous(func: ir.Operation, functions: Mapping[str, Function]) -> bool:
-    """Whether a function's one result may be a tuple or None, which look like several results and none. Not of one that others call."""
+    """Whether a function's one result may be a tuple or None, which look like several results and none. Not of one that others call,
+    but where a bailout does, whose function returns what it gives."""
     results = [str(t) for t in ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results]
     if len(results) != 1 or not results[0].startswith(_LOOK_LIKE_RESULTS):
         return False
     name = _symbol(func)
-    return not any(isinstance(node, Let) and node.callee == name for f in functions.values() for node in nodes(f.body))
+    return not any(isinstance(node, Let) and node.callee == name and node.results for f in functions.values() for node in nodes(f.body))
 
 
 def _globals(functions: Mapping[str, Function]) -> list[Global]:

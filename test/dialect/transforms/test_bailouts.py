@@ -268,6 +268,19 @@ def test_one_continuation_alone_is_the_one_that_all_together_has() -> None:
         assert made[0] in everything
 
 
+def test_a_continuation_gives_a_tuple_as_its_function_does() -> None:
+    text = """func.func @f(%x: !torch.vtensor) -> !torch.tuple<vtensor, vtensor> {
+      %0 = torch.aten.neg %x : !torch.vtensor -> !torch.vtensor
+      %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+      %2 = torch.prim.TupleConstruct %0, %1 : !torch.vtensor, !torch.vtensor -> !torch.tuple<vtensor, vtensor>
+      return %2 : !torch.tuple<vtensor, vtensor>
+    }"""
+    program = Guarded(text, "f", [[f32(4)]])
+    assert program.assert_same_wherever_lost([f32(4)]) > 0
+    ((first, _),) = program.outcome([f32(4)], lambda site, evaluation: True)
+    np.testing.assert_array_equal(first, -f32(4))
+
+
 def test_a_bailout_without_a_continuation_leaves_as_a_guard_does() -> None:
     text, entry = text_of(straight, f32(4), f32(4))
     program = Guarded(text, entry, [[f32(4), f32(4)]])
