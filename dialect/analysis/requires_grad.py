@@ -25,6 +25,7 @@ from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 
 State = bool | None
+NEEDS_GRADIENT = "tierup.needs_gradient"  # on a function, between the pass that decides and the one that groups
 
 FOLLOW_FIRST = frozenset({"aten.type_as", "aten.to.other", "aten.expand_as", "aten.reshape_as"})  # the second operand is only looked at
 _IDENTITIES = frozenset({

@@ -17,11 +17,13 @@ from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
 DIFFERENTIABLE = "tierup.differentiable"
 PROFILE = "tierup.profile"
+FORWARD, BACKWARD = "tierup.forward", "tierup.backward"  # functions that a group's graphs became
 _INDICES = ("vjp_outputs", "captured_inputs", "captured_outputs", "gradient_inputs")
 _HELPERS = frozenset({"tierup.autograd_add", "tierup.constant_chunk"})
 
@@ -93,6 +95,10 @@ def undo(op: ir.Operation) -> None:
     for moved in inner:
         moved.move_before(op)
     op.erase()
+    for moved in reversed(inner):  # no scalar op joins a group: those are sizes and dtypes for the gradient, which nobody wants any more
+        row = optable.lookup(moved.name)
+        if row is not None and row.kind is Kind.SCALAR and not any(is_used(r) for r in moved.results):
+            moved.erase()
 
 
 def update_records(region: ir.Region, state: State) -> None:
@@ -104,6 +110,11 @@ def update_records(region: ir.Region, state: State) -> None:
                     fact = facts_of(op.attributes["profiled"])
                     if isinstance(fact, Profiled) and fact.defined is not False and fact.requires_grad != state:
                         op.attributes["profiled"] = profiled_attr(replace(fact, requires_grad=state))
+
+
+def has_gradient(group: ir.Operation) -> bool:
+    """Whether tierup-differentiate gave the group its gradient."""
+    return bool(len(ir.DenseI64ArrayAttr(group.attributes["vjp_outputs"])))
 
 
 def groups(func: ir.Operation, wanted: Callable[[ir.Operation], bool] = lambda op: True) -> list[ir.Operation]:

@@ -40,6 +40,7 @@ _LOOPS = ("test_loop_passes.py",)
 _SPINE = ("test_spine.py",)
 _BAILOUTS = ("test_bailouts.py",)
 _GRADIENTS = ("test_differentiable.py",)
+_FIRST = "test/dialect/traces/test_first_generation_torch.py"
 _ZERO = ("test_autograd_zero.py",)
 
 GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
@@ -111,10 +112,15 @@ GROUPS: tuple[tuple[str, tuple[Ancestor, ...]], ...] = (
     (
         "Gradients",
         (
+            _row("needsGradientInProfilingMode", "tierup-decide-gradient", tests=(_FIRST,)),
             _row("CreateAutodiffSubgraphs", "tierup-create-differentiable-subgraphs", tests=_GRADIENTS),
             _row(
                 "differentiate", "tierup-differentiate", instead="sizes of captured tensors are recomputed, views and comparisons too",
                 tests=("test_differentiate.py",),
+            ),
+            _row(
+                "packGradient", "tierup-pack-gradient", instead="the two graphs become functions, which a group calls",
+                tests=(_FIRST,),
             ),
             _row("guardDifferentiableGraph", "tierup-guard-differentiable", tests=_GRADIENTS),
             _row("InlineAutodiffSubgraphs", "tierup-inline-differentiable", tests=_GRADIENTS),

@@ -2,8 +2,8 @@
 fuser) and 2.x (fusion strategies). docs/pipelines.md says what differs between them, and from the default.
 
 What one pass of the ancestor did in several steps is several passes here, side by side. The graph is in values: `tierup-functionalize`
-comes before the first of them where a program writes tensors. Gradients are not built here: the ancestor's `differentiate` and
-`packGradient` stand before `tierup-update-requires-grad` in `autodiff-2.x`, and before `tierup-inline-differentiable` in `autodiff-1.7`.
+comes before the first of them where a program writes tensors. Groups too small to be worth one are undone before the others are packed,
+where the ancestors packed all and unpacked these; the dead code elimination behind it takes what only their gradients read.
 """
 
 from __future__ import annotations
@@ -96,16 +96,24 @@ PRE_AUTODIFF_2 = NamedPipeline(
     ("tierup-remove-counter", "tierup-lower-grad-of", *_AFTER_GUARDS),
 )
 
+# What our gradients have no rule for is left to autograd, as what the ancestor could not differentiate.
+_DIFFERENTIATE = "tierup-differentiate{undo=true}"
+
 AUTODIFF_2 = NamedPipeline(
     "autodiff-2.x",
     "differentiable groups behind checks of requires_grad, where a record saw a gradient wanted",
     (
+        "tierup-decide-gradient",
         "tierup-create-differentiable-subgraphs{threshold=2}",
         "tierup-guard-differentiable",
+        _DIFFERENTIATE,
+        "tierup-clear-specializations",
         "tierup-update-requires-grad{to=false}",
         "tierup-inline-differentiable{threshold=2}",
+        "tierup-dce",
         "tierup-outline-fallbacks",
         "tierup-remove-profiling",
+        "tierup-pack-gradient",
     ),
 )
 
@@ -113,10 +121,14 @@ AUTODIFF_1_7 = NamedPipeline(
     "autodiff-1.7",
     "differentiable groups, which no check guards",
     (
+        "tierup-decide-gradient",
         "tierup-create-differentiable-subgraphs{threshold=2}",
+        _DIFFERENTIATE,
         "tierup-inline-differentiable{threshold=5}",
+        "tierup-dce",
         "tierup-outline-fallbacks",
         "tierup-remove-profiling",
+        "tierup-pack-gradient",
     ),
 )
 
@@ -156,23 +168,26 @@ NO_GRAD_1_7_BAILOUTS = NamedPipeline(
     (_PRE, "tierup-lower-simple-tuples", "tierup-batch-matmul", "tierup-fuse-groups{policy=legacy}", _POST),
 )
 
-DIFF_GRAPH = NamedPipeline(
-    "diff-graph",
-    "1.7: the forward graph of a differentiable group",
-    (
-        "tierup-dce",
-        "tierup-cse",
-        "tierup-peephole",
-        "tierup-constant-propagation",
-        "tierup-constant-pooling",
-        "tierup-unroll-loops{profiles=true}",
-        "tierup-remove-list-mutation",
-        "tierup-peephole",
-        "tierup-constant-propagation",
-        "tierup-cse",
-        "tierup-check-inplace",
-        *NO_GRAD_1_7.steps,
-    ),
+_DIFF_CLEAN_UP = (
+    "tierup-dce",
+    "tierup-cse",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    "tierup-constant-pooling",
+    "tierup-unroll-loops{profiles=true}",
+    "tierup-remove-list-mutation",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    "tierup-cse",
+    "tierup-check-inplace",
+)
+
+DIFF_GRAPH = NamedPipeline("diff-graph", "1.7: the forward graph of a differentiable group", (*_DIFF_CLEAN_UP, *NO_GRAD_1_7.steps))
+
+DIFF_GRAPH_BAILOUTS = NamedPipeline(
+    "diff-graph-bailouts",
+    "the same without the tensor-expression fuser: the older fuser's groups",
+    (*_DIFF_CLEAN_UP, *NO_GRAD_1_7_BAILOUTS.steps),
 )
 
 # The ancestor's check looks only where a user's `strict_fusion` region says so; no program here has one, so it is a pipeline of its own.
@@ -182,6 +197,18 @@ FINAL_STRICT = NamedPipeline(
     "final-strict",
     "the same, with an error that names what was left out of fusion",
     (*FINAL.steps, "tierup-check-strict-fusion{single=true}"),
+)
+
+WITHOUT_TE = NamedPipeline(
+    "1.7-without-te",
+    "1.7 without the tensor-expression fuser, from a recorded program to its plan",
+    (*PRE_AUTODIFF_1_7.steps, *NO_GRAD_1_7_BAILOUTS.steps, *FINAL.steps),
+)
+
+WITHOUT_TE_GRADIENTS = NamedPipeline(
+    "1.7-without-te-gradients",
+    "the same where gradients were wanted, down to the forward and backward graphs of its groups",
+    (*PRE_AUTODIFF_1_7.steps, *AUTODIFF_1_7.steps, *DIFF_GRAPH_BAILOUTS.steps, *FINAL.steps),
 )
 
 PROFILING_PIPELINES = (
@@ -195,10 +222,13 @@ PROFILING_PIPELINES = (
     AUTODIFF_1_7,
     AUTODIFF_2,
     DIFF_GRAPH,
+    DIFF_GRAPH_BAILOUTS,
     NO_GRAD_1_7,
     NO_GRAD_1_7_BAILOUTS,
     NO_GRAD,
     NO_GRAD_DYNAMIC,
     FINAL,
     FINAL_STRICT,
+    WITHOUT_TE,
+    WITHOUT_TE_GRADIENTS,
 )

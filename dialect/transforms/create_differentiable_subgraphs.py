@@ -24,7 +24,7 @@ Grouped as by tierup-fuse-groups: no cycles, and ops that may raise, write, or t
 that PyTorch can differentiate (the op table says) and whose results may require a gradient, what profiles saw taken for true. Groups of
 fewer than `threshold` ops are left; constants, lists, views and scalars do not count. No output of a group shares memory with another or
 with an input, which autograd cannot express: the views that do stay outside. Branches and loops are searched for groups inside;
-continuations are left as they are.
+continuations and backward graphs are left as they are, and so is a function of which tierup-decide-gradient says that none is needed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from typing import Annotated
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.autodiff.differentiable import Differentiability, create
+from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, RequiresGrad
+from tierup.dialect.autodiff.differentiable import BACKWARD, Differentiability, create
 from tierup.dialect.contracts import function_names
 from tierup.dialect.fusion.building import boundary, build, drop_unused
 from tierup.dialect.fusion.grouping import plan, weight
@@ -61,8 +61,13 @@ class CreateDifferentiableSubgraphs(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            if CONTINUATION in func.attributes:
+            if CONTINUATION in func.attributes or BACKWARD in func.attributes:
                 continue  # a graph like those that come in, with an executor of its own
+            if NEEDS_GRADIENT in func.attributes:
+                needed = ir.BoolAttr(func.attributes[NEEDS_GRADIENT]).value
+                del func.attributes[NEEDS_GRADIENT]
+                if not needed:
+                    continue
             inference = infer_or_remark(func, callees)
             if inference is not None:
                 _Grouping(func, callees, inference, self.threshold).block(func.regions[0].blocks[0])

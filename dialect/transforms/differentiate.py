@@ -27,7 +27,8 @@ Forward then yields the results and behind them what is captured (autodiff/captu
 the results, and of the temporaries through which a second derivative comes; then captured operands; then captured forward values. Each of
 these gradients may be undefined: an op's gradient is a `tierup.grad_of`, one for each of several results or items of a list, a sum of two
 a `tierup.autograd_add`. What requires a gradient is
-what follows from arguments, checks and profiles. A group that has its gradient stays. An op without a rule is an error.
+what follows from arguments, checks and profiles. A group that has its gradient stays. An op without a rule is an error; with `undo`, the
+group that it is in goes back into the graph, for autograd to differentiate.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from dataclasses import replace
 from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.autodiff.capturing import Captures, drop_unused
-from tierup.dialect.autodiff.differentiable import groups
+from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
 from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.contracts import function_names
 from tierup.dialect.gradients.emitter import Emitter
@@ -47,7 +48,7 @@ from tierup.dialect.ir.rewriting import replace_inside
 from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import Pass, PassFailure, functions, register
 
 
 @register
@@ -56,16 +57,20 @@ class Differentiate(Pass):
     """Give differentiable groups their gradients."""
 
     name = "tierup-differentiate"
+    undo: bool = False  # a group with an op that has no rule goes back into the graph
 
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            for group in groups(func, _has_no_gradient):
-                _Group(func, group, callees).differentiate()
-
-
-def _has_no_gradient(group: ir.Operation) -> bool:
-    return not len(ir.DenseI64ArrayAttr(group.attributes["vjp_outputs"]))
+            for group in groups(func, lambda op: not has_gradient(op)):
+                made = _Group(func, group, callees)
+                try:
+                    made.differentiate()
+                except PassFailure:
+                    if not self.undo:
+                        raise
+                    made.drop_gradient()
+                    undo(group)
 
 
 class _Group:
@@ -89,7 +94,7 @@ class _Group:
         temporaries = [v for v in captured if v not in self.inputs and v not in self.outputs]
         more = [v for v in temporaries if self.active.get(v, False) and torch_types.is_tensor(v.type)]
         if more:  # a second derivative comes in through what is captured, too
-            self._undo()
+            self.drop_gradient()
             seeded = [*seeded, *more]
             marker, seeds, gradients = self._reverse(seeded)
             captured = Captures(self.block, marker).minimal()
@@ -112,7 +117,7 @@ class _Group:
         drop_unused(self.block, seeds[-1])
         return marker, seeds, gradients
 
-    def _undo(self) -> None:
+    def drop_gradient(self) -> None:
         """Take the gradient back, and what was captured for it."""
         for view in reversed(list(self.block.operations)[len(self.body) : -1]):
             view.operation.erase()

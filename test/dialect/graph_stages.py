@@ -92,6 +92,7 @@ STAGES = {
         Stage("outlined", "guarded", "cleared", "tierup-outline-fallbacks"),
         Stage("gradients", "graph", "values", "", require_gradients),
         Stage("differentiable", "graph", "gradients", "tierup-create-differentiable-subgraphs"),
+        Stage("differentiated", "graph", "differentiable", "tierup-differentiate{undo=true}"),
     )
 }
 

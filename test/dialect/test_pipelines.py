@@ -41,12 +41,15 @@ COMPOSED = {
     "pre-autodiff-1.7": "InsertGuards LowerGradOf EliminateRedundantGuards InsertBailOuts BuildBailOutGraphFrom" + CLEAN_UP,
     "pre-autodiff-2.x": "RemoveProfileCounter LowerGradOf" + CLEAN_UP,
     "autodiff-1.7": """
-        CreateAutodiffSubgraphs InlineAutodiffSubgraphs replaceFallbackGraphWithFallbackFunction RemoveProfilingNodes
+        needsGradientInProfilingMode CreateAutodiffSubgraphs differentiate InlineAutodiffSubgraphs EliminateDeadCode
+        replaceFallbackGraphWithFallbackFunction RemoveProfilingNodes packGradient
     """,
     "autodiff-2.x": """
-        CreateAutodiffSubgraphs guardDifferentiableGraph UpdateDifferentiableGraphRequiresGrad InlineAutodiffSubgraphs
-        replaceFallbackGraphWithFallbackFunction RemoveProfilingNodes
+        needsGradientInProfilingMode CreateAutodiffSubgraphs guardDifferentiableGraph differentiate RemoveTensorTypeSpecializations
+        UpdateDifferentiableGraphRequiresGrad InlineAutodiffSubgraphs EliminateDeadCode replaceFallbackGraphWithFallbackFunction
+        RemoveProfilingNodes packGradient
     """,
+    "diff-graph-bailouts": DIFF_CLEAN_UP + "RegisterPrePass LowerSimpleTuples BatchMM FuseGraph RegisterPostPass",
     "diff-graph": DIFF_CLEAN_UP + f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
     "no-grad-1.7": f"RegisterPrePass {FUSE} RemoveTensorTypeSpecializations RegisterPostPass",
     "no-grad-1.7-bailouts": "RegisterPrePass LowerSimpleTuples BatchMM FuseGraph RegisterPostPass",
@@ -62,6 +65,8 @@ COMPOSED = {
     """,
     "legacy-nondiff": "RegisterPrePass DecomposeOps BatchMM FuseGraph RegisterPostPass",
 }
+COMPOSED["1.7-without-te"] = " ".join(COMPOSED[name] for name in ("pre-autodiff-1.7", "no-grad-1.7-bailouts", "final"))
+COMPOSED["1.7-without-te-gradients"] = " ".join(COMPOSED[n] for n in ("pre-autodiff-1.7", "autodiff-1.7", "diff-graph-bailouts", "final"))
 
 RECORDED = """
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
@@ -89,8 +94,10 @@ def test_every_ancestors_pipeline_of_ours_is_compared() -> None:
     assert {name for name in registry.named_pipelines() if not name.startswith("lower-")} == set(COMPOSED) | ours
 
 
-# docs/pipelines.md says why: what unrolling copies, or a group that is undone leaves, is cleaned up by the next run alone.
-SETTLED_BY_TWO = {"pre-autodiff-1.7", "pre-autodiff-2.x", "diff-graph", "legacy-optimize", "autodiff-1.7", "autodiff-2.x"}
+# docs/pipelines.md says why: what unrolling copies is cleaned up by the next run alone.
+SETTLED_BY_TWO = {
+    "pre-autodiff-1.7", "pre-autodiff-2.x", "diff-graph", "diff-graph-bailouts", "legacy-optimize", "1.7-without-te", "1.7-without-te-gradients",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("program", sorted(path.stem for path in TRACES.glob("*.mlir")))

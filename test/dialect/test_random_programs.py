@@ -75,6 +75,8 @@ PROMISES: dict[str, Promise] = {
     "tierup-decompose-ops": Promise(("values", "typed"), rounds=True),
     "tierup-create-differentiable-subgraphs": Promise(("gradients",)),
     "tierup-differentiate": Promise(("differentiable",), refuses=True),  # ops without a rule
+    "tierup-decide-gradient": Promise(("gradients", "uses", "guarded")),
+    "tierup-pack-gradient": Promise(("differentiated",)),
     "tierup-guard-differentiable": Promise(("differentiable",), leaves="guarded"),
     "tierup-lower-all-tuples": Promise(("graph",), flattens=True),
     "tierup-inline-differentiable": Promise(("differentiable",)),
@@ -99,6 +101,9 @@ PIPELINES: dict[str, Promise] = {
     "pre-autodiff-2.x": Promise(("uses",), leaves="", again=True),
     "autodiff-1.7": Promise(("gradients",), leaves="", again=True),
     "autodiff-2.x": Promise(("gradients",), leaves="", again=True),
+    "1.7-without-te": Promise(("uses",), leaves="guarded", again=True, resumes=True),
+    "1.7-without-te-gradients": Promise(("uses",), leaves="", again=True, resumes=True),
+    "diff-graph-bailouts": Promise(("bailouts",), leaves="guarded", again=True),
     "diff-graph": Promise(("uses",), leaves="guarded", again=True),
     "no-grad": Promise(("uses",), leaves="guarded", again=True),
     "no-grad-1.7": Promise(("uses",), leaves="guarded", again=True),

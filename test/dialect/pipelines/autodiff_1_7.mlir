@@ -7,8 +7,12 @@
 // CHECK: torch.aten.mul.Tensor %arg0, %arg1
 // CHECK: return
 
+// STAGE: IR Dump After tierup-decide-gradient
 // STAGE: IR Dump After tierup-create-differentiable-subgraphs
+// STAGE: IR Dump After tierup-differentiate
 // STAGE: IR Dump After tierup-inline-differentiable
+// STAGE: IR Dump After tierup-dce
 // STAGE: IR Dump After tierup-outline-fallbacks
 // STAGE: IR Dump After tierup-remove-profiling
+// STAGE: IR Dump After tierup-pack-gradient
 // STAGE-NOT: IR Dump After

@@ -5,8 +5,8 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: "tierup.profile"
-// CHECK: "tierup.bailout"(%arg0, %arg1, %arg2) {continuation = @main_continuation_0, expected = #tierup.profiled<f32[2,4]>
-// CHECK: "tierup.bailout"(%arg1, %arg0, %arg2) {continuation = @main_continuation_1, expected = #tierup.profiled<f32[4]>
+// CHECK: "tierup.bailout"(%arg0, %arg1, %arg2) {continuation = @main_continuation_0, expected = #tierup.profiled<f32[2,4] requires_grad=false>
+// CHECK: "tierup.bailout"(%arg1, %arg0, %arg2) {continuation = @main_continuation_1, expected = #tierup.profiled<f32[4] requires_grad=true>
 // CHECK-NOT: tierup.bailout
 // CHECK: torch.prim.If %arg2
 // CHECK-NOT: torch.prim.Loop

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.inference.profiled import Fact, Profiled
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import parse, pipeline
@@ -81,9 +82,10 @@ class Stage:
     @property
     def shape(self) -> str:
         """One word for each op of the entry that is not a constant or a type: `check/3` checks three values, `group[4]` has four ops,
-        `call` calls a fallback; branches and loops show what is in them."""
+        `call` calls a fallback; branches and loops show what is in them. A packed group has the ops of its forward function."""
         module = parse_module(self.text)
-        return " ".join(_words(function_names(module)[self.name].regions[0].blocks[0]))
+        functions = function_names(module)
+        return " ".join(_words(functions[self.name].regions[0].blocks[0], functions))
 
     def others(self, attribute: str) -> int:
         """How many functions of the module carry an attribute: `tierup.fallback`, `tierup.continuation`."""
@@ -107,7 +109,7 @@ class Stage:
         return translate(module, self.name, sites={n: site(n) for n in names}).call(*copy.deepcopy(arguments)), called
 
 
-def _words(block: ir.Block) -> list[str]:
+def _words(block: ir.Block, functions: Mapping[str, ir.Operation]) -> list[str]:
     words = []
     for view in block.operations:
         op = view.operation
@@ -118,16 +120,24 @@ def _words(block: ir.Block) -> list[str]:
         elif op.name == "tierup.bailout":
             words.append("bailout")
         elif op.name in ("tierup.fusion_group", "tierup.differentiable"):
-            inside = _words(op.regions[0].blocks[0])
+            body = op.regions[0].blocks[0]
+            if body.operations[0].name == "func.call":
+                body = functions[ir.FlatSymbolRefAttr(body.operations[0].attributes["callee"]).value].regions[0].blocks[0]
+            inside = _words(body, functions)
             words.append(f"{'group' if op.name.endswith('group') else 'differentiable'}[{len(inside)}]")
         elif op.name == "func.call":
             words.append("call")
         elif op.name in ("torch.prim.If", "torch.prim.Loop"):
-            arms = [" ".join(_words(region.blocks[0])) for region in op.regions]
+            arms = [" ".join(_words(region.blocks[0], functions)) for region in op.regions]
             words.append(f"{op.name.removeprefix('torch.prim.')}{{{'}{'.join(arms)}}}")
         else:
             words.append(re.sub(r"^(torch\.aten|torch\.prim|tierup)\.", "", op.name).partition(".")[0])
     return words
+
+
+def wants_gradients(op: ir.Operation) -> Profiled:
+    """A record of a tensor that required a gradient."""
+    return Profiled(dtype=dtypes.BY_NAME["f32"], sizes=(4, 8), requires_grad=True, defined=True)
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:

@@ -88,3 +88,22 @@ func.func @counted_and_unknown(%x: !torch.vtensor, %c: !torch.bool) -> (!torch.v
   }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>, gradient_inputs = array<i64>} : (!torch.vtensor) -> !torch.vtensor
   return %0, %3, %4 : !torch.vtensor, !torch.vtensor, !torch.vtensor
 }
+
+// Sizes that only the gradient wanted go too, though asking for them could raise.
+// CHECK-LABEL: func.func @sizes
+// CHECK-NEXT: [[S:%.+]] = torch.aten.sigmoid %arg0
+// CHECK-NOT: torch.aten.size.int
+// CHECK: return [[S]]
+func.func @sizes(%x: !torch.vtensor) -> !torch.vtensor {
+  %0 = "tierup.differentiable"(%x) ({
+  ^bb0(%a: !torch.vtensor):
+    %1 = torch.aten.sigmoid %a : !torch.vtensor -> !torch.vtensor
+    %zero = torch.constant.int 0
+    %2 = torch.aten.size.int %a, %zero : !torch.vtensor, !torch.int -> !torch.int
+    "tierup.yield"(%1, %2) : (!torch.vtensor, !torch.int) -> ()
+  }, {
+  ^bb0(%g: !torch.vtensor, %n: !torch.int):
+    "tierup.yield"(%g) : (!torch.vtensor) -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64: 0>, captured_inputs = array<i64>, captured_outputs = array<i64: 1>, gradient_inputs = array<i64: 0>} : (!torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
