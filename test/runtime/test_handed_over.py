@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -33,6 +35,18 @@ def by_mode(x, mode, step):
     if mode == 2:
         return x[1:]
     return x[1:] * step
+
+
+def chosen_of_two(x, n, m):
+    y = x + 1
+    return x if n == m else (y if n > m else y[:1])
+
+
+def doubled_or_given(x, n, m):
+    for i in range(n):
+        if i >= m:
+            x = x * 2
+    return x
 
 
 def either(x, y, first):
@@ -173,3 +187,20 @@ def test_results_that_are_one_on_some_paths_stay_misses(way):
     assert stats.bailouts == 0
     with tierup.assert_optimized():
         jitted(np.ones(4), False)
+
+
+CALLS = st.lists(st.tuples(st.sampled_from([1, 3, 4]), st.integers(0, 3), st.integers(0, 2)), max_size=14)
+
+
+@given(CALLS, st.sampled_from([by_mode, chosen_of_two, doubled_or_given]), st.sampled_from(sorted(WAYS)), st.integers(1, 4))
+@settings(max_examples=12)
+def test_whatever_comes_each_call_counts_once_and_gives_what_python_gives(calls, function, way, most):
+    jitted = tierup.jit(function, max_versions=most, **WAYS[way])
+    for number, (size, *rest) in enumerate(calls, 1):
+        x = np.arange(1.0, size + 1)
+        got, wanted = jitted(x, *rest), function(x, *rest)
+        np.testing.assert_array_equal(got, wanted)
+        assert (got is x) == (wanted is x)
+        stats = jitted.stats()
+        assert stats.calls == number
+        assert stats.bailouts == 0
