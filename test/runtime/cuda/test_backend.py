@@ -463,3 +463,15 @@ def test_results_that_share_memory_on_the_host_share_it_on_the_device(on: Device
         assert w is same and (tail.address, turned.address) == (v.address + 16, v.address)
         for found, wanted in zip((v, w, tail, turned), (x + 1, x * 2, (x + 1)[1:], (x + 1).T), strict=True):
             assert np.array_equal(found.numpy(), wanted)
+
+
+def test_a_call_that_the_device_hands_over_is_a_miss_and_its_value_gets_a_version(on: Device) -> None:
+    def chosen(x, c):
+        return x if c else x * 2.0
+
+    f, there = cuda(chosen), put(on, f32(4))
+    for c in (False, False, True, True, True, False):
+        assert (f(there, c) is there) == c
+    stats = f.stats()
+    assert (stats.profiled_runs, stats.hits, stats.misses, stats.bailouts, stats.compiles) == (1, 4, 1, 0, 2)
+    assert "c: bool = True" in f.explain()
