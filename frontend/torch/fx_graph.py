@@ -163,7 +163,7 @@ class FxBuilder:
     def _output(self, given: Any, results: list[ir.Value]) -> OutputTree:
         if isinstance(given, (list, tuple)):
             return OutputNode("tuple", tuple(self._output(v, results) for v in given))
-        if given is None:
+        if given is None or (isinstance(given, Node) and self.values[given] is None):  # a token of an order
             return Output("const")
         value = self.operand(given)
         results.append(value)

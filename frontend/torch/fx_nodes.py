@@ -82,8 +82,9 @@ def attribute(module: Any, path: str) -> Any:
 
 
 def is_handed_over(node: Node, inputs: Sequence[Node]) -> bool:
-    """Whether a call must hand over an input: not what nothing uses, nor a size that a used tensor among `inputs` has."""
-    if not node.users:
+    """Whether a call must hand over an input: not what nothing uses, nor a size that a used tensor among `inputs` has, nor the token of
+    an order of effects, for which PyTorch hands over None."""
+    if not node.users or all(str(user.target) == "with_effects" and user.args[0] is node for user in node.users):
         return False
     found = node.meta.get("val")
     return not (isinstance(found, torch.SymInt) and any(_has_size(n, found) for n in inputs if n.users))

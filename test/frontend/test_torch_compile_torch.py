@@ -258,6 +258,19 @@ def test_an_op_without_a_kernel_goes_through_pytorch():
     assert "in tier 0: aten._cdist_forward" in graphs()[0].explain() and graphs()[0].stats().hits == 2
 
 
+@pytest.mark.parametrize("program", [torch.linalg.inv, lambda x: torch.linalg.solve(x, x.tanh()) + torch.linalg.cholesky(x @ x.mT)])
+def test_checks_that_pytorch_keeps_in_order_by_tokens_are_made(program):
+    ours = compiled(program)
+    for needs in (False, True):
+        x = (torch.eye(3) + torch.rand(3, 3) / 9).requires_grad_(needs)
+        for _ in range(3):
+            found = [(y, *(torch.autograd.grad(y.square().sum(), x) if needs else ())) for y in (ours(x), program(x))]
+            torch.testing.assert_close(*found)
+    assert all(g.stats().calls == 3 for g in graphs()), [g.kind for g in graphs()]
+    with pytest.raises(torch.linalg.LinAlgError):
+        ours(torch.zeros(3, 3))
+
+
 @pytest.mark.parametrize(
     "program, options, said",
     [
