@@ -3,7 +3,7 @@
 The reverse ops stand behind the forward ones in one block, with a marker between them; what they read of the forward ones is captured.
 
 * A constant, a list, a number, a view, a cast and a comparison are computed again, from inputs, results or what is captured anyway; a
-  list of tensors, or of views of one, always, from these.
+  list of tensors, or of views of one, always, from these. What makes or reads a list of numbers that is written is not.
 * Where only sizes or the dtype of a tensor are read, these are captured, unless the tensor is captured anyway. With `inference` a dtype
   that is known is a constant, and sizes are numbers, one by one: constants, or asked of an input that has them.
 * With `inference` also: of a tensor that is only compared, the comparisons' results are captured where that takes less memory.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tierup.dialect import optable
+from tierup.dialect.autodiff.written_lists import aliases_of_lists
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.dims import Dim, symbols
 from tierup.dialect.inference.infer import Inference
@@ -48,6 +49,11 @@ class Captures:
         self.arguments = list(block.arguments)
         self.held = {*kept}
         self.at_hand = {*self.arguments, *results, *self.held}
+        self._lists = aliases_of_lists(block.owner.operation)
+
+    def _is_cheap(self, op: ir.Operation) -> bool:
+        """Whether an op is computed again, not captured: what reads or makes a list that is written would see it otherwise."""
+        return _is_cheap(op) and (self._lists is None or not self._lists.touches_written(op))
 
     def _parts(self) -> tuple[list[ir.Operation], list[ir.Operation]]:
         found = [view.operation for view in self.block.operations]
@@ -63,7 +69,7 @@ class Captures:
         read = self._read(queries=False)
         given = {*self.arguments, *(r for op in forward for r in op.results)}
         for op in reversed(forward):
-            if not any(r in read for r in op.results) or not _is_cheap(op):
+            if not any(r in read for r in op.results) or not self._is_cheap(op):
                 continue
             if _gives_parts(op) or all(self._is_at_hand(v, read) for v in op.operands):
                 self._again(op)
@@ -89,7 +95,7 @@ class Captures:
         if under in self.at_hand or under in read or not torch_types.is_tensor(under.type):
             return True
         op = under.owner.operation
-        return _is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands)
+        return self._is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands)
 
     def _again(self, op: ir.Operation) -> None:
         """Compute an op again at the beginning of the reverse part."""

@@ -14,6 +14,7 @@ from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.reverse import Regions, Reverse, sweep
 from tierup.dialect.autodiff.reverse_branches import branch
 from tierup.dialect.autodiff.reverse_loops import loop
+from tierup.dialect.autodiff.written_lists import read_copies
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
@@ -68,6 +69,7 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
     part_detached_writes(function_names(module)[entry])
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
+    read_copies(func)
     _check(func, entry, wrt, results, writer, writes)
     refuse_floats(func, lambda: activity(module, func, wrt)[0])
     return func
