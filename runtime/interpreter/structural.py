@@ -47,6 +47,17 @@ def _none(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.env[op.results[0]] = "None"
 
 
+def _uninitialized(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
+    """Of a tensor some zeros of its type: nobody looks at the value, but loops that are differentiated keep it and ask for its sizes."""
+    type_ = op.results[0].type
+    if not torch_types.is_tensor(type_):
+        return _none(reader, op, operands)
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    made = np.zeros([size or 0 for size in sizes or ()], np.float32 if dtype is None else dtype.numpy)
+    made.flags.writeable = False
+    reader.env[op.results[0]] = reader.constant("c", made)
+
+
 def _number(attribute: ir.Attribute) -> object:
     return attribute.value  # type: ignore[attr-defined]  # a FloatAttr or an IntegerAttr
 
@@ -184,7 +195,7 @@ HANDLERS: dict[str, Handler] = {
     "torch.constant.device": _constant(lambda a: ir.StringAttr(a).value),
     "torch.constant.number": _constant(_number),
     "torch.constant.none": _none,
-    "torch.prim.Uninitialized": _none,
+    "torch.prim.Uninitialized": _uninitialized,
     "torch.vtensor.literal": _literal,
     "torch.tensor.literal": _tensor_literal,
     "torch.prim.ListConstruct": _list,
