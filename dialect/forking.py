@@ -4,11 +4,13 @@
 
 A child has none of its parent's other threads, but all locks as they were held: one that another thread held would stay held for ever.
 So a fork first takes all locks that were made here, and both processes let go of them afterwards. It waits for one while it holds none,
-so no order among them matters. Who has held one for `_MOST_SECONDS` is not waited for: the child gets that lock anew.
+so no order among them matters. Who has held one for `_MOST_SECONDS` is not waited for: the child gets that lock anew. Of imports it takes
+the one lock that each begins with, and waits until those that have begun are through.
 """
 
 from __future__ import annotations
 
+import _imp
 import importlib
 import logging  # has hooks of fork, too: what is registered later takes its locks first, and to log is a step of what we wait for
 import os
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
 
 _MOST_SECONDS = 30.0
 _SECONDS_TO_LOOK_AGAIN = 0.001
-_IMPORTED = ("tierup", "torch_mlir", "llvmlite")
+# numpy imports parts of itself when they are used
+_IMPORTED = ("tierup", "torch_mlir", "llvmlite", "numpy", "ml_dtypes", "scipy_openblas32")
 _locks: set[weakref.ref[Any]] = set()
 _forking = threading.RLock()  # one thread at a time
 _taken: list[Any] = []  # by the thread that forks
 _adopted: list[Any] = []
+_imports_held = 0  # how often the thread that forks has taken the lock of imports
 
 
 def lock() -> Lock:
@@ -71,6 +75,7 @@ def _take_all() -> None:
     while time.monotonic() < until:
         held = _first_held()
         if held is None:
+            _hold_imports()
             if not _others_import():
                 return
             _release_all()
@@ -95,13 +100,28 @@ def _first_held() -> Any:
             seen.add(id(found))
 
 
+def _hold_imports() -> None:
+    """Let no other thread begin an import, which it does by looking up the module's lock under this one."""
+    global _imports_held
+    _imp.acquire_lock()
+    _imports_held += 1
+
+
+def _let_imports_go() -> None:
+    global _imports_held
+    while _imports_held:
+        _imports_held -= 1
+        _imp.release_lock()
+
+
 def _others_import() -> bool:
-    """Whether other threads are importing what a child needs: it would find the locks of these modules held."""
+    """Whether other threads are importing what a child needs: it would find the locks of these modules held. A module has a lock only
+    while somebody has looked it up."""
     module_locks = getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]
     for name, ref in module_locks.copy().items():
         if name.partition(".")[0] in _IMPORTED:
             found = ref()
-            if found is not None and getattr(found, "owner", None) not in (None, threading.get_ident()):
+            if found is not None and getattr(found, "owner", None) != threading.get_ident():
                 return True
     return False
 
@@ -113,6 +133,7 @@ def _take_those_free() -> None:
 
 
 def _release_all() -> None:
+    _let_imports_go()
     while _taken:
         _taken.pop().release()
 

@@ -199,3 +199,44 @@ def test_no_other_locks_are_made_in_tierup():
                 if foreign.search(line) and "threading.Condition(forking.lock())" not in line:
                     found.add(path.relative_to(SOURCES).as_posix())
     assert found <= allowed, found - allowed
+
+
+_IMPORTS_BEGIN_WHILE_A_FORK_WAITS = """
+import os, signal, sys, threading, time
+window = threading.Event()
+
+def last_hook():  # hooks run backwards: after tierup's, when it waits for no import any more
+    window.set()
+    time.sleep(0.05)
+
+os.register_at_fork(before=last_hook)
+import numpy
+from tierup.dialect import forking
+
+class Slow:  # an import of a part of numpy that takes long
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy.ma":
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slow())
+
+def importer():
+    window.wait()
+    import numpy.ma
+
+thread = threading.Thread(target=importer)
+thread.start()
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    import numpy.ma
+    os._exit(0)
+thread.join()
+assert "numpy.ma" in sys.modules
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
+"""
+
+
+def test_no_import_begins_between_the_wait_for_imports_and_the_fork():
+    ended = subprocess.run([sys.executable, "-c", _IMPORTS_BEGIN_WHILE_A_FORK_WAITS], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
