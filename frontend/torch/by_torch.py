@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from tierup.dialect import dtypes, optable
@@ -70,6 +73,14 @@ def _is_callable(name: str, schema: Any) -> bool:
 _DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "bernoulli", "multinomial"})  # constants to a gradient, whatever of
 
 
+@cache
+def _without_gradients() -> frozenset[str]:
+    """Ops of which no result requires a gradient whatever they are given, as PyTorch's table of derivatives has it: `aten.histc`."""
+    table = resources.files("torchgen").joinpath("packaged", "autograd", "derivatives.yaml")
+    entry = re.compile(r"^- name: ([\w.]+)\(.*\n  output_differentiability: \[False(?:, False)*\]$", re.M)
+    return frozenset(f"aten.{name}" for name in entry.findall(table.read_text(encoding="utf-8")))
+
+
 def _of_operand(infer: Infer, operands: Any) -> Value:
     """Of the sizes of the first operand, and of its dtype where None is asked for."""
     dtype = operands[0].dtype if isinstance(operands[1], NoneValue) else None
@@ -103,7 +114,7 @@ def _row(name: str, schema: Any) -> Op | None:
         acts=base in _WRITES_UNSAID,
         random=base in _WRITES_UNSAID or _is_random(name),
         raises=True,
-        differentiable=name.split(".")[1] not in _DRAWN,
+        differentiable=name.split(".")[1] not in _DRAWN and name not in _without_gradients(),
         note="called through PyTorch",
     )
 

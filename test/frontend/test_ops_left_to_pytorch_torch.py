@@ -1,0 +1,46 @@
+"""Ops that tierup has no kernel for, through TorchScript: values, what requires a gradient, and gradients are those of eager PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import by_torch, from_torchscript  # noqa: E402 - it may be missing
+
+pytestmark = pytest.mark.torch
+
+OPS = [
+    "torch.histc(x, 4, 0.0, 1.0)", "torch.inverse(x)", "torch.cdist(x, x * 2)", "torch.tensordot(x, x, dims=1)", "torch.kron(x, x)",
+    "torch.det(x)", "torch.logdet(x @ x.t() + 3)", "torch.trapezoid(x)", "torch.renorm(x, 2.0, 0, 1.0)", "torch.cov(x)",
+    "torch.mode(x)[0]", "torch.kthvalue(x, 2)[0]", "torch.nanmedian(x)", "torch.combinations(x[0])",
+    "torch.cartesian_prod(x[0], x[1])", "torch.block_diag(x, x)", "torch.matrix_exp(x)", "torch.dist(x, x * 2)",
+    "torch.bucketize(x, x[0].sort()[0])", "torch.searchsorted(x.sort()[0], x)", "torch.count_nonzero(x)", "torch.bincount(x[0].long())",
+    "torch.frexp(x)[0]", "torch.i0(x)", "torch.polygamma(1, x)", "torch.mvlgamma(x + 3, 2)", "torch.pinverse(x)", "torch.pdist(x)",
+    "torch.corrcoef(x)", "torch.nextafter(x, x * 2)", "torch.igamma(x.detach(), x.detach())",
+]  # fmt: skip
+
+
+def _results(f, x):
+    y = f(x)
+    return [y, y.requires_grad, *(torch.autograd.grad((y * y).sum(), x, allow_unused=True) if y.requires_grad else ())]
+
+
+def test_what_requires_a_gradient_and_the_gradients_are_eagers():
+    differ = []
+    for op in OPS:
+        script = torch.jit.CompilationUnit(f"def f(x):\n    return {op}\n").f
+        ours = from_torchscript(script)
+        x = torch.rand(3, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64).requires_grad_()
+        for _ in range(2):
+            try:
+                expected = _results(script, x)
+                torch.testing.assert_close(_results(ours, x), expected)
+            except (AssertionError, RuntimeError, TypeError, ValueError) as e:
+                differ.append(f"{op}: {e}")
+    assert not differ, "\n".join(differ)
+
+
+def test_pytorchs_table_of_derivatives_says_which_ops_have_none():
+    found = by_torch._without_gradients()
+    assert {"aten.histc", "aten.count_nonzero"} <= found and not {"aten.linalg_inv_ex", "aten.kthvalue"} & found
