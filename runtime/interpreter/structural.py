@@ -47,11 +47,15 @@ def _none(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
     reader.env[op.results[0]] = "None"
 
 
+_UNSET = {"!torch.int": "0", "!torch.float": "0.0", "!torch.number": "0", "!torch.bool": "False", "!torch.str": "''"}
+
+
 def _uninitialized(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    """Of a tensor some zeros of its type: nobody looks at the value, but loops that are differentiated keep it and ask for its sizes."""
+    """Something of the type: nobody looks at the value, but loops that are differentiated keep it and ask a tensor for its sizes."""
     type_ = op.results[0].type
     if not torch_types.is_tensor(type_):
-        return _none(reader, op, operands)
+        reader.env[op.results[0]] = _UNSET.get(str(type_), "[]" if str(type_).startswith("!torch.list<") else "None")
+        return
     sizes, dtype = torch_types.parse_tensor(str(type_))
     made = np.zeros([size or 0 for size in sizes or ()], np.float32 if dtype is None else dtype.numpy)
     made.flags.writeable = False

@@ -1,4 +1,4 @@
-"""A loop of TorchScript that is left by `return` has gradients, whichever iteration that happens in: what is not there yet is kept, too."""
+"""A loop of TorchScript that is left by `return`, `break` or `continue` has gradients, whichever iteration that happens in: what is not there yet is kept, too."""
 
 from __future__ import annotations
 
@@ -47,7 +47,34 @@ def of_a_while_loop(x: Tensor) -> Tensor:
     return x
 
 
-@pytest.mark.parametrize("program", [of_rank_0, of_another_rank, out_of_two_loops, of_a_while_loop], ids=lambda p: p.__name__)
+def of_breaks_and_continues(x: Tensor, n: int) -> Tensor:
+    i = 0
+    while i < 2 * n:
+        i += 1
+        if i == 3:
+            continue
+        if i > 5:
+            break
+        x = x * 1.1 + i
+    return x
+
+
+def of_items(x: Tensor, n: int) -> Tensor:
+    items = [x, x[1:], x * 2, x + n, x]
+    for i in range(len(items)):
+        if items[i].size(0) == 2:
+            continue
+        half, sizes = 0.5 * i, [i, n]
+        if i == n:
+            break
+        x = x + items[i].sum() * x * half + sizes[0]
+    return x
+
+
+PROGRAMS = (of_rank_0, of_another_rank, out_of_two_loops, of_a_while_loop, of_breaks_and_continues, of_items)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_gradients_of_loops_that_return_are_eagers(program, dtype) -> None:
     f = tierup.torch.from_torchscript(torch.jit.script(program), gradients="error")
