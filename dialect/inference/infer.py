@@ -196,7 +196,7 @@ class _Walker:
             old: Sequence[Dim | None] = shape or [None] * len(stated)
             pairs = enumerate(zip(old, stated, strict=True))
             shape = tuple(self._known_size(site, i, a, b) for i, (a, b) in pairs)
-        return Tensor(value.dtype or fact.dtype, shape)
+        return Tensor(fact.dtype or value.dtype, shape)  # where they differ nothing fits, and what follows never runs
 
     def _known_size(self, site: ir.Value, i: int, old: Dim | None, stated: Dim | None) -> Dim:
         if isinstance(old, int) or stated is None:
