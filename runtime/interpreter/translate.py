@@ -66,7 +66,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
         if piece.path not in globals_:
             globals_[piece.path] = names.pick(piece.hint)
     source = Source()
-    constants = {globals_[name]: value for name, value in reader.constants.items()}
+    constants = {globals_[name]: value for name, value in reader.constants.items() if name in globals_}  # others nobody reads
     header = [str(hook) for hook in reader.hooks]
     for name, function in functions.items():
         emitter = FunctionEmitter(source, memory, globals_)
