@@ -168,6 +168,8 @@ def _clean(module: ir.Module) -> None:
     Copies stay where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
     Lists are checked to have the items that are taken out. Windows without strides get those that they mean, their own size."""
     hidden: dict[ir.Value, ir.Value] = {}
+    for function in defined_functions(module):
+        _merge_floats(function)
     for op in b.unerased(b.walk(module.operation)):
         if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
             _hide_constants(op, hidden)
@@ -195,13 +197,26 @@ def _clean(module: ir.Module) -> None:
 def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:
     """Let an op read constant tensors and floats from ops that nothing folds: one for each constant, so that equal ops still merge."""
     for i, value in enumerate(op.operands):
+        made = b.defining_op(value)
+        if made is None or made.name != "torch.constant.float" and not _makes_a_constant(made):
+            continue
         if value not in hidden:
-            made = b.defining_op(value)
-            if made is None or made.name != "torch.constant.float" and not _makes_a_constant(made):
-                continue
             after = ir.InsertionPoint.after(made)
             hidden[value] = ir.Operation.create(copies_kept.HIDDEN, [value.type], [value], loc=made.location, ip=after).result
         op.operands[i] = hidden[value]
+
+
+def _merge_floats(function: ir.Operation) -> None:
+    """Have each float constant of a function once, where it begins: equal constants are hidden as one."""
+    first: dict[str, ir.Operation] = {}
+    for op in b.unerased(b.walk(function)):
+        if op.name == "torch.constant.float":
+            kept = first.setdefault(str(op.attributes["value"]), op)
+            if kept == op:
+                op.move_before(function.regions[0].blocks[0].operations[0])
+            else:
+                op.results[0].replace_all_uses_with(kept.results[0])
+                op.erase()
 
 
 _READS = frozenset(f"torch.aten.{n}" for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit"))
