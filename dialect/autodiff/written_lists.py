@@ -12,6 +12,7 @@ from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.contracts import STRUCTURE, walk
 from tierup.dialect.inference.infer import LIST_WRITERS
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 
 _COPY = "torch.aten.list.t"
@@ -23,7 +24,7 @@ def read_copies(func: ir.Operation) -> None:
     if aliases is None:
         return
     copies: dict[tuple[ir.Value, ir.Operation], ir.Value] = {}
-    for op in list(walk(func)):
+    for op in unerased(walk(func)):
         hands_on = op.name in STRUCTURE or (op.name != "torch.operator" and optable.lookup(op.name) is None)
         if hands_on or op.name in LIST_WRITERS or op.name == _COPY:
             continue

@@ -64,12 +64,12 @@ func.func @views_of_mutable_memory_merge(%m: !torch.tensor) -> (!torch.tensor, !
 }
 
 // CHECK-LABEL: func.func @what_may_raise_stays
-func.func @what_may_raise_stays(%x: !torch.vtensor, %i: !torch.vtensor, %n: !torch.int) {
+func.func @what_may_raise_stays(%x: !torch.vtensor, %i: !torch.vtensor, %n: !torch.int, %m: !torch.int) {
   %zero = torch.constant.int 0
   // CHECK: torch.aten.index_select
   %0 = torch.aten.index_select %x, %zero, %i : !torch.vtensor, !torch.int, !torch.vtensor -> !torch.vtensor
   // CHECK: torch.aten.floordiv.int
-  %1 = torch.aten.floordiv.int %n, %zero : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.floordiv.int %n, %m : !torch.int, !torch.int -> !torch.int
   return
 }
 

@@ -90,7 +90,7 @@ def test_a_scalar_on_one_path_is_one_there_alone(program):
     for c in ([0.5, 2.0], [np.nan, -1.0], [0.5, 2.0], [2.0, 2.0], [-1.0, 1.0], [0.5, 0.5], [np.nan, -1.0]):
         for x in (np.array(2.0), np.array([1.0, 2.0])):
             _compare(f, program, np.array(c), x)
-    assert f.stats().hits > 4 or program is written  # a write to what is one of two arrays stays in tier 0
+    assert f.stats().hits >= 4 or program is written  # a write to what is one of two arrays stays in tier 0
 
 
 @pytest.mark.parametrize("options", OPTIONS[1:], ids=str)

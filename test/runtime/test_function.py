@@ -154,7 +154,7 @@ def test_an_int_argument_is_not_baked_in():
     a = f32(4)
     for n in (3, 3, 5, 0, -2):
         np.testing.assert_array_equal(f(a, n), a * 2.0 ** max(n, 0))
-    assert f.stats().hits == 4
+    assert (f.stats().hits, f.stats().misses) == (2, 2)  # without a round the result is the argument: tier 0 gives that
 
 
 def test_keywords_defaults_and_none():

@@ -14,7 +14,7 @@ from tierup.dialect.inference.dims import symbol
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.runtime.dispatching.guards import Mismatch, _overlaps_itself, bind, explain, extent, first_mismatch
+from tierup.runtime.dispatching.guards import Mismatch, bind, explain, extent, first_mismatch, overlaps_itself
 
 
 def array(*sizes: int | str, dtype: str = "f32", layout: Layout = Layout.CONTIGUOUS) -> ArgumentSpec:
@@ -90,7 +90,7 @@ def test_extents_are_numpys(x: Any) -> None:
     if type(x) is np.ndarray and x.size:
         assert extent(x) == np.lib.array_utils.byte_bounds(x)
     if type(x) is np.ndarray:
-        assert not _overlaps_itself(x)  # indexing makes no element twice
+        assert not overlaps_itself(x)  # indexing makes no element twice
 
 
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
@@ -100,4 +100,4 @@ def test_memory_shared_within_an_array_is_always_found(dims: list[tuple[int, int
     x = np.lib.stride_tricks.as_strided(base, [n for n, _ in dims], [4 * s for _, s in dims])
     addresses = {sum(i * s for i, (_, s) in zip(index, dims, strict=True)) for index in np.ndindex(x.shape)}
     if len(addresses) < x.size:
-        assert _overlaps_itself(x)
+        assert overlaps_itself(x)
