@@ -84,7 +84,7 @@ def test_an_attribute_that_is_set_in_a_branch_leaves_the_rest_native():
     for n, largest in ((1, 0.0), (1, 0.0), (3, 3.0), (1, 3.0), (5, 5.0)):
         torch.testing.assert_close(ours(x, n), (torch.tanh(x) * n).exp() + 1)
         assert scripted.largest == largest
-    assert ours.stats().hits >= 3
+    assert (ours.stats().hits, ours.stats().misses) == (2, 2)  # tier 0 has the calls that set it
 
 
 def test_a_list_of_the_module_that_is_changed_in_place_is_refused_with_the_line():
