@@ -23,7 +23,7 @@ def _choice(default: str, choices: tuple[str, ...], meaning: str) -> Any:
     return field(default=default, metadata={"choices": choices, "meaning": meaning})
 
 
-def _count(default: float, least: int, meaning: str, most: float | None = None) -> Any:
+def _count(default: float, least: float, meaning: str, most: float | None = None) -> Any:
     return field(default=default, metadata={"least": least, "most": most, "meaning": meaning})
 
 
