@@ -56,13 +56,7 @@ INSTRUMENT = NamedPipeline(
     ("tierup-clear-profiling", "tierup-insert-profiling{uses=true}", "tierup-profile-autograd-zero"),
 )
 
-_AFTER_GUARDS = (
-    "tierup-specialize-autograd-zero",
-    "tierup-remove-expands",
-    "tierup-canonicalize-ops",
-    "tierup-dce",
-    "tierup-peephole",
-    "tierup-constant-propagation",
+_DIFF_CLEAN_UP = (
     "tierup-dce",
     "tierup-cse",
     "tierup-peephole",
@@ -74,6 +68,16 @@ _AFTER_GUARDS = (
     "tierup-constant-propagation",
     "tierup-cse",
     "tierup-check-inplace",
+)
+
+_AFTER_GUARDS = (
+    "tierup-specialize-autograd-zero",
+    "tierup-remove-expands",
+    "tierup-canonicalize-ops",
+    "tierup-dce",
+    "tierup-peephole",
+    "tierup-constant-propagation",
+    *_DIFF_CLEAN_UP,
 )
 
 # The ancestor keeps a copy of the graph as it is right after its bailouts and builds a continuation from it when a bet is lost.
@@ -166,20 +170,6 @@ NO_GRAD_1_7_BAILOUTS = NamedPipeline(
     "no-grad-1.7-bailouts",
     "1.7 without the tensor-expression fuser: the older fuser's groups, on the types that bailouts ensure",
     (_PRE, "tierup-lower-simple-tuples", "tierup-batch-matmul", "tierup-fuse-groups{policy=legacy}", _POST),
-)
-
-_DIFF_CLEAN_UP = (
-    "tierup-dce",
-    "tierup-cse",
-    "tierup-peephole",
-    "tierup-constant-propagation",
-    "tierup-constant-pooling",
-    "tierup-unroll-loops{profiles=true}",
-    "tierup-remove-list-mutation",
-    "tierup-peephole",
-    "tierup-constant-propagation",
-    "tierup-cse",
-    "tierup-check-inplace",
 )
 
 DIFF_GRAPH = NamedPipeline("diff-graph", "1.7: the forward graph of a differentiable group", (*_DIFF_CLEAN_UP, *NO_GRAD_1_7.steps))
