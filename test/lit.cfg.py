@@ -30,6 +30,8 @@ config.test_exec_root = str(_here.parent / "build" / "lit")
 for name in ("PYTHONPATH", "VIRTUAL_ENV", "HOME", "TMPDIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# only what every machine has: a test that names a tool which is a script of somebody's environment fails at home too
+config.environment["PATH"] = os.defpath
 # tierup as it lies in this repository, installed or not
 config.environment["PYTHONPATH"] = os.pathsep.join([str(_here.parent), config.environment.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 

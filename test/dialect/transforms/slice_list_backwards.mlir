@@ -1,6 +1,6 @@
 // A list is sliced by a step that is not positive, or is empty: MLIR's own canonicalization walks out of the list, or without end.
-// RUN: tierup-opt %s --canonicalize | filecheck %s
-// RUN: tierup-opt %s --canonicalize --canonicalize --tierup-peephole-list-idioms | filecheck %s --check-prefix=SPELLED
+// RUN: tierup-opt %s --canonicalize | FileCheck %s
+// RUN: tierup-opt %s --canonicalize --canonicalize --tierup-peephole-list-idioms | FileCheck %s --check-prefix=SPELLED
 
 // CHECK-LABEL: @backwards
 // CHECK: torch.aten.slice.t

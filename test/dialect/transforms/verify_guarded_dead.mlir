@@ -1,5 +1,5 @@
 // A guard that nothing can pass: what follows it never runs, and may be typed as the guard says. Peeled loops have such guards.
-// RUN: tierup-opt %s --tierup-verify-guarded | filecheck %s
+// RUN: tierup-opt %s --tierup-verify-guarded | FileCheck %s
 
 // CHECK-LABEL: @never_passed
 // CHECK: torch.aten.neg {{.*}} -> !torch.vtensor<[2],si64>
