@@ -475,13 +475,15 @@ class Counted:
 
 def test_jobs_of_the_most_called_function_come_first_and_equals_in_order():
     one, done = Queue(), []
-    blocked = threading.Event()
+    running, blocked = threading.Event(), threading.Event()
 
     class First(Counted):
         def run(self):
+            running.set()
             blocked.wait()
 
     one.submit(First(0, done))
+    assert running.wait(SECONDS)  # the thread takes the most wanted of what waits when it wakes
     for urgency in (3, None, 9, 5):
         one.submit(Counted(urgency, done))
     blocked.set()
