@@ -181,12 +181,10 @@ def broadcast_tensors(o: Ops[T], tensors: Sequence[T]) -> list[T]:
 
 def _common(o: Ops[T], tensors: Sequence[T]) -> list[Any]:
     """The sizes that tensors broadcast to: each of one that has it."""
-    shapes = [o.known(x).shape for x in tensors]
-    rank = max(len(s) for s in shapes if s is not None)
+    rank = max(map(o.rank, tensors), default=0)
     sizes: list[Any] = [1] * rank
-    for x, shape in zip(tensors, shapes, strict=True):
-        if shape is None:
-            raise o.unknown()
+    for x in tensors:
+        shape = o.known(x).shape or ()
         for i, size in enumerate(shape, start=rank - len(shape)):
             if isinstance(size, int):
                 sizes[i] = sizes[i] if size == 1 else size

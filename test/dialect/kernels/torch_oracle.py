@@ -7,6 +7,7 @@ all sizes of 2 and more) on it and compares dtype, shape, values, sharing of mem
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -238,6 +239,44 @@ def check_rule(sample: Sample, actual: object, raised: Exception | None) -> None
     match(sample, symbolic, actual, values)
     for tie in ctx.ties:
         assert evaluate(tie.left, values) == evaluate(tie.right, values), f"{sample!r}: {tie} does not hold"
+    for operands in less_known([abstract(o) for o in sample.operands]):
+        found, error = run(rule, Infer(), operands)
+        assert error is None, f"{sample!r}: the rule raises {error!r} where this is known: {operands}"
+        assert agrees(found, static), f"{sample!r}: the rule gives {found} where this is known: {operands}, and {static} where all is"
+
+
+def less_known(operands: list) -> Iterator[list]:
+    """Operands of which less is known: one tensor, list, int or bool, or all tensors."""
+    for i, operand in enumerate(operands):
+        for weaker in _less_known(operand):
+            yield [*operands[:i], weaker, *operands[i + 1 :]]
+    yield [Tensor() if isinstance(v, Tensor) else v for v in operands]
+    yield [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in operands]
+
+
+def _less_known(value: object) -> Iterator[object]:
+    if isinstance(value, Tensor):
+        yield from (Tensor(), Tensor(value.dtype), Tensor(None, value.shape))
+    elif isinstance(value, List) and value.items:
+        yield List(None, Tensor() if isinstance(value.items[0], Tensor) else Int() if isinstance(value.items[0], Int) else None)
+        for i, item in enumerate(value.items):
+            yield from (List((*value.items[:i], weaker, *value.items[i + 1 :])) for weaker in _less_known(item))
+    elif isinstance(value, (Int, Bool)):
+        yield type(value)()
+
+
+def agrees(less: object, more: object) -> bool:
+    """Whether what a rule says where it knows less holds where it knows more."""
+    if isinstance(less, Tensor):
+        dtype_differs = isinstance(more, Tensor) and None not in (less.dtype, more.dtype) and less.dtype is not more.dtype
+        if not isinstance(more, Tensor) or dtype_differs or None in (less.shape, more.shape):
+            return isinstance(more, Tensor) and not dtype_differs
+        sizes = zip(less.shape, more.shape, strict=False)
+        return less.rank == more.rank and all(a == b for a, b in sizes if isinstance(a, int) and isinstance(b, int))
+    less, more = ([x.items] if isinstance(x, List) else x for x in (less, more))
+    if isinstance(less, (list, tuple)) and isinstance(more, (list, tuple)):
+        return len(less) == len(more) and all(map(agrees, less, more))
+    return less is None or more is None or not isinstance(less, (list, tuple))
 
 
 def match(sample: Sample, inferred: object, actual: object, values: dict[str, int]) -> None:
