@@ -28,6 +28,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parent.parent / "build" / "soak"
 SILENCE = 300.0  # seconds without a line after which a program hangs
 BATCH = 40
+_SECONDS_BETWEEN_SIGNS = 300.0
+TURN = 60.0  # seconds after which a batch ends with the program that runs: all kinds come in turn, the slow ones too
 COUNTS = ("programs", "calls", "wrong", "crashed", "refused")
 
 
@@ -73,12 +75,13 @@ class Batch:
 
     def run(self, until: float, count: int) -> None:
         """Raises KeyboardInterrupt as it comes; the process is ended in any case."""
-        command = [sys.executable, str(HERE / "soak_child.py"), self.kind, str(self.first), str(count)]
+        seconds = max(0.0, min(TURN, until - time.monotonic()))
+        command = [sys.executable, str(HERE / "soak_child.py"), self.kind, str(self.first), str(count), str(seconds)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         assert child.stdout is not None and child.stderr is not None
         errors = bytearray()
         try:
-            ended = self._follow(child, errors, until)
+            ended = self._follow(child, errors)
         finally:
             _end(child)
         code = child.returncode
@@ -86,8 +89,8 @@ class Batch:
             why = f"no sign for {SILENCE:g} s" if ended == "silent" else f"exit {code}" if code > 0 else signal.Signals(-code).name
             self._crashed(why, errors.decode(errors="replace")[-6000:])
 
-    def _follow(self, child: subprocess.Popen[bytes], errors: bytearray, until: float) -> str:
-        """Read lines until the process closes its end ("closed"), is silent for too long ("silent"), or time is up ("time")."""
+    def _follow(self, child: subprocess.Popen[bytes], errors: bytearray) -> str:
+        """Read lines until the process closes its end ("closed") or is silent for too long ("silent")."""
         partial, last = b"", time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]  # a pipe
@@ -104,8 +107,6 @@ class Batch:
                         *lines, partial = (partial + data).split(b"\n")
                         for line in lines:
                             self._line(json.loads(line))
-                        if last > until and self.running is None:
-                            return "time"
                 if time.monotonic() - last > SILENCE:
                     os.killpg(child.pid, signal.SIGABRT)  # faulthandler tells where it stands
                     errors += child.stderr.read()  # type: ignore[union-attr]  # a pipe
@@ -163,7 +164,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def soak(state: State, minutes: float, kinds: dict[str, float], folder: Path, tell: Any) -> dict[str, int]:
     """Run programs for so long, the kind next that is furthest behind its share of the time; what this piece counted."""
     before, refused = state.total(), Counter[str]()
-    start = time.monotonic()
+    start = told = time.monotonic()
     until = start + 60 * minutes
     first = {kind: state.next.get(kind, 0) for kind in kinds}
     try:
@@ -173,6 +174,9 @@ def soak(state: State, minutes: float, kinds: dict[str, float], folder: Path, te
             Batch(kind, state.seed * 1_000_000 + state.next.get(kind, 0) % 1_000_000, state, folder, tell, refused).run(until, BATCH)
             state.seconds[kind] = state.seconds.get(kind, 0.0) + time.monotonic() - at
             state.write(folder / "state.json")
+            if time.monotonic() - told > _SECONDS_BETWEEN_SIGNS:
+                told = time.monotonic()
+                tell(f"{(told - start) / 60:.0f} of {minutes:g} minutes: " + _sum({name: state.total()[name] - before[name] for name in COUNTS}))
     finally:  # a piece that Ctrl-C ends counts, too
         counted = {name: state.total()[name] - before[name] for name in COUNTS}
         state.pieces.append({"seed": state.seed, "minutes": round((time.monotonic() - start) / 60, 1), "first": first, **counted})
@@ -180,6 +184,10 @@ def soak(state: State, minutes: float, kinds: dict[str, float], folder: Path, te
     for why, times in refused.most_common(12):
         tell(f"refused {times} times: {why}")
     return counted
+
+
+def _sum(counted: dict[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counted.items())
 
 
 def main() -> int:
@@ -200,8 +208,8 @@ def main() -> int:
     state = state or State(settings.seed)
     chosen = {name: share for name, (share, _) in KINDS.items() if share and (not settings.kinds or name in settings.kinds.split(","))}
     counted = soak(state, settings.minutes, chosen, settings.folder, lambda line: print(line, flush=True))
-    print(f"seed {state.seed}, {settings.minutes:g} minutes:", ", ".join(f"{n} {name}" for name, n in counted.items()))
-    print("in all:", ", ".join(f"{n} {name}" for name, n in state.total().items()))
+    print(f"seed {state.seed}, {settings.minutes:g} minutes:", _sum(counted))
+    print("in all:", _sum(state.total()))
     return int(bool(counted["wrong"] or counted["crashed"]))
 
 
