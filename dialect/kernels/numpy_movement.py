@@ -83,4 +83,5 @@ def _pad_element(value: Any, dtype: np.dtype) -> np.generic:
 
 def constant_pad_nd(x: np.ndarray, pad: Sequence[int], value: Any = 0) -> np.ndarray:
     """np.pad(x, pad, constant_values=value). OverflowError, ValueError for NaN, where signed integers cannot hold the value."""
-    return padding.constant_pad_nd(x, pad, value, _pad_element)
+    result = padding.constant_pad_nd(x, pad, value, _pad_element)
+    return np.asfortranarray(result) if x.flags.fnc else result

@@ -149,7 +149,7 @@ def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value) -> Array:
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
     if op is ast.UAdd:
         if a.dtype is not None and a.dtype.kind != "b":
-            return replace(as_array(frame, node, a, fresh=True), decays=True)
+            return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False)
         return unary(frame, node, ast.USub, unary(frame, node, ast.USub, a))  # raises for bools
     if op is ast.USub:
         return replace(a, ssa=frame.em.numpy("aten.neg", [a.ssa]), decays=True, detached=False)

@@ -116,6 +116,8 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
     parts = [as_array(frame, node, item) for item in items]
     ssa = frame.em.numpy("aten.stack", [frame.em.tensor_list([p.ssa for p in parts]), frame.em.int(0)])
     rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
+    if rank is None or rank > 2:  # np.array lays its parts out in C order, where np.stack keeps theirs
+        ssa = frame.em.numpy("aten.clone", [ssa, frame.em.int(0)])
     known = {p.dtype for p in parts}
     dtype = None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
     return Array(ssa, rank, 1 + max(p.at_least for p in parts), dtype, decays=False)
@@ -187,9 +189,15 @@ def int_list(frame: Frame, node: ast.AST | None, value: Value, what: str = "a sh
     return em.int_list([as_int(frame, node, item, what) for item in items]), len(items)
 
 
+def taken(frame: Frame, node: ast.AST, a: Value) -> Array:
+    """What a function gets that calls the array method of its name: of a Python number an array, which stays one."""
+    x = as_array(frame, node, a)
+    return replace(x, decays=False) if is_number(a) else x
+
+
 def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     """What a view may be taken of: of a NumPy scalar an array of its own, since writing to the view leaves the scalar as it is."""
-    x = as_array(frame, node, a)
+    x = taken(frame, node, a)
     if not (frame.em.mutable and x.rank == 0 and x.decays):
         return x
     return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))

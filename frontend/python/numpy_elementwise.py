@@ -16,7 +16,7 @@ from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.numpy_finding import nonzero
 from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import constant, function
-from tierup.frontend.python.values import NONE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
+from tierup.frontend.python.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
 
 ZERO_FLOAT = Const(0.0)
 
@@ -162,25 +162,30 @@ def _sample(value: Value):
 def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Value = NONE, min: Value = NONE, max: Value = NONE) -> Value:
     """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""
     low, high = (v if not _none(v) else w for v, w in ((a_min, min), (a_max, max)))
-    x: Value = as_array(frame, node, a)
+    x = as_array(frame, node, a)
     if _none(low) and _none(high):
-        return as_array(frame, node, x, fresh=True)
+        return array_operators.unary(frame, node, ast.UAdd, x)
     bounds = [v for v in (low, high) if not _none(v)]
     if all(is_number(v) and number_kind(v) != "bool" for v in bounds):
         em = frame.em
         operands = [em.none if _none(v) else number(frame, v) for v in (low, high)]
-        assert isinstance(x, Array)
         return Array(
             em.numpy("aten.clamp", [x.ssa, *operands]),
             x.rank,
             x.min_rank,
             ufunc_dtype(np.maximum, x, *bounds) if len(bounds) == 1 else None,
         )
+    of_all = arrays.one_like(frame, x)  # numbers take the dtype that all arrays have together
+    for bound in bounds:
+        if not is_number(bound):
+            of_all = array_operators.binary(frame, node, ast.Mult, of_all, arrays.one_like(frame, as_array(frame, node, bound)))
+    low, high = (weak(frame, v, of_all) if is_number(v) else v for v in (low, high))
+    found: Value = x
     if not _none(low):
-        x = _binary(np.maximum, "aten.maximum")(frame, node, x, low)
+        found = _binary(np.maximum, "aten.maximum")(frame, node, found, low)
     if not _none(high):
-        x = _binary(np.minimum, "aten.minimum")(frame, node, x, high)
-    return x
+        found = _binary(np.minimum, "aten.minimum")(frame, node, found, high)
+    return found
 
 
 def _none(value: Value) -> bool:
@@ -193,7 +198,7 @@ def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = ZERO) -> Val
         raise frame.error(node, "rounding to decimals", "write np.rint(x * 10**d) / 10**d")
     operand = as_array(frame, node, a)
     if operand.dtype is not None and operand.dtype.kind in "iu":
-        return as_array(frame, node, operand, fresh=True)
+        return replace(as_array(frame, node, operand, fresh=True), decays=True)
     return Array(frame.em.numpy("aten.round", [operand.ssa]), operand.rank, operand.min_rank, operand.dtype)
 
 
@@ -209,8 +214,12 @@ def rint(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 
 @function(np.nan_to_num)
-def nan_to_num(frame: Frame, node: ast.AST, x: Value, nan: Value = ZERO_FLOAT, posinf: Value = NONE, neginf: Value = NONE) -> Value:
+def nan_to_num(
+    frame: Frame, node: ast.AST, x: Value, copy: Value = TRUE, nan: Value = ZERO_FLOAT, posinf: Value = NONE, neginf: Value = NONE
+) -> Value:
     em = frame.em
+    if not constant(frame, node, copy, "`copy`"):
+        raise frame.error(node, "np.nan_to_num in place", "write x[...] = np.nan_to_num(x)")
     operand = as_array(frame, node, x)
     numbers = [em.none if _none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]
     return Array(em.numpy("aten.nan_to_num", [operand.ssa, *numbers]), operand.rank, operand.min_rank, operand.dtype)

@@ -61,7 +61,7 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
     if not is_none(dtype):
         value = _cast(frame, node, value, dtype)
     spread = em.numpy("aten.broadcast_to", [value.ssa, sizes])
-    return Array(em.numpy("aten.clone", [spread, em.none]), rank, dtype=value.dtype, decays=False)
+    return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
 
 
 def _like(name: str):
@@ -189,7 +189,7 @@ def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, copy: Value = TR
 
 @function(np.copy)
 def copy_(frame: Frame, node: ast.AST, a: Value) -> Value:
-    return as_array(frame, node, a, fresh=True)
+    return replace(as_array(frame, node, a, fresh=True), decays=False)
 
 
 @method("copy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.table import constant, function, method
-from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Slice, Value
+from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Slice, Value, is_number, number_kind
 
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
@@ -23,7 +24,8 @@ WHOLE = Slice(NONE, NONE, NONE)
 
 @function(np.take, method="take")
 def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NONE) -> Value:
-    """x[..., indices, ...] at the axis."""
+    """x[..., indices, ...] at the axis, always a copy in C order; bools are the numbers 0 and 1."""
+    em = frame.em
     x = as_array(frame, node, a)
     if is_none(axis):
         x, axis = flat(frame, x), Const(0)
@@ -33,7 +35,15 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     refuse_axis(frame, x, Const(dim))
     if dim < 0:
         dim += known_rank(frame, node, x, "np.take on a negative axis")
-    return indexing.load(frame, node, x, Sequence("tuple", [*[WHOLE] * dim, indices]))
+    if not is_number(indices) or number_kind(indices) == "bool":
+        index = as_array(frame, node, indices)
+        if index.dtype is None or index.dtype.kind == "b":
+            known = None if index.dtype is None else np.dtype(np.int64)
+            index = replace(index, ssa=em.numpy("aten.mul.Scalar", [index.ssa, em.int(1)]), dtype=known)
+        indices = index
+    found = indexing.load(frame, node, x, Sequence("tuple", [*[WHOLE] * dim, indices]))
+    assert isinstance(found, Array)
+    return replace(found, ssa=em.numpy("aten.clone", [found.ssa, em.int(0)]), detached=False)
 
 
 @function(np.take_along_axis)

@@ -131,6 +131,8 @@ def repeat(frame: Frame, node: ast.AST, a: Value, repeats: Value, axis: Value = 
 @function(np.flip)
 def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
     x = as_array(frame, node, m)
+    if x.rank == 0 and is_none(axis):  # x[()]
+        return replace(as_array(frame, node, x, fresh=True), decays=True)
     if is_none(axis):
         axis = Sequence("tuple", [Const(i) for i in range(known_rank(frame, node, x, "np.flip over all axes"))])
     if x.rank == 0 and isinstance(axis, Const):

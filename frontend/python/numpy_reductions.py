@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code, refuse_axis
@@ -198,11 +200,14 @@ function(np.cumprod, method="cumprod")(_scan("aten.cumprod"))
 @function(np.count_nonzero)
 def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
     """int64 counts; for the whole array what this NumPy gives, a Python int before 2.4."""
-    nonzero = array_operators.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0))
+    em = frame.em
+    x = as_array(frame, node, a)
+    ssa = em.numpy("aten.to.dtype", [x.ssa, em.int(dtypes.bool_.code), em.bool(False), em.bool(False), em.none])
+    nonzero = replace(x, ssa=ssa, dtype=np.dtype(bool))
     total = sum_(frame, node, nonzero, axis)
     assert isinstance(total, Array)
     if is_none(axis) and type(np.count_nonzero(np.zeros(1))) is int:
-        return Scalar(frame.em.numpy("aten.Int.Tensor", [total.ssa], frame.em.types.int), "int")
+        return Scalar(em.numpy("aten.Int.Tensor", [total.ssa], em.types.int), "int")
     return total
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axis, viewable
+from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axis, taken, viewable
 from tierup.frontend.python.frame import Frame, NeedsStatic
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.scalars import raise_if
@@ -72,7 +72,7 @@ def flatten(frame: Frame, node: ast.AST, a: Value) -> Value:
 
 @function(np.transpose)
 def transpose(frame: Frame, node: ast.AST, a: Value, axes: Value = NONE) -> Value:
-    x = as_array(frame, node, a)
+    x = taken(frame, node, a)
     if is_none(axes):
         return viewed(x, frame.em.numpy("aten.numpy_T", [x.ssa]), x.rank, x.min_rank)
     dims, rank = int_list(frame, node, axes, "axes")
@@ -86,7 +86,7 @@ def transpose_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Val
 
 @function(np.swapaxes, method="swapaxes")
 def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) -> Value:
-    x = as_array(frame, node, a)
+    x = taken(frame, node, a)
     dims = [as_int(frame, node, v, "an axis") for v in (axis1, axis2)]
     if x.rank == 0:  # torch takes 0 and -1 for the axes of a scalar
         refuse_axis(frame, x, axis1, dims[0])
@@ -100,7 +100,7 @@ def matrix_transpose(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 @function(np.moveaxis)
 def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: Value) -> Value:
-    x = as_array(frame, node, a)
+    x = taken(frame, node, a)
     if isinstance(source, Sequence):
         raise frame.error(node, "np.moveaxis of several axes", "use np.transpose with all axes")
     dims = [as_int(frame, node, v, "an axis") for v in (source, destination)]
@@ -122,7 +122,7 @@ def expand_dims(frame: Frame, node: ast.AST, a: Value, axis: Value) -> Value:
 def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
     """With an axis, NumPy insists that its size is 1; torch does not."""
     em = frame.em
-    x = as_array(frame, node, a)
+    x = taken(frame, node, a)
     if is_none(axis):
         return viewed(x, em.numpy("aten.squeeze", [x.ssa]), None)
     if isinstance(axis, Sequence):

@@ -14,6 +14,7 @@ VIEWS = (
 MOVES = (
     "np.flip(X) * 1", "np.flip(X, D) + 0", "np.roll(X, 1)", "np.roll(X, -2, axis=D)", "np.repeat(X, 2, axis=D)", "np.tile(X, 2)", "np.pad(X, 1)", "np.concatenate([X, X], axis=D)",
     "np.stack([X, X], axis=D)", "np.concatenate([X, X * 2])", "np.hstack([X, X])", "np.vstack([X, X])", "np.tril(X)", "np.triu(X, 1)", "X[::-1] * 1", "X[..., ::-1].copy()", "np.outer(X, X)",
+    "np.array([X, X])", "np.asarray([X, X * 2])", "np.full((2,) + X.shape, X)", "np.take(X, 0, axis=D)", "np.take(X, [0, 0], axis=D)", "np.take(X, 0)", "np.clip(X, None, None)",
 )  # fmt: skip
 FACTORIES = (
     "np.zeros(X.shape)", "np.zeros(X.shape, X.dtype)", "np.ones(X.shape, np.float32)", "np.zeros_like(X)", "np.ones_like(X)", "np.full_like(X, 2)", "np.arange(X.shape[0])",
