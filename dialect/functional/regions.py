@@ -124,25 +124,56 @@ class _Body:
     condition: ir.Value
     entries: list[Entry]
     memory: Memory
-    guess: _Guess
+    written: tuple[Storage, ...]
+
+
+class Guesses:
+    """What the walks so far bear out about a function's loops. `around`: what the loops that are being walked pass on as it is."""
+
+    def __init__(self) -> None:
+        self._found: dict[ir.Operation, tuple[tuple[tuple[bool, ...], ...], _Guess]] = {}
+        self.around: tuple[tuple[bool, ...], ...] = ()
+        self.hold = True
+
+    def keep(self, op: ir.Operation, guess: _Guess) -> None:
+        self._found[op] = self.around, guess
+
+    def of(self, w: Walker, op: ir.Operation, inits: Sequence[Entry]) -> _Guess:
+        """What to take for granted in the next walk over a loop, of the memory that there is in this one."""
+        nowhere = (frozenset[Storage](),) * len(inits)
+        if op not in self._found:
+            return _Guess(tuple(isinstance(e, Ref | Items) for e in inits), (), nowhere, (False,) * len(inits))
+        around, last = self._found[op]
+        if around != self.around:  # what was memory from outside may now be that of a carried value
+            return replace(last, written=(), sources=nowhere, entangled=())
+        sources = tuple(frozenset(w.now(some)) for some in last.sources)
+        entangled = {new: frozenset(w.now(others)) for s, others in last.entangled for new in w.now([s])}
+        return replace(
+            last, sources=sources, written=tuple(w.now(last.written)), entangled=tuple((s, entangled[s]) for s in w.now(entangled))
+        )
 
 
 def loop(w: Walker, op: ir.Operation) -> None:
-    """torch.prim.Loop."""
+    """torch.prim.Loop. One that stands in no other is walked until all guesses hold, its own and those of the loops in it; these are walked
+    once each time. So nested loops take a few walks each, however deep they stand."""
     trip, condition, *_ = operands = list(op.operands)
     inits = [w.entry(v) for v in operands[2:]]
     outer = w.memory.copy()
     head = [w.value(trip), w.value(condition)]
-    guess = _Guess(tuple(isinstance(e, Ref | Items) for e in inits), (), (frozenset(),) * len(inits), (False,) * len(inits))
+    guesses, around = w.guesses, w.guesses.around
     while True:
+        guess = guesses.of(w, op, inits)
+        guesses.around, guesses.hold = (*around, guess.same), guesses.hold or not around
         body = _walk(w, op, head, inits, outer, guess)
-        better = _corrected(w, body, inits, outer)
-        if better == guess:
+        guesses.around = around
+        better = _corrected(body, inits, outer, guess)
+        guesses.keep(op, better)
+        guesses.hold = guesses.hold and better == guess
+        if around or guesses.hold:
             break
         body.op.erase()
-        guess = better
         w.memory = outer.copy()
-    _finish(w, op, head, inits, outer, body)
+    _finish(w, op, head, inits, outer, body, better, better == guess)
 
 
 def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry], outer: Memory, guess: _Guess) -> _Body:
@@ -174,40 +205,45 @@ def _walk(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry],
         entry = w.memory.copy()
         again, *yielded = w.block(old)
         changed = tuple(s for s in outer.current if w.memory.current[s] != entry.current[s] or s in guess.written)
-        return _Body(made, block, w.value(again), [w.entry(v) for v in yielded], w.memory.copy(), replace(guess, written=changed))
+        return _Body(made, block, w.value(again), [w.entry(v) for v in yielded], w.memory.copy(), changed)
 
 
-def _corrected(w: Walker, body: _Body, inits: list[Entry], outer: Memory) -> _Guess:
+def _corrected(body: _Body, inits: list[Entry], outer: Memory, guess: _Guess) -> _Guess:
     """The guess that the walk bears out."""
-    same = tuple(s and a == b for s, a, b in zip(body.guess.same, inits, body.entries, strict=True))
+    same = tuple(s and a == b for s, a, b in zip(guess.same, inits, body.entries, strict=True))
     may_be = [body.memory.may_be(e) for e in body.entries]
     sources = tuple(
         frozenset() if s else old | {x for x in found if x in outer.current}
-        for s, old, found in zip(same, body.guess.sources, may_be, strict=True)
+        for s, old, found in zip(same, guess.sources, may_be, strict=True)
     )
     slots = [i for i, s in enumerate(same) if not s]
     pairs = [(i, j) for i in slots for j in slots if i < j]
     shared = {(i, j) for i, j in pairs if outer.share(inits[i], inits[j]) or body.memory.share(body.entries[i], body.entries[j])}
     entangled = tuple((s, body.memory.entangled.get(s, frozenset()) & outer.current.keys()) for s in outer.current)
     new = tuple((s, others) for s, others in entangled if others - outer.entangled.get(s, frozenset()))
-    taken = tuple(was or taken_from_lists(e) for was, e in zip(body.guess.taken, body.entries, strict=True))
-    return _Guess(same, body.guess.written, sources, taken, body.guess.shared | shared, new)
+    taken = tuple(was or taken_from_lists(e) for was, e in zip(guess.taken, body.entries, strict=True))
+    return _Guess(same, body.written, sources, taken, guess.shared | shared, new)
 
 
-def _finish(w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry], outer: Memory, body: _Body) -> None:
-    guess, written = body.guess, list(body.guess.written)
+def _finish(
+    w: Walker, op: ir.Operation, head: list[ir.Value], inits: list[Entry], outer: Memory, body: _Body, guess: _Guess, holds: bool
+) -> None:
+    """Give the loop's results. Where the guess does not hold yet, the loops around are walked again: then they are only names."""
+    written = list(guess.written)
     slots = [i for i, same in enumerate(guess.same) if not same]
     types = [value_type(op.results[i].type) for i in slots] + [s.type for s in written]
-    with w.inside(body.block):
-        values = [w.coerced(body.entries[i], t, op) for i, t in zip(slots, types, strict=False)]
-        values += [w.cast(body.memory.current[s], s.type, op) for s in written]
-        ir.Operation.create("torch.prim.Loop.condition", [], [body.condition, *values], loc=op.location, ip=w.ip)
+    if holds:
+        with w.inside(body.block):
+            values = [w.coerced(body.entries[i], t, op) for i, t in zip(slots, types, strict=False)]
+            values += [w.cast(body.memory.current[s], s.type, op) for s in written]
+            ir.Operation.create("torch.prim.Loop.condition", [], [body.condition, *values], loc=op.location, ip=w.ip)
     w.memory.leave(outer)
     first = [w.coerced(inits[i], t, op) for i, t in zip(slots, types, strict=False)]
     first += [w.cast(outer.current[s], s.type, op) for s in written]
     final = ir.Operation.create("torch.prim.Loop", types, [*head, *first], regions=1, loc=op.location, ip=w.ip)
-    body.block.append_to(final.regions[0])
-    body.op.erase()
+    if holds:
+        body.block.append_to(final.regions[0])
+        body.op.erase()
     for storage, value in zip(written, list(final.results)[len(slots) :], strict=True):
         w.memory.write(storage, value)
     for i, same in enumerate(guess.same):

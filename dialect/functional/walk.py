@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect.analysis.points_to import row_of
@@ -43,6 +43,8 @@ class Walker:
         self._writers = writers
         self._lists_change = lists_change
         self.carried: dict[Storage, ir.Operation] = {}  # what a loop carries on from round to round, and the loop
+        self._made_for: dict[Storage, ir.Value] = {}
+        self.guesses = functional_regions.Guesses()
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
@@ -69,6 +71,7 @@ class Walker:
             self.bind(old, value)
             return None
         storage = self.memory.make(value, sources, argument, taken)
+        self._made_for[storage] = old
         self.bind(old, Ref(storage))
         return storage
 
@@ -86,6 +89,11 @@ class Walker:
                 shared = [other for j, other in made if any(memory.share(given[i], given[j]) for memory, given in paths)]
                 self.memory.entangle(storage, shared)
                 made.append((i, storage))
+
+    def now(self, storages: Iterable[Storage]) -> list[Storage]:
+        """The storages that this walk over a loop has made where an earlier one made these, in order of making. Not in it: what is gone."""
+        made = {e.storage for s in storages if isinstance(e := self._env.get(self._made_for[s]), Ref) and not e.chain}
+        return [s for s in self.memory.current if s in made] if made else []
 
     def value(self, old: ir.Value) -> ir.Value:
         return self.read(self._env[old])
