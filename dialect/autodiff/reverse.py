@@ -225,7 +225,8 @@ class Reverse:
                     wanted.append((operand, None, gradient))
                 else:
                     wanted += [(operand, i, x) for i, x in enumerate(gradient or ()) if x is not None]
-            ops.yield_([x for *_, x in wanted], loc=e.location, ip=e.ip)
+            plain = [cast(x, e.tensor_type, e.ip) for *_, x in wanted]  # what came in, handed on as it is, may say more than results do
+            ops.yield_(plain, loc=e.location, ip=e.ip)
         made = settle(draft, [given], [e.tensor_type] * len(wanted), {"op": ir.StringAttr.get(rule.op)})
         for (operand, i, inside), result in zip(wanted, made.results, strict=True):
             e.inference.values[result] = e.tensor(inside)

@@ -102,3 +102,25 @@ func.func @output(%a: !t {tierup.requires_grad = true}) -> !t {
       gradient_inputs = array<i64>} : (!t) -> !t
   return %0 : !t
 }
+
+// What comes in and is handed on as it is says more than the results of gradients do.
+// CHECK-LABEL: func.func @handed_on
+// CHECK: }, {
+// CHECK-NEXT: ^bb0(%[[G:[a-z0-9]+]]: !torch.vtensor<[2],f32>):
+// CHECK-NEXT: %{{[0-9]+}} = "tierup.grad_of"(%[[G]]) ({
+// CHECK-NEXT: %[[CAST:.*]] = torch.tensor_static_info_cast %[[G]] : !torch.vtensor<[2],f32> to !torch.vtensor
+// CHECK-NEXT: "tierup.yield"(%[[CAST]]) : (!torch.vtensor) -> ()
+// CHECK: op = "aten.copy"
+func.func @handed_on(%x: !torch.vtensor<[2],f32> {tierup.requires_grad = true}) -> !torch.vtensor<[2],f32> {
+  %0 = "tierup.differentiable"(%x) ({
+  ^bb0(%a: !torch.vtensor<[2],f32>):
+    %false = torch.constant.bool false
+    %1 = torch.aten.neg %a : !torch.vtensor<[2],f32> -> !t
+    %2 = torch.aten.copy %a, %1, %false : !torch.vtensor<[2],f32>, !t, !torch.bool -> !torch.vtensor<[2],f32>
+    "tierup.yield"(%2) : (!torch.vtensor<[2],f32>) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>,
+      gradient_inputs = array<i64>} : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
