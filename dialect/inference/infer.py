@@ -106,7 +106,10 @@ class _Walker:
         self.entered: list[ir.Operation] = []  # the functions that are being walked, callers before callees
 
     def set(self, value: ir.Value, known: Value) -> None:
-        """Note what is known of `value`. Of a list that may be written later that is only what its type says."""
+        """Note what is known of `value`. Of a list that may be written later that is only what its type says; a tensor is one, also where
+        it comes out of something of which nothing is known."""
+        if isinstance(known, Opaque) and torch_types.is_tensor(value.type):
+            known = Tensor()
         if self.lists_change and isinstance(known, List) and _may_be_written(value):
             known = torch_types.value_of(value.type)
         self.out.values[value] = known
@@ -156,9 +159,7 @@ class _Walker:
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
             self.refuse(op, e)
             return tuple(torch_types.value_of(r.type) for r in op.results)
-        if len(op.results) == 1 and not (isinstance(results, tuple) and len(results) == 1):
-            return (results,)  # type: ignore[return-value]  # one result: the value itself
-        found = tuple(results) if isinstance(results, tuple) else (results,)
+        found = tuple(results) if isinstance(results, tuple) else (results,)  # one result: the value itself
         if len(found) == len(op.results):
             return found
         # unpacked from a list of unknown length: each is what the list's elements are

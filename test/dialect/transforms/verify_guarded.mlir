@@ -179,3 +179,26 @@ func.func @dead_arm(%x: !torch.vtensor) -> !torch.vtensor {
   }
   return %0 : !torch.vtensor
 }
+
+// -----
+// A check says what a tensor is, of which nothing was known: not even that it is one, where a function takes it out of a list.
+// CHECK-LABEL: func.func @checked_after_a_list
+func.func @checked_after_a_list(%x: !torch.vtensor) -> !torch.bool {
+  %0 = func.call @first(%x) : (!torch.vtensor) -> !torch.vtensor
+  // CHECK: tierup.check
+  %1:2 = "tierup.check"(%0) {expected = [#tierup.profiled<f32[4]>]} : (!torch.vtensor) -> (!torch.vtensor<[4],f32>, !torch.bool)
+  torch.prim.If %1#1 -> () {
+    %2 = torch.aten.tanh %1#0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return %1#1 : !torch.bool
+}
+func.func private @first(%x: !torch.vtensor) -> !torch.vtensor {
+  %two = torch.constant.int 2
+  %zero = torch.constant.int 0
+  %0 = torch.aten.chunk %x, %two, %zero : !torch.vtensor, !torch.int, !torch.int -> !torch.list<vtensor>
+  %1 = torch.prim.ListUnpack %0 : !torch.list<vtensor> -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
