@@ -5,6 +5,7 @@ Each inverse makes, from the viewed tensor `whole`, the view's operands and the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -48,6 +49,50 @@ def read_only(chain: Sequence[Step]) -> bool:
     for step in chain:
         found = step.name in _READ_ONLY and PROMOTION in step.op.attributes or found and step.name not in _MAY_COPY
     return found
+
+
+def in_part(one: Sequence[Step], other: Sequence[Step]) -> bool:
+    """Whether two chains from one tensor may show some of the same elements, and not all: items of one dim are the same or apart."""
+    for i, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            items = a.name == b.name == "torch.aten.select.int" and a.operands[0] == b.operands[0] and one[i + 1 :] == other[i + 1 :]
+            return not items and not apart(one, other)
+    return len(one) != len(other)
+
+
+def apart(one: Sequence[Step], other: Sequence[Step]) -> bool:
+    """Whether two chains from one tensor surely show different elements: where they part, one takes another index or range of a dim."""
+    for a, b in zip(one, other, strict=False):
+        if a == b:
+            continue
+        if a.part != b.part and a.name == b.name == "torch.prim.ListUnpack":
+            return True
+        mine, theirs = _range(a), _range(b)
+        if mine is None or theirs is None or mine[0] != theirs[0] or (mine[1] < 0) != (theirs[1] < 0):
+            return False
+        return mine[2] <= theirs[1] or theirs[2] <= mine[1]
+    return False
+
+
+def _range(step: Step) -> tuple[int, int, float] | None:
+    """A dim, and of which elements along it a step is a view: from the first to before the last, all from the front or all from behind."""
+    if step.name not in ("torch.aten.select.int", "torch.aten.slice.Tensor"):
+        return None
+    dim, start = constant_int(step.operands[0]), _bound(step.operands[1], 0)
+    if dim is None or start is None:
+        return None
+    if step.name == "torch.aten.select.int":
+        return dim, int(start), start + 1
+    end = _bound(step.operands[2], math.inf)
+    if end is None or (start < 0) != (end < 0 or (start < 0 and end == math.inf)):
+        return None
+    return dim, int(start), min(end, 0) if start < 0 else end
+
+
+def _bound(value: ir.Value, left_out: float) -> float | None:
+    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.constant.none":
+        return left_out
+    return constant_int(value)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,19 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional import regions as functional_regions
 from tierup.dialect.functional import views as functional_views
 from tierup.dialect.functional import writes as functional_writes
-from tierup.dialect.functional.memory import Entry, Items, Liveness, Memory, Ref, Step, Storage, holds_tensors, taken_from_lists, value_type
+from tierup.dialect.functional.memory import (
+    Entry,
+    Items,
+    Liveness,
+    Memory,
+    Ref,
+    Step,
+    Storage,
+    holds_tensors,
+    refs,
+    taken_from_lists,
+    value_type,
+)
 from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
@@ -159,6 +171,7 @@ class Walker:
             self._structure(op, row)
         elif row.writes:
             operands = [self.value(v) for v in op.operands]
+            self._check_read(op)
             self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip))
             self.bind(op.results[0], self._env[op.operands[0]])
         elif row.aliasing is Aliasing.VIEW and name != "torch.operator" and self._exact(op):
@@ -288,6 +301,19 @@ class Walker:
                 value = functional_views.put(chain, whole, value, op, self.ip)
                 chain = chain[:-1]
         self.memory.write(ref.storage, value)
+
+    def _check_read(self, op: ir.Operation) -> None:
+        """A write that reads another part of the memory it writes is PyTorch's to refuse or not: layouts decide. NumPy takes it."""
+        target = self._env[op.operands[0]]
+        if functional_views.PROMOTION in op.attributes or op.name.startswith("torch.aten.fill_.") or not isinstance(target, Ref):
+            return
+        near = self.memory.entangled.get(target.storage, frozenset())
+        by_index = op.name.startswith(("torch.aten.scatter", "torch.aten.index_put"))
+        for ref in (ref for value in list(op.operands)[1:] for ref in refs(self._env[value])):
+            chains = ref.chain, target.chain
+            shown = not functional_views.apart(*chains) if by_index else functional_views.in_part(*chains)
+            if (ref.storage is target.storage and shown) or ref.storage in near:
+                raise PassFailure(op, "reads the memory that it writes, in part or otherwise: layouts decide whether PyTorch refuses it")
 
     def _check_shared(self, op: ir.Operation, storage: Storage) -> None:
         """Nothing that may or may not share the written memory is read later: no value would be right for it."""

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tierup.dialect.kernels.axes import HALVES, dtype_named, is_float, name_of
+from tierup.dialect.kernels.overlap import same_strides
 
 _CONTIGUOUS = 0  # torch's number of contiguous_format, the one MemoryFormat that asks for an order
 _SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
@@ -121,7 +122,7 @@ def view_of(x: np.ndarray) -> np.ndarray:
 def copy(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """aten.copy: source broadcast to x's shape and converted to its dtype, fresh, and laid out as x is, so that what can be viewed of x can
     be viewed of it. ValueError when it does not broadcast."""
-    result = np.empty_like(x)
+    result = same_strides(x)
     result[...] = np.broadcast_to(cast(source, x.dtype), x.shape)
     return result
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import axis_of, name_of, quiet
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.filling import Number, element
@@ -145,6 +146,8 @@ def scatter_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> 
     if x.dtype != source.dtype:
         raise TypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     _check_index("scatter", x, axis, index, source)
+    overlap.refuse_repeats(x)
+    overlap.refuse_shared(x, index, source)
     if index.size:
         whole = _whole(index)
         _whole(x)[_grid(whole, axis)] = _whole(source)[tuple(slice(n) for n in whole.shape)]
@@ -161,6 +164,8 @@ def scatter_value_(x: np.ndarray, dim: int, index: np.ndarray, value: Number) ->
     axis = axis_of(dim, x.ndim)
     _check_index("scatter", x, axis, index)
     filler = element(value, x.dtype)
+    overlap.refuse_repeats(x)
+    overlap.refuse_shared(x, index)
     if index.size:
         _whole(x)[_grid(_whole(index), axis)] = filler
     return x
@@ -177,6 +182,8 @@ def scatter_add_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray)
     if x.dtype != source.dtype:
         raise TypeError("scatter(): Expected self.dtype to be equal to src.dtype")
     _check_index("scatter_add", x, axis, index, source)
+    overlap.refuse_repeats(x)
+    overlap.refuse_shared(x, index, source)
     if index.size:
         whole = _whole(index)
         _accumulate(_whole(x), _grid(whole, axis), _whole(source)[tuple(slice(n) for n in whole.shape)])
@@ -305,6 +312,7 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
             f"got {name_of(x.dtype)} for the destination and {name_of(values.dtype)} for the source."
         )
     key = _key(indices)
+    overlap.refuse_shared(x, values, *indices)
     try:
         if accumulate:
             _accumulate(x, key, values)

@@ -2,8 +2,8 @@
 
 A kernel `add__Tensor` (of aten.add_.Tensor) is made of the functional op's kernel when first asked for: the op table says
 which one. Errors besides the functional op's: TypeError where the result's category does not fit into operand 0's dtype
-(float into int, int into bool), ValueError where its shape is not operand 0's, or operand 0 is read-only. Nothing is written
-when an error is raised.
+(float into int, int into bool), ValueError where its shape is not operand 0's, operand 0 is read-only, or its memory is such
+as PyTorch refuses to write (`overlap.py`). Nothing is written when an error is raised.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.kernels.casts import cast, copy
 from tierup.dialect.kernels.filling import Number, element
@@ -34,6 +35,7 @@ def _twin(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The in-place kernel of a functional one."""
 
     def kernel(x: np.ndarray, *rest: object) -> np.ndarray:
+        overlap.refuse(x, *rest)
         result = functional(x, *rest)
         check_category(result.dtype, x.dtype)
         _check_shape(result.shape, x)
@@ -64,7 +66,8 @@ def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fal
 
 
 def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
-    """aten.copy_: source broadcast to x's shape and converted to its dtype, whatever that loses. They may overlap."""
+    """aten.copy_: source broadcast to x's shape and converted to its dtype, whatever that loses. ValueError for
+    memory that PyTorch refuses to write (overlap.py)."""
     try:
         shape = np.broadcast_shapes(x.shape, source.shape)
     except ValueError:
@@ -72,6 +75,7 @@ def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.n
             f"The size of tensor a {list(x.shape)} must match the size of tensor b {list(source.shape)} at non-singleton dimensions"
         ) from None
     _check_shape(shape, x)
+    overlap.refuse(x, source)
     x[...] = cast(source, x.dtype)
     return x
 

@@ -14,6 +14,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.kernels import parts, views
 from tierup.dialect.kernels.axes import axis_of, distinct_axes, in_rows
 from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.overlap import same_strides
 from tierup.dialect.kernels.promotion import promote
 
 Tensors = Sequence[np.ndarray]
@@ -151,7 +152,8 @@ def flip(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 def _scattered(x: np.ndarray, source: np.ndarray, part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """A copy of x, laid out as x is, in which one part is `source`, which must have its shape."""
-    result = x.copy(order="K")
+    result = same_strides(x)
+    np.copyto(result, x)
     target = part(result)
     if target.shape != source.shape:
         raise ValueError(

@@ -250,8 +250,12 @@ def raise_exception(message: str, cls: str | None = None) -> NoReturn:
     the message."""
     if cls is None and message.startswith(_ASSERTION):
         raise AssertionError(message.removeprefix(_ASSERTION))
-    kind = _EXCEPTIONS.get((cls or "RuntimeError").rsplit(".", 1)[-1], RuntimeError)
-    raise kind(message)
+    raise exception_named(cls or "RuntimeError")(message)
+
+
+def exception_named(cls: str) -> type[Exception]:
+    """The (built-in) class of that name, RuntimeError if there is none."""
+    return _EXCEPTIONS.get(cls.rsplit(".", 1)[-1], RuntimeError)
 
 
 _ASSERTION = "AssertionError: "

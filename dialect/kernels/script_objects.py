@@ -6,6 +6,8 @@ import itertools
 import weakref
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect.kernels import torch_tensors
 
 _objects: dict[int, Any] = {}
@@ -26,8 +28,17 @@ def get_attribute(owner: int, name: str) -> Any:
 
 
 def set_attribute(owner: int, name: str, value: Any) -> None:
-    """prim.SetAttr: at once, as in TorchScript, so an exception later leaves it set."""
-    _objects[owner].setattr(name, torch_tensors.to_tensors(value))
+    """prim.SetAttr: at once, as in TorchScript, so an exception later leaves it set. An attribute that was written in place (`self.n += 1`)
+    stays the tensor that it is: another on its memory would be one of inference mode, where the call is."""
+    held = _objects[owner]
+    if not (isinstance(value, np.ndarray) and torch_tensors.is_tensor(held.getattr(name)) and _shows(held.getattr(name), value)):
+        held.setattr(name, torch_tensors.to_tensors(value))
+
+
+def _shows(tensor: Any, values: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is all of a tensor, in its memory."""
+    own = torch_tensors.array(tensor)
+    return own.ctypes.data == values.ctypes.data and (own.dtype, own.shape, own.strides) == (values.dtype, values.shape, values.strides)
 
 
 def call_python(function: int, *values: Any) -> Any:

@@ -163,8 +163,8 @@ def movedim(x: np.ndarray, source: int, destination: int) -> np.ndarray:
 
 
 def expand(x: np.ndarray, sizes: Sequence[int], implicit: bool = False) -> np.ndarray:
-    """aten.expand: dims of size 1 become any size, -1 keeps one, new dims come in front. Read-only where an element shows more
-    than once."""
+    """aten.expand: dims of size 1 become any size, -1 keeps one, new dims come in front. Whoever writes is to ask
+    whether an element shows more than once (`overlap.py`)."""
     new = len(sizes) - x.ndim
     if new < 0:
         raise ValueError(
@@ -185,7 +185,8 @@ def expand(x: np.ndarray, sizes: Sequence[int], implicit: bool = False) -> np.nd
             )
     if math.prod(wanted) == x.size:
         return np.reshape(x, wanted, copy=False)
-    return np.broadcast_to(x, wanted)
+    steps = [0] * new + [s if n == m else 0 for n, m, s in zip(x.shape, wanted[new:], x.strides, strict=True)]
+    return np.lib.stride_tricks.as_strided(x, wanted, steps, writeable=x.flags.writeable)
 
 
 def expand_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:

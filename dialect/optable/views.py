@@ -217,11 +217,9 @@ ROWS = (
     _row("numpy_T", "numpy_T", read.of_first(lambda ctx, of, rest: of[::-1])),
     _row("permute", "permute", read.of_first(_permute), numpy="permute"),
     _row("movedim.int", "movedim", read.of_first(_movedim), numpy="movedim"),
-    _row("expand", "expand", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"),
-    _row("expand_as", "expand_as", _like_other(_expand_as), note="read-only where an element shows more than once"),
-    _row(
-        "broadcast_to", "broadcast_to", read.of_first(_expand), numpy="broadcast_to", note="read-only where an element shows more than once"
-    ),
+    _row("expand", "expand", read.of_first(_expand), numpy="broadcast_to"),
+    _row("expand_as", "expand_as", _like_other(_expand_as)),
+    _row("broadcast_to", "broadcast_to", read.of_first(_expand), numpy="broadcast_to"),
     _row("broadcast_tensors", "broadcast_tensors", _broadcast_tensors, native=False),
     _row("meshgrid", "meshgrid", _meshgrid, native=False),
     _row("meshgrid.indexing", "meshgrid", _meshgrid, native=False),

@@ -31,7 +31,8 @@ becomes
 
 Fails, naming the user's op, where no value says it: writes through expand, writes to memory that may or may not be shared with
 a tensor read later (reshape of strided memory, a branch that gives one of two tensors), calls of functions that write (inline
-them first). Two arguments that overlap are the caller's affair: a guard keeps such calls away.
+them first), writes that read other views of what they write (PyTorch refuses some). Two arguments that overlap are the caller's
+affair: a guard keeps such calls away.
 """
 
 from __future__ import annotations

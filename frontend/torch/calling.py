@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch import autograd, transforms, watched
+from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
@@ -39,7 +40,7 @@ def call(
     if original is not None and who is not None:
         for variant in function.variants[:1]:
             variant.executor.history.emit(EventKind.FALLBACK, Reason.WATCHED, guard=who, action="ran the original program through PyTorch")
-        return original(*args, **kwargs)
+        return through_torch(original, args, kwargs)
     if torch_tensors.transformed():
         transforms.refuse(function.__name__, (args, kwargs))
     given: dict[int, Any] = {}  # the tensor of each array, by the array's id
@@ -77,5 +78,5 @@ def _under_autograd(
         if eager is None:
             raise
         executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
-        return eager(*args, **kwargs)
+        return through_torch(eager, args, kwargs)
     return unflatten(variant.built.output, iter(found))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from tierup.dialect import optable
+from tierup.dialect.kernels import scalars
 from tierup.dialect.optable.core import Kind
 from tierup.runtime.errors import origin_of
 
@@ -20,6 +25,53 @@ def error_of_torch(error: Exception) -> Exception:
     raises itself, and Python's own ops on numbers, strings and lists, stay as they are."""
     origin = origin_of(error)
     row = None if origin is None else optable.lookup(origin.op)
-    if row is None or row.kind is Kind.SCALAR or row.kernel.startswith("by_torch."):
+    if row is not None and row.name in _OTHERWISE and isinstance(error, _OTHERWISE[row.name]) and not str(error).startswith("Dimension"):
+        return RuntimeError(str(error))
+    if row is None or row.kind is Kind.SCALAR or isinstance(error, IndexError) or row.kernel.startswith("by_torch."):
         return error
     return RuntimeError(str(error))
+
+
+# Ops of which PyTorch says RuntimeError and our kernels another class: what reads one number of several, an index that is out of range
+_OTHERWISE: dict[str, type[Exception]] = {
+    **{f"aten.{n}": ValueError for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit")},
+    **{f"aten.{n}": IndexError for n in ("gather", "scatter.src", "scatter.value", "scatter_add")},
+    **{f"aten.{n}": IndexError for n in ("scatter_.src", "scatter_.value", "scatter_add_")},
+}
+
+
+def through_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a program that PyTorch runs. What TorchScript's interpreter raises, which has no class but its own, comes out as eager
+    mode has it, and as our tiers do."""
+    import torch  # here: an optional package
+
+    try:
+        return program(*args, **kwargs)
+    except (torch.jit.Error, RuntimeError) as e:
+        as_eager = _error_of_script(e)
+        if as_eager is e:
+            raise
+        raise as_eager from e
+
+
+_HEAD = "The following operation failed in the TorchScript interpreter."
+_LAST = re.compile(r"^(?:RuntimeError: )?(?:\w+\.)*(\w+(?:Error|Exception|Warning|Iteration)): (.*)\Z", re.S | re.M)
+# What Python and ATen's C++ call so, of which TorchScript keeps the text alone
+_TEXTS: dict[str, type[Exception]] = {
+    r"list index out of range|pop from empty list|string index out of range": IndexError,
+    r"Dimension out of range|index out of range in self|Target -?\d+ is out of bounds": IndexError,
+    r"select\(\): index -?\d+ out of range|index -?\d+ is out of bounds for dimension": IndexError,
+    r"list\.remove\(x\)|\S+ is not in list|sto[dil]$|Expected \d+ elements in a list but found": ValueError,
+    r"division by 0|division by zero|modulo by zero": ZeroDivisionError,
+}
+
+
+def _error_of_script(error: Exception) -> Exception:
+    text = str(error).rstrip("\n")
+    found = _LAST.search(text.rpartition("<--- HERE\n")[2]) if _HEAD in text else None
+    if found is None:
+        return error
+    kind, message = scalars.exception_named(found[1]), found[2]
+    if kind is RuntimeError:
+        kind = next((cls for pattern, cls in _TEXTS.items() if re.match(pattern, message)), kind)
+    return error if type(error) is kind else kind(message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch import untraced
-from tierup.frontend.torch.errors import AsksForGradients, error_of_torch
+from tierup.frontend.torch.errors import AsksForGradients, error_of_torch, through_torch
 from tierup.runtime import events
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import ENTRIES, Function
@@ -52,7 +52,7 @@ class TorchFunction:
         tensor that no array can stand for, and what the program raises."""
         try:
             result = self._call(args, kwargs)
-        except (TypeError, ValueError, ZeroDivisionError) as e:
+        except (TypeError, ValueError, ZeroDivisionError, IndexError) as e:
             as_torch = error_of_torch(e)
             if as_torch is e:
                 raise
@@ -78,7 +78,7 @@ class TorchFunction:
         action = "ran the original program through PyTorch"
         if events.is_heard():
             events.emit(Event(EventKind.FALLBACK, self.__name__, self._left, Reason.NO_GRADIENT, guard=str(error), action=action))
-        return eager(*args, **kwargs)
+        return through_torch(eager, args, kwargs)
 
     def _make(self) -> tuple[Function, Attributes]:
         untraced.leave_alone(TorchFunction.__call__, *ENTRIES)

@@ -34,11 +34,13 @@ def shares(result: Array, arrays: Sequence[Any]) -> bool:
 
 
 def has_views(array: Array, result: Array) -> bool:
-    """Whether a result in an array's memory is made of its elements: it is all of them, or the array fills its memory."""
+    """Whether a result in an array's memory is made of its elements: it is all of them, or the array fills its memory, or has them all."""
     if _is_same(array, result):
         return True
     (start, end), (first, last) = byte_bounds(array), byte_bounds(result)
-    return (array.flags.c_contiguous or array.flags.f_contiguous) and start <= first and last <= end
+    if not (start <= first and last <= end):
+        return False
+    return array.flags.c_contiguous or array.flags.f_contiguous or _corners(array, result) is not None
 
 
 def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
@@ -60,29 +62,46 @@ def has_view(tensor: torch.Tensor, array: Array, result: Array) -> bool:
 
 
 def _placed(tensor: torch.Tensor, array: Array, result: Array) -> tuple[list[int], int] | None:
-    """The strides of that view and where it begins in the tensor, in elements; None where there is none. The array fills its memory."""
+    """The strides of that view and where it begins in the tensor, in elements; None where there is none."""
     size = result.itemsize
     away, strides = (_address(result) - _address(array)) // size, [s // size for s in result.strides]
     if 0 in result.shape or all(n == 1 or s == t * size for n, s, t in zip(array.shape, array.strides, tensor.stride(), strict=True)):
         return strides, away
-    first = _index(array, away)
-    found = []
-    for length, stride in zip(result.shape, strides, strict=True):
-        step = [b - a for a, b in zip(first, _index(array, away + stride), strict=True)] if length > 1 else _index(array, stride)
-        last = [a + (length - 1) * s for a, s in zip(first, step, strict=True)]
-        if not all(0 <= i < n for i, n in zip(last, array.shape, strict=True)):
-            return None
-        found.append(sum(s * t for s, t in zip(step, tensor.stride(), strict=True)))
+    corners = _corners(array, result)
+    if corners is None:
+        return None
+    first, steps = corners
+    found = [sum(s * t for s, t in zip(step, tensor.stride(), strict=True)) for step in steps]
     return found, sum(i * t for i, t in zip(first, tensor.stride(), strict=True))
 
 
-def _index(array: Array, offset: int) -> list[int]:
-    """Where in an array that fills its memory the element is that lies so many elements behind the first."""
+def _corners(array: Array, result: Array) -> tuple[list[int], list[list[int]]] | None:
+    """Where in an array a result's first element is, and how far from there the next one is along each dim; None for a result that is not
+    made of the array's elements, in even steps."""
+    away, strides = (_address(result) - _address(array)) // result.itemsize, [s // result.itemsize for s in result.strides]
+    first = _index(array, away)
+    if first is None:
+        return None
+    steps = []
+    for length, stride in zip(result.shape, strides, strict=True):
+        after = _index(array, away + stride if length > 1 else stride)
+        if after is None and length > 1:
+            return None
+        step = [0] * array.ndim if after is None else [b - a for a, b in zip(first, after, strict=True)] if length > 1 else after
+        last = [a + (length - 1) * s for a, s in zip(first, step, strict=True)]
+        if not all(0 <= i < n for i, n in zip(last, array.shape, strict=True)):
+            return None
+        steps.append(step)
+    return first, steps
+
+
+def _index(array: Array, offset: int) -> list[int] | None:
+    """Where in an array the element is that lies so many elements behind the first; None for a gap between them."""
     index = [0] * array.ndim
     for d in sorted(range(array.ndim), key=lambda d: -array.strides[d]):
-        if array.shape[d] > 1:
+        if array.shape[d] > 1 and array.strides[d]:
             index[d], offset = divmod(offset, array.strides[d] // array.itemsize)
-    return index
+    return index if offset == 0 else None
 
 
 def is_at(tensor: torch.Tensor, array: Array) -> bool:

@@ -273,3 +273,24 @@ def test_values_that_no_array_stands_for_are_refused(text, remedy):
     unit = torch.jit.CompilationUnit(f"def program(x):\n    return {text}\n")
     with pytest.raises((TypeError, RuntimeError), match=remedy):
         from_torchscript(unit.program)(torch.ones(2))
+
+
+class Counting(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(()))
+
+    def forward(self, x):
+        self.steps += 1
+        return x * self.steps
+
+
+def test_a_buffer_counted_in_inference_mode_stays_the_tensor_that_it_is() -> None:
+    module = Counting()
+    f = from_torchscript(torch.jit.script(module))
+    buffer = f._source.module.steps
+    for n in range(1, 7):
+        with torch.inference_mode(n % 2 == 0):
+            assert f(torch.ones(2)).tolist() == [n, n]
+        now = f._source.module.steps
+        assert now.data_ptr() == buffer.data_ptr() and not now.is_inference()

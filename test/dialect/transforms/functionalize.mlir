@@ -339,3 +339,32 @@ func.func @tuple_beside_a_list_that_changes(%x: !torch.tensor) -> (!torch.tensor
   %5:2 = torch.prim.TupleUnpack %4 : !torch.tuple<tensor, tensor> -> !torch.tensor, !torch.tensor
   return %5#0, %5#1 : !torch.tensor, !torch.tensor
 }
+
+// -----
+
+// The next row reads the one before: items of a dim are the same or apart.
+// CHECK-LABEL: func.func @rows(
+// CHECK: torch.aten.select_scatter
+func.func @rows(%x: !torch.tensor, %i: !torch.int, %j: !torch.int) {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %a = torch.aten.select.int %x, %zero, %i : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %b = torch.aten.select.int %x, %zero, %j : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+  %0 = torch.aten.add_.Tensor %a, %b, %one : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor
+  return
+}
+
+// -----
+
+func.func @shifted(%x: !torch.tensor) {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %last = torch.constant.int -1
+  %none = torch.constant.none
+  %false = torch.constant.bool false
+  %a = torch.aten.slice.Tensor %x, %zero, %one, %none, %one : !torch.tensor, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.tensor
+  %b = torch.aten.slice.Tensor %x, %zero, %zero, %last, %one : !torch.tensor, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.tensor
+  // expected-error@below {{reads the memory that it writes, in part or otherwise: layouts decide whether PyTorch refuses it}}
+  %0 = torch.aten.copy_ %a, %b, %false : !torch.tensor, !torch.tensor, !torch.bool -> !torch.tensor
+  return
+}

@@ -1,0 +1,128 @@
+"""What a program from TorchScript raises is of eager mode's class in every call, whoever runs it: tier 0, native code, or PyTorch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sampling import drawn
+
+torch = pytest.importorskip("torch")
+import tierup  # noqa: E402 - behind the test for PyTorch
+from tierup.frontend.torch.errors import through_torch  # noqa: E402
+
+pytestmark = pytest.mark.torch
+Tensor = torch.Tensor
+
+
+class Recurrent(torch.nn.Module):  # raises in its own text, and is handed to PyTorch with a gradient
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.LSTM(5, 7)
+
+    def forward(self, x: Tensor):
+        return self.inner(x[None])[0]
+
+
+def popped(x: Tensor, names: list[int]):
+    names.pop()
+    return x
+
+
+def removed(x: Tensor, names: list[int]):
+    names.append(1)
+    names.remove(9)
+    return x
+
+
+def looked_up(x: Tensor, names: dict[str, Tensor]):
+    return x * names["k"]
+
+
+def asserted(x: Tensor):
+    assert x.size(0) == 4, "hm"
+    return x
+
+
+def raised(x: Tensor):
+    if bool(x.sum() > -1):
+        raise NotImplementedError("no: RuntimeError: a\nb")
+    return x
+
+
+def divided(x: Tensor):
+    return x * (1 // (x.size(0) - 3))
+
+
+def converted(x: Tensor):
+    return x * float("zz")
+
+
+def selected(x: Tensor):
+    return x[7]
+
+
+def indexed(x: Tensor):
+    return x[torch.tensor([9])]
+
+
+def gathered(x: Tensor):
+    return x.gather(0, torch.tensor([9]))
+
+
+def read(x: Tensor):
+    return x.item()
+
+
+def summed(x: Tensor):
+    return x.sum(4)
+
+
+def multiplied(x: Tensor):
+    return x @ x[:2]
+
+
+def itemised(x: Tensor, names: list[int]):
+    return x * names[5]
+
+
+PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
+    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, read, summed, multiplied)],
+    *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)),
+]  # fmt: skip
+_TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
+
+
+def raised_by(f: Callable[..., Any], *arguments: Any) -> tuple[type[Exception], str]:
+    with pytest.raises(Exception) as e:  # noqa: PT011 - which, the test asks
+        f(*arguments)
+    return type(e.value), str(e.value)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize(("program", "rest"), drawn("errors of torch", PROGRAMS, 5, lambda case: getattr(case[0], "__name__", "Recurrent")))
+def test_the_class_is_that_of_eager_mode(program: Any, rest: tuple[Any, ...], gradient: bool) -> None:
+    def x() -> Tensor:
+        return torch.arange(3.0, requires_grad=gradient)
+
+    expected, _ = raised_by(program, x(), *rest)
+    scripted = torch.jit.script(program)
+    f = tierup.torch.from_torchscript(scripted)
+    assert [raised_by(f, x(), *rest)[0] for _ in range(3)] == [expected] * 3
+    if program not in _TEXT_ALONE:
+        assert raised_by(lambda *a: through_torch(scripted, a, {}), x(), *rest)[0] is expected
+
+
+def test_the_message_of_what_pytorch_runs_is_the_programs_own() -> None:
+    _, text = raised_by(lambda: through_torch(torch.jit.script(raised), (torch.ones(3),), {}))
+    assert text == "no: RuntimeError: a\nb"
+
+
+def test_what_is_raised_outside_of_the_interpreter_is_left_alone() -> None:
+    error = RuntimeError("IndexError: a hook's")
+
+    def hook(*_: Any) -> None:
+        raise error
+
+    with pytest.raises(RuntimeError) as e:
+        through_torch(hook, (), {})
+    assert e.value is error
