@@ -19,6 +19,7 @@ from tierup.runtime import faults
 from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import Signature, Unsupported, classes_of, signature_of
 from tierup.runtime.bailing.splitting import Splitting
+from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.backoff import Backoff
 from tierup.runtime.compiling.bet import from_disk, make_version
@@ -209,18 +210,22 @@ class ProfilingExecutor:
             return self._answer_refused(flat, signature, refusal, options)
         calls = self.calls()  # asks all executors of the program, each under its own lock: never under this one's
         is_ready = self.bailing is None or self.bailing.is_ready(options)
-        with self._lock:
-            proposal = self._propose(signature, options, calls) if is_ready else Reason.COMPILING
-            self._log.record(signature)
-        if proposal is Reason.COMPILING:
-            queue.wake()
-            if options.strict:
-                return self._answer_after_compile(flat, signature, options)
-        if isinstance(proposal, Reason):
-            return self._answer_miss(flat, signature, proposal, options)
-        outcome = self._compile(proposal, signature, flat, options)
-        if outcome is None:
-            return self._answer_miss(flat, signature, Reason.COMPILING, options)
+        with Attempt(self) as attempt:
+            with self._lock:
+                proposal = self._propose(signature, options, calls) if is_ready else Reason.COMPILING
+                if isinstance(proposal, Bet):
+                    attempt.begin(proposal)
+                self._log.record(signature)
+            if isinstance(proposal, Bet):
+                outcome = self._compile(attempt, proposal, signature, flat, options)
+            else:
+                outcome = proposal
+                if proposal is Reason.COMPILING:
+                    queue.wake()
+        if outcome is Reason.COMPILING and options.strict:
+            return self._answer_after_compile(flat, signature, options)
+        if isinstance(outcome, Reason):
+            return self._answer_miss(flat, signature, outcome, options)
         if isinstance(outcome, NotCompiled):
             return self._answer_refused(flat, signature, outcome, options)
         return self.call_once(flat, options)
@@ -254,8 +259,14 @@ class ProfilingExecutor:
         if isinstance(proposal, Bet):
             if not options.strict and not self._backoff.allows(calls):
                 return Reason.BACKING_OFF
-            self._log.made(proposal, signature.classes)
         return proposal
+
+    def begins(self, bet: Bet) -> None:
+        self._log.made(bet, classes_of(bet.specs))
+
+    def ends(self, bet: Bet) -> None:
+        with self._lock:
+            self._log.ended(bet)
 
     def _answer_miss(self, flat: tuple[Any, ...], signature: Signature, reason: Reason, options: Options) -> tuple[Any, ...]:
         if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self.history.refusals):
@@ -319,12 +330,13 @@ class ProfilingExecutor:
 
     def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
         """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
-        with self._lock:
-            made = None if self.program.released or not options.profile else self._log.for_values(bet, options)
-            if made is None:
-                return False
-            self._log.made(made, classes_of(made.specs))
-        return isinstance(self._compile(made, signature_of(flat), flat, options), Version)
+        with Attempt(self) as attempt:
+            with self._lock:
+                made = None if self.program.released or not options.profile else self._log.for_values(bet, options)
+                if made is None:
+                    return False
+                attempt.begin(made)
+            return isinstance(self._compile(attempt, made, signature_of(flat), flat, options), Version)
 
     def published(self, publish: Publication, flat: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of a call whose bet was lost, of what goes on there; what the program writes is written."""
@@ -340,25 +352,23 @@ class ProfilingExecutor:
 
     # --- compiling --------------------------------------------------------------------------------------------------
 
-    def _compile(self, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | NotCompiled | None:
-        """The version of a bet, in its place; or why there is none; None when it is being compiled in the background."""
+    def _compile(
+        self, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
+    ) -> Version | NotCompiled | Reason:
+        """The version of a bet, in its place; or why there is none; COMPILING when it is being compiled in the background."""
         valued = with_values(bet.specs, flat)
         start = time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
             outcome = from_disk(self.program, bet, valued, options, self.calls() + 1) if self.bailing is None else None
             if outcome is None and options.compile == "background" and not options.strict:
-                self.compile_in_background(bet, valued, options)
-                return None
+                self.compile_in_background(attempt, bet, valued, options)
+                return Reason.COMPILING
             if outcome is None:
                 make = make_version if self.bailing is None else self.bailing.make
                 outcome = make(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
-        except BaseException:  # Ctrl-C: a later call makes it
-            with self._lock:
-                self._log.withdraw(bet)
-            raise
         try:
             self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
         except BaseException:  # Ctrl-C: a later call goes on from here
@@ -400,17 +410,16 @@ class ProfilingExecutor:
             if self.closed:
                 return None
             if isinstance(outcome, NotCompiled):
-                if outcome.reason is Reason.NO_RESOURCES:
-                    self._log.withdraw(bet)
-                self._log.settled(bet)
+                (self._log.withdraw if outcome.reason is Reason.NO_RESOURCES else self._log.settled)(bet)
                 self._backoff.lost(calls)
                 return []
-            self._log.settled(bet)
             if outcome.record.arguments != bet.specs:
                 self._log.needs_values(bet.specs, outcome.record.arguments)
             if any(self.table.hits(version) for version in self.table.versions):
                 self._backoff.won()
-            return self._add(outcome, options)
+            evicted = self._add(outcome, options)
+            self._log.settled(bet)  # now that it has its version: where there is no memory for that, it is made again
+            return evicted
 
     def replace(self, old: Version, made: Version, options: Options) -> None:
         """Let a version answer calls in place of another."""
@@ -434,9 +443,9 @@ class ProfilingExecutor:
         for old in evicted:
             self.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
 
-    def compile_in_background(self, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+    def compile_in_background(self, attempt: Attempt, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
         """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""
-        if not queue.submit(CompileJob(self, bet, classes_of(valued), valued, options)):
+        if not attempt.leave_to(CompileJob(self, bet, classes_of(valued), valued, options)):
             self._tell_postponed(bet, "waits: there can be no thread now that has it compiled")
 
     # --- from the thread that has compiles done in the background ----------------------------------------------------------

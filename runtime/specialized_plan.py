@@ -22,6 +22,7 @@ from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
 from tierup.runtime.bailing.splitting import SPLITTABLE
 from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling.attempt import Attempt, Underway
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
@@ -103,7 +104,7 @@ class SpecializedPlan:
         self._lock = self.table.lock
         self._local = threading.local()
         self._tried: set[tuple[ArgumentSpec, ...]] = set()
-        self._pending: set[tuple[ArgumentSpec, ...]] = set()
+        self._underway = Underway()
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
         self._refusal: NotCompiled | None = None
         self._excluded: frozenset[str] = frozenset()
@@ -124,7 +125,7 @@ class SpecializedPlan:
 
     @property
     def compiling(self) -> bool:
-        return bool(self._pending)
+        return bool(self._underway)
 
     @property
     def guards(self) -> str:
@@ -172,8 +173,11 @@ class SpecializedPlan:
         except Unsupported as e:
             self.history.refuse_tier0(e.reason, options)
             return self.history.interpret(flat, e.reason)
-        bet = self._bet(signature, flat)
-        outcome = bet if isinstance(bet, Reason) else self._compile(bet, signature, flat, options)
+        with Attempt(self) as attempt:
+            bet = self._bet(attempt, signature, flat)
+            outcome = bet if isinstance(bet, Reason) else self._compile(attempt, bet, signature, flat, options)
+        if outcome is Reason.COMPILING:
+            queue.wake()
         if isinstance(outcome, Reason):
             return self._without_version(flat, outcome, options)
         return self.call_once(flat, options)
@@ -212,16 +216,25 @@ class SpecializedPlan:
 
     def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
         """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+        with Attempt(self) as attempt:
+            with self._lock:
+                if bet.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
+                    return False
+                attempt.begin(bet)
+            return isinstance(self._compile(attempt, bet, signature_of(flat), flat, options), Version)
+
+    def begins(self, bet: Bet) -> None:
+        self._underway.begin(bet)
+        self._tried.add(bet.specs)
+
+    def ends(self, bet: Bet) -> None:
         with self._lock:
-            if bet.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
-                return False
-            self._tried.add(bet.specs)
-            self._pending.add(bet.specs)
-        return isinstance(self._compile(bet, signature_of(flat), flat, options), Version)
+            if self._underway.end(bet):
+                self._tried.discard(bet.specs)
 
     # --- versions ---------------------------------------------------------------------------------------------------
 
-    def _bet(self, signature: Signature, flat: tuple[Any, ...]) -> Bet | Reason:
+    def _bet(self, attempt: Attempt, signature: Signature, flat: tuple[Any, ...]) -> Bet | Reason:
         """The version for a call, or why there is none to make."""
         specs, generalised = _symbolic(signature)
         with self._lock:
@@ -229,7 +242,7 @@ class SpecializedPlan:
                 return self._refusal.reason
             if specs in self._valued:
                 specs = with_values(specs, flat)
-            if specs in self._pending:
+            if specs in self._underway:
                 return Reason.COMPILING
             if specs in self._tried:
                 return Reason.SITE_GIVEN_UP
@@ -237,39 +250,30 @@ class SpecializedPlan:
                 return Reason.DEPTH_EXHAUSTED
             if self.program.released:
                 return Reason.RELEASED
-            self._tried.add(specs)
-            self._pending.add(specs)
-        return Bet(specs, "dynamic" if generalised else "static", generalised)
+            bet = Bet(specs, "dynamic" if generalised else "static", generalised)
+            attempt.begin(bet)
+        return bet
 
-    def _compile(self, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | Reason:
+    def _compile(self, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | Reason:
         valued, start = with_values(bet.specs, flat), time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
             outcome = from_disk(self.program, bet, valued, options, self.calls() + 1)
             if outcome is None and options.compile == "background" and not options.strict:
-                queue.submit(CompileJob(self, bet, signature.classes, valued, options))
+                attempt.leave_to(CompileJob(self, bet, signature.classes, valued, options))
                 return Reason.COMPILING
             if outcome is None:
                 outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
-        except BaseException:  # Ctrl-C: a later call makes it
-            with self._lock:
-                self._pending.discard(bet.specs)
-                self._tried.discard(bet.specs)
-            raise
         self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
         return outcome.reason if isinstance(outcome, NotCompiled) else outcome
 
-    def _settled(self, bet: Bet) -> None:
-        with self._lock:
-            self._pending.discard(bet.specs)
-
     def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> None:
         """Put a version in its place, or note why there is none."""
-        self._settled(bet)
         if isinstance(outcome, NotCompiled):
             with self._lock:
+                self._underway.end(bet)
                 if not bet.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
                     self._refusal = outcome
             self.history.gave_up(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
@@ -281,6 +285,7 @@ class SpecializedPlan:
                 self._valued.add(bet.specs)
                 self._tried.add(outcome.record.arguments)
             self.table.add(outcome, MOST_VERSIONS)
+            self._underway.end(bet)
         self.history.count("compiles")
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(EventKind.COMPILED, None, action=f"{origin} a plan's code for {outcome.guards}{how}", milliseconds=milliseconds)

@@ -24,6 +24,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs, static_specs
+from tierup.runtime.compiling.attempt import Underway
 from tierup.runtime.options import Options
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
@@ -75,7 +76,7 @@ class SpeculationLog:
         self._novel: OrderedDict[Classes, int] = OrderedDict()  # kinds of arguments -> shapes beyond the first
         self._classes_bet_on: set[Classes] = set()
         self._made: set[tuple[ArgumentSpec, ...]] = set()
-        self._pending: set[tuple[ArgumentSpec, ...]] = set()
+        self._underway = Underway()
         self._evicted: set[tuple[ArgumentSpec, ...]] = set()
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # bets that need values
         self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
@@ -153,7 +154,7 @@ class SpeculationLog:
         if bet.specs in self._evicted:
             return Reason.EVICTED
         if bet.specs in self._made:
-            return Reason.COMPILING if bet.specs in self._pending else Reason.SITE_GIVEN_UP
+            return Reason.COMPILING if bet.specs in self._underway else Reason.SITE_GIVEN_UP
         if bet.kind == "symbolic" and self.symbolic_bets >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
         return bet
@@ -177,9 +178,9 @@ class SpeculationLog:
 
     def made(self, bet: Bet, classes: Classes) -> None:
         """Note a bet for a call with such arguments, so that it is counted and never made twice. It is being compiled until it is
-        `settled`."""
+        `settled` or `ended`."""
+        self._underway.begin(bet)
         self._made.add(bet.specs)
-        self._pending.add(bet.specs)
         if bet.kind == "symbolic":
             self.symbolic_bets += 1
         else:
@@ -191,23 +192,28 @@ class SpeculationLog:
         self._evicted.add(specs)
 
     def withdraw(self, bet: Bet) -> None:
-        """Forget a bet whose compile was interrupted, or for which something ran out."""
-        if bet.specs in self._pending:
-            self._pending.discard(bet.specs)
+        """Forget a bet for which something ran out, so that it may be made again."""
+        self._underway.end(bet)
+        if bet.specs in self._made and bet.specs not in self._underway:
             self._made.discard(bet.specs)
             if bet.kind == "symbolic":
                 self.symbolic_bets -= 1
             else:
                 self.bets -= 1
 
+    def ended(self, bet: Bet) -> None:
+        """Nobody compiles a bet any more: forget it if it was not `settled`."""
+        if self._underway.end(bet):
+            self.withdraw(bet)
+
     @property
     def pending(self) -> bool:
         """Whether a bet is being compiled."""
-        return bool(self._pending)
+        return bool(self._underway)
 
     def settled(self, bet: Bet) -> None:
         """Note that a bet has its version, or will have none."""
-        self._pending.discard(bet.specs)
+        self._underway.end(bet)
 
     def _has_dynamic_left(self, options: Options) -> bool:
         return any(

@@ -28,6 +28,7 @@ from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailing.resuming import Resuming, Tally
 from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
@@ -268,7 +269,7 @@ class Bailing:
                 self.leave_implied_open(resuming.code, record.arguments)
             if options.compile == "background" and not options.strict:
                 owner.table.remove(version)
-                owner.compile_in_background(version.bet, record.arguments, options)
+                owner.compile_in_background(Attempt(owner), version.bet, record.arguments, options)
                 return
             made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
         except NotCompiled as e:

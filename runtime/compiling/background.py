@@ -101,7 +101,7 @@ class Queue:
         while (job := self._next()) is not None:
             try:
                 job.run()
-            except Exception:  # noqa: BLE001 - a fault of tierup's own: said as for any thread, and the next job runs
+            except BaseException:  # noqa: BLE001 - a fault of tierup's own, or a listener's: said as for any thread, and the next job runs
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
             with self._changed:
                 self._running = None

@@ -39,6 +39,7 @@ class Owner(Protocol):
 
     def calls(self) -> int: ...
     def prepare(self, options: Options) -> None: ...
+    def ends(self, bet: Bet) -> None: ...
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None: ...
 
 
@@ -74,8 +75,13 @@ class CompileJob:
         return None if owner is None or owner.closed else owner.calls()
 
     def run(self) -> None:
-        with no_fork, faults.carried(self._faults):
-            self._run()
+        try:
+            with no_fork, faults.carried(self._faults):
+                self._run()
+        finally:
+            owner = self._owner()
+            if owner is not None:
+                owner.ends(self.bet)
 
     def _run(self) -> None:
         outcome: Version | NotCompiled

@@ -52,6 +52,8 @@ class Later:
     def ask(self, key: object, work: Callable[..., object], *arguments: object) -> None:
         """Have `work(part, *arguments)` done, which handles its failures, unless it was asked for already; under the options and faults of
         this thread."""
+        if self.has(key):
+            return
         with self._lock:
             if key in self._pending:
                 return

@@ -24,6 +24,7 @@ from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.options import Options
@@ -77,10 +78,10 @@ def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Progr
     original = ProfilingExecutor._compile
 
     def refusing(
-        self: ProfilingExecutor, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
-    ) -> Version | NotCompiled | None:
+        self: ProfilingExecutor, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
+    ) -> Version | NotCompiled | Reason:
         if self._is_region:
-            return original(self, bet, signature, flat, options)
+            return original(self, attempt, bet, signature, flat, options)
         self._log.settled(bet)
         ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")

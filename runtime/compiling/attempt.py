@@ -1,0 +1,78 @@
+"""A bet on its way to a version. It is noted as being compiled in one place, and in one place that ends, whatever happens on the way.
+
+    with Attempt(owner) as attempt:
+        with lock:
+            attempt.begin(bet)
+        ...                         # a version, or a refusal; or an exception, Ctrl-C
+        attempt.leave_to(job)       # or the thread of background compiles goes on with it, and ends it
+
+What would stay noted though nobody compiles it would be waited for by all later calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tierup.runtime.compiling.background import Job, queue
+
+if TYPE_CHECKING:
+    from tierup.lowering.abi import ArgumentSpec
+    from tierup.runtime.strategy import Bet
+
+
+class Owner(Protocol):
+    """Who made the bet."""
+
+    def begins(self, bet: Bet) -> None:
+        """Note that a bet is being compiled. The lock that covers this is held."""
+
+    def ends(self, bet: Bet) -> None:
+        """Nobody compiles a bet any more: what has neither a version nor a refusal is forgotten, and may be made again."""
+
+
+class Attempt:
+    """See above."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._bet: Bet | None = None
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bet is not None:
+            self._owner.ends(self._bet)
+
+    def begin(self, bet: Bet) -> None:
+        self._bet = bet
+        self._owner.begins(bet)
+
+    def leave_to(self, job: Job) -> bool:
+        """Let a job, which ends what it is about, go on. False when there can be no thread now that runs it: it waits for one."""
+        has_thread = queue.submit(job)
+        self._bet = None
+        return has_thread
+
+
+class Underway:
+    """The bets of one owner that are being compiled. The caller holds a lock."""
+
+    def __init__(self) -> None:
+        self._bets: dict[tuple[ArgumentSpec, ...], Bet] = {}
+
+    def __contains__(self, specs: tuple[ArgumentSpec, ...]) -> bool:
+        return specs in self._bets
+
+    def __bool__(self) -> bool:
+        return bool(self._bets)
+
+    def begin(self, bet: Bet) -> None:
+        self._bets[bet.specs] = bet
+
+    def end(self, bet: Bet) -> bool:
+        """Whether this very bet was on its way: another attempt at the same guards goes on."""
+        if self._bets.get(bet.specs) is not bet:
+            return False
+        del self._bets[bet.specs]
+        return True
