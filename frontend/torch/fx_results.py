@@ -1,17 +1,21 @@
 """What a graph gives besides what it computes: inputs, one tensor twice, several views of one. PyTorch makes these of what is there.
 
 AOTAutograd's forward graphs give much of that, for the backward graph. Native code gives no two results in one memory, and need not hand
-an input back.
+an input back. It gives row-major tensors; where the traced result lies otherwise, the program gives the one with its dims in the order of
+memory, and the result is a view of that (`fx_layouts.py`).
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+
+from tierup.frontend.torch.fx_layouts import Layout, layout_of, lies_alone
 
 _aten = torch.ops.aten
 # a view, and how it is made again: of a tensor that may lie otherwise than where the graph was traced
@@ -23,14 +27,18 @@ _VIEWS: dict[Any, Any] = {
         for op in (
             _aten.alias.default,
             _aten.detach.default,
+            _aten.diagonal.default,
             _aten.expand.default,
             _aten.permute.default,
             _aten.select.int,
             _aten.slice.Tensor,
+            _aten.split.Tensor,
+            _aten.split_with_sizes.default,
             _aten.squeeze.dim,
             _aten.squeeze.dims,
             _aten.t.default,
             _aten.transpose.int,
+            _aten.unbind.int,
             _aten.unsqueeze.default,
         )
     },
@@ -49,6 +57,7 @@ class Results:
         roots = {n: _root(n) for n in given if isinstance(n, Node)}
         uses = Counter(roots[n][0] for n in given if isinstance(n, Node))
         self.computed: list[Any] = []
+        self._layouts: list[Layout | None] = []
         self._made: list[tuple[bool, int, tuple[Step, ...]]] = []  # of an input, its number; or of what was computed; the steps from there
         at: dict[Any, int] = {}
         for node in given:
@@ -56,20 +65,26 @@ class Results:
             if isinstance(root, Node) and root in inputs:
                 self._made.append((True, inputs[root], steps))
                 continue
-            if not isinstance(node, Node) or uses[root] == 1 or not isinstance(node.meta.get("val"), torch.Tensor):
-                self._made.append((False, len(self.computed), ()))
-                self.computed.append(node)
+            if not isinstance(node, Node) or not isinstance(node.meta.get("val"), torch.Tensor) or (uses[root] == 1 and lies_alone(node)):
+                self._made.append((False, self._compute(node, output), ()))
                 continue
             if root not in at:
-                at[root] = len(self.computed)
-                self.computed.append(root)
+                at[root] = self._compute(root, output)
             elif not steps:
                 steps = ((_aten.detach.default, (), {}),)  # another tensor on the same memory
             self._made.append((False, at[root], steps))
         self.plain = self._made == [(False, i, ()) for i in range(len(given))]
 
+    def _compute(self, node: Any, output: Node) -> int:
+        """Have the program give a node, or it with its dims in the order of memory. Its number among what is computed."""
+        layout = layout_of(node)
+        self._layouts.append(layout)
+        self.computed.append(node if layout is None else layout.in_order(node, output))
+        return len(self.computed) - 1
+
     def finish(self, inputs: Sequence[Any], found: Sequence[Any]) -> tuple[Any, ...]:
         """The graph's results. Called without grad mode."""
+        found = [value if layout is None else layout.laid_out(value) for value, layout in zip(found, self._layouts, strict=True)]
         if self.plain:
             return tuple(found)
         results = []
@@ -84,7 +99,11 @@ class Results:
 def _root(node: Node) -> tuple[Node, tuple[Step, ...]]:
     """What a node is a view of, and the steps from there."""
     steps: list[Step] = []
-    while node.op == "call_function" and node.target in _VIEWS and all(n is node.args[0] for n in node.all_input_nodes):
-        steps.append((_VIEWS[node.target], node.args[1:], dict(node.kwargs)))
+    while _is_view(node) or (node.target is operator.getitem and _is_view(node.args[0])):
+        steps.append((_VIEWS.get(node.target, node.target), node.args[1:], dict(node.kwargs)))
         node = node.args[0]  # type: ignore[assignment]  # a view's first operand
     return node, tuple(reversed(steps))
+
+
+def _is_view(node: Any) -> bool:
+    return node.op == "call_function" and node.target in _VIEWS and all(n is node.args[0] for n in node.all_input_nodes)
