@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,12 +185,16 @@ def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
         return binary(frame, node, op, target, value)
     if not target.may_be_scalar:
         return _write(frame, node, op, target, value)
-    is_scalar = frame.em.scalar("aten.eq.int", [rank_ssa(frame, target), frame.em.int(0)], frame.em.types.bool)
-    if not isinstance(target.decays, bool):
-        is_scalar = frame.em.scalar("aten.__and__.bool", [is_scalar, target.decays], frame.em.types.bool)
-    result = select(frame, node, is_scalar, lambda: binary(frame, node, op, target, value), lambda: _write(frame, node, op, target, value))
+    new, written = partial(binary, frame, node, op, target, value), partial(_write, frame, node, op, target, value)
+    result = select(frame, node, is_scalar(frame, target), new, written)
     assert isinstance(result, Array)
     return result
+
+
+def is_scalar(frame: Frame, x: Array) -> ir.Value:
+    """Whether NumPy has a scalar for an array that may be one, as !torch.bool."""
+    of_rank_0 = frame.em.scalar("aten.eq.int", [rank_ssa(frame, x), frame.em.int(0)], frame.em.types.bool)
+    return of_rank_0 if isinstance(x.decays, bool) else frame.em.scalar("aten.__and__.bool", [of_rank_0, x.decays], frame.em.types.bool)
 
 
 def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:

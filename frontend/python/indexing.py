@@ -6,18 +6,18 @@ import ast
 from dataclasses import replace
 
 from tierup.frontend.python import arrays
-from tierup.frontend.python.arrays import as_int, rank_ssa, viewable
+from tierup.frontend.python.arrays import as_array, as_int, rank_ssa, viewable
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.index_items import Items, gather, has_index_arrays, is_none, take_apart, view_of, with_index_arrays
 from tierup.frontend.python.scalars import raise_if
-from tierup.frontend.python.values import Array, Const, IntList, Mapping_, Scalar, Sequence, ShapeOf, Slice, Value, describe
+from tierup.frontend.python.values import Array, Const, IntList, Mapping_, Scalar, Sequence, ShapeOf, Slice, Value, describe, is_array_like
 
 
 def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
     """`owner[index]`."""
-    if isinstance(owner, Array):
-        return _load_array(frame, node, owner, index)
+    if is_array_like(owner):
+        return _load_array(frame, node, as_array(frame, node, owner), index)
     if isinstance(owner, Sequence):
         return _load_sequence(frame, node, owner, index)
     if isinstance(owner, Mapping_):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tierup.frontend.python import array_operators, arrays, index_items, indexing, stores
 from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
+from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.table import constant, function, method
@@ -125,9 +126,20 @@ def size(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 
 @method("fill")
 def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
+    """An element takes the value, and all take that. Of a NumPy scalar nothing changes."""
     array_operators.require_mutation(frame)
-    stores.fill(frame, node, as_array(frame, node, a), value)
-    return NONE
+    x = as_array(frame, node, a)
+    given = value if is_number(value) else as_array(frame, node, value)
+
+    def fill() -> Value:
+        source = given
+        if isinstance(source, Array) and source.rank != 0:
+            source = arrays.one_like(frame, x)
+            stores.fill(frame, node, source, given)
+        stores.fill(frame, node, x, source)
+        return NONE
+
+    return select(frame, node, array_operators.is_scalar(frame, x), lambda: NONE, fill) if x.may_be_scalar else fill()
 
 
 @function(np.add.at)

@@ -22,7 +22,7 @@ from tierup.frontend.python.expressions import assign_target, condition, evaluat
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.operators import operate
 from tierup.frontend.python.scalars import not_, raise_now
-from tierup.frontend.python.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, describe
+from tierup.frontend.python.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, Value, describe
 from tierup.frontend.stopping import no_grad
 
 
@@ -115,8 +115,13 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
     op, target = type(node.op), node.target
     if isinstance(target, ast.Subscript):
         owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
-        value = evaluate(frame, node.value)
         frame.at(node)
+
+        def value() -> Value:
+            found = evaluate(frame, node.value)
+            frame.at(node)
+            return found
+
         stores.update_item(frame, node, op, owner, index, value)
         return None
     if isinstance(target, ast.Attribute):

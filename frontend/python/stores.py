@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -17,7 +18,7 @@ from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
 from tierup.frontend.python.scalars import SYMBOLS, raise_if
-from tierup.frontend.python.values import Array, Const, Sequence, Value, describe, is_number
+from tierup.frontend.python.values import Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar
 
 _TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
 
@@ -27,9 +28,12 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
     if isinstance(owner, Sequence):
         _store_sequence(frame, node, owner, index, value)
         return
+    if is_numpy_scalar(owner):
+        owner = as_array(frame, node, owner)
     if not isinstance(owner, Array):
         raise frame.error(node, f"assignment to an item of {describe(owner)}", "build a new one, or use an array")
     require_mutation(frame)
+    _refuse_scalar(frame, owner)
     items = take_apart(frame, node, index)
     if has_index_arrays(items):
         base, indices = with_index_arrays(frame, node, owner, items)
@@ -39,6 +43,15 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
     view = view_of(frame, node, owner, items)
     _refuse_detached(frame, node, view)
     fill(frame, node, view, value)
+
+
+def _refuse_scalar(frame: Frame, owner: Array) -> None:
+    """Raises TypeError where NumPy has a scalar, whose items nobody can assign."""
+    message = f"'numpy.{owner.dtype or 'generic'}' object does not support item assignment"
+    if owner.rank == 0 and owner.decays is True:
+        raise WillRaise(TypeError(message))
+    if owner.may_be_scalar:
+        raise_if(frame, array_operators.is_scalar(frame, owner), "TypeError", message)
 
 
 @cache
@@ -92,7 +105,7 @@ def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value
     require_mutation(frame)
     items = take_apart(frame, node, index)
     if not has_index_arrays(items):
-        update_item(frame, node, ast.Add, owner, index, value)
+        update_item(frame, node, ast.Add, owner, index, lambda: value)
         return
     base, indices = with_index_arrays(frame, node, owner, items)
     _refuse_detached(frame, node, base)
@@ -125,8 +138,10 @@ def require_own_list(frame: Frame, node: ast.AST, owner: Sequence) -> None:
         raise frame.error(node, "changing a list inside a branch or loop that the run decides", remedy, NeedsStatic)
 
 
-def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
-    """`owner[index] op= value`."""
+def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Callable[[], Value]) -> None:
+    """`owner[index] op= value()`. As in Python the item is loaded before the value is computed, which may raise or write, too."""
+    if is_numpy_scalar(owner):
+        owner = as_array(frame, node, owner)
     if not isinstance(owner, Array):
         _update_static_item(frame, node, op, owner, index, value)
         return
@@ -135,19 +150,28 @@ def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Valu
     if has_index_arrays(items):
         base, indices = with_index_arrays(frame, node, owner, items)
         _refuse_detached(frame, node, base)
-        _put(frame, node, base, indices, array_operators.update(frame, node, op, gather(frame, base, indices), value))
+        loaded = gather(frame, base, indices)
+        new = array_operators.update(frame, node, op, loaded, value())
+        _refuse_scalar(frame, owner)
+        _put(frame, node, base, indices, new)
         return
     view = view_of(frame, node, owner, items)
     _refuse_detached(frame, node, view)
-    _update_view(frame, node, op, view, value)
+    calls = isinstance(node, ast.AugAssign) and any(isinstance(n, ast.Call) for n in ast.walk(node.value))
+    loaded = as_array(frame, node, view, fresh=True) if calls and view.may_be_scalar else view  # what is called may write the element
+    given = value()
+    if owner.may_be_scalar:
+        array_operators.binary(frame, node, op, loaded, given)  # what this raises comes first
+        _refuse_scalar(frame, owner)
+    _update_view(frame, node, op, view, loaded, given)
 
 
-def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, value: Value) -> None:
-    """A view of rank >= 1 is written in place; an element is read, computed with NumPy's promotion, and stored with a cast."""
+def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, loaded: Array, value: Value) -> None:
+    """A view of rank >= 1 is written in place; an element is what was loaded, computed with NumPy's promotion, and stored with a cast."""
     em = frame.em
 
     def element() -> Value:
-        fill(frame, node, view, array_operators.binary(frame, node, op, view, value))
+        fill(frame, node, view, array_operators.binary(frame, node, op, replace(loaded, decays=view.decays), value))
         return view
 
     if view.rank == 0 and view.decays:
@@ -159,9 +183,10 @@ def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, value: Valu
         select(frame, node, is_scalar, element, lambda: array_operators.update(frame, node, op, replace(view, decays=False), value))
 
 
-def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Value) -> None:
+def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, given: Callable[[], Value]) -> None:
     """An array held in a list or dict: written in place, the container stays as it is."""
     current = indexing.load(frame, node, owner, index)
+    value = given()
     if isinstance(owner, Sequence) and owner.kind == "tuple":  # Python writes the array, and raises when it puts it back
         if isinstance(current, Array) and not current.may_be_scalar:
             array_operators.update(frame, node, op, current, value)

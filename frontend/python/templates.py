@@ -112,7 +112,7 @@ def unify(a: Template, b: Template) -> Template | None:
 
 def _decay(a: OneArray, b: OneArray) -> bool | None:
     """Whether what comes of either is a scalar at rank 0. One that is never of rank 0 has no say."""
-    said = {x.decays for x in (a, b) if x.min_rank == 0} or {a.decays, b.decays}
+    said = {x.decays for x in (a, b) if x.min_rank == 0} or {a.decays is not False or b.decays is not False}
     return said.pop() if len(said) == 1 else None
 
 
@@ -200,6 +200,4 @@ def general(template: Template) -> Template:
         return template_of(template.value, generalise=True)
     if isinstance(template, Structure):
         return replace(template, items=tuple(general(i) for i in template.items))
-    if isinstance(template, OneArray) and template.decays is None:
-        return replace(template, decays=True)
     return template

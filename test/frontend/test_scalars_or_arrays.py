@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 
@@ -119,3 +124,45 @@ def test_a_function_that_is_called_is_differentiated_with_such_a_value():
         given = x if c > 1 else x * 2
         expected = 2 * given if c > 0 else 2 * np.tanh(given) * (1 - np.tanh(given) ** 2)
         np.testing.assert_allclose(f(np.array(x), np.array([c])), expected, rtol=1e-12)
+
+
+# what gives a scalar for some arguments and an array for others, and what is done to it
+MADE = (
+    "x.sum()", "x.max()", "x.ravel()[0]", "x[()]", "x[...]", "x * 2", "x.copy()", "+x", "np.square(x)", "np.array(x.sum())", "np.asarray(x.sum())", "np.copy(x.sum())", "np.zeros(())",
+    "np.zeros(()) + 1", "x.T", "np.squeeze(x)", "x.sum(keepdims=True)", "np.float32(x.sum())", "x.sum() > 1", "np.dot(x.ravel(), x.ravel())", "np.where(x > 0, x, 0)", "x",
+    "np.full_like(x, 2.0)", "x.sum().reshape(())", "x.sum().ravel()", "np.flip(x) if x.ndim == 0 else x", "np.round(x.sum())", "x.argmax()", "np.clip(x, 0, 1)", "np.float32(3)",
+)  # fmt: skip
+IN_BETWEEN = (
+    "pass", "y[...] = 1", "y[()] = 1", "y[()] += 1", "y[None] = 1", "y[0] = 1", "y[:] = 1", "y[0] += 1", "y += 1", "z = y; y = y + 1; y[...] = 3", "y.fill(3)",
+    "for i in range(n): y = y + 1", "for i in range(n): y += 1", "for i in range(n): y = np.array(y)", "for i in range(n): y[...] = 1", "y = x.sum() if x.sum() > 0 else y",
+    "y = x.sum() if x.sum() > 0 else y; y[...] = 2", "y = x.sum() if x.sum() > 0 else y; y += 2",
+)  # fmt: skip
+
+
+def _function(number: int, made: str, between: str) -> Any:
+    lines = ["def f(x, n):", f"y = {made}", *between.split("; "), "return y, x"]
+    source, file = "import numpy as np\n\n" + "\n    ".join(lines), f"<scalar or array {number}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    scope: dict[str, Any] = {"__name__": "scalar_or_array"}
+    exec(compile(source, file, "exec"), scope)  # noqa: S102 - the lines are our own
+    return scope["f"]
+
+
+def _outcome(f: Any, x: Any, n: int) -> Any:
+    x = x.copy()
+    try:
+        result = f(x, n)
+    except (TypeError, IndexError, ValueError) as e:
+        return type(e), x.tolist()
+    kinds = [(type(r), r.dtype, r.tolist(), isinstance(r, np.ndarray) and bool(np.shares_memory(r, x))) for r in result]
+    return kinds, x.tolist()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_items_of_a_scalar_cannot_be_assigned_and_loops_keep_what_is_an_array(options):
+    rows = drawn("scalars or arrays", list(product(MADE, IN_BETWEEN)), 6 if "optimize" in options else 36, lambda row: row[1])
+    for number, (made, between) in enumerate(rows):
+        plain = _function(number, made, between)
+        f = tierup.jit(_function(number, made, between), **options)
+        for x, n in ((np.array(2.0), 2), (np.array(2.0), 0), (np.ones((2, 2)), 0), (-np.ones(2), 1), (np.ones(1), 2), (np.float32(3), 1), (np.float32(3), 1)):
+            assert _outcome(f, x, n) == _outcome(plain, x, n), f"y = {made}; {between} with {x!r}, {n}"
