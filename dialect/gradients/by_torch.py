@@ -14,12 +14,16 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
 from tierup.dialect.kernels.by_torch_vjp import Wanted, name_of
-from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op
+
+_FLAT = frozenset({"aten.bernoulli", "aten.normal.Tensor_float", "aten.normal.Tensor_Tensor", "aten.normal.float_Tensor", "aten.poisson"})
+"""Draws whose gradients PyTorch has, and they are zero."""
 
 
 def rule_of(name: str) -> Rule | None:
     """None for an op that is not left to PyTorch, one that draws random numbers, and one that acts or writes."""
+    if name in _FLAT:
+        return Rule(name, (), (), lambda g: None)
     row = optable.lookup(name)
     if row is None or not row.kernel.startswith(("by_torch.", "by_torch_vjp.")) or row.random or row.acts or row.writes:
         return None
@@ -27,10 +31,6 @@ def rule_of(name: str) -> Rule | None:
 
 
 def _by_torch(g: Backward, name: str) -> Gradients:
-    if not all(torch_types.is_tensor(v.type) for v in g.results[:]):
-        raise NoGradient("what it gives is no tensor, so its gradient is PyTorch's to make")
-    if _is_in_a_loop(g.op):  # which would save lists, of whose gradients there are none
-        raise NoGradient("in a loop its gradient is PyTorch's to make")
     operands, wanted = g.operands[:], []
     for i, value in enumerate(operands):
         count = 0 if torch_types.is_tensor(value.type) else lists.length(g, value) if lists.is_list(value) else None
@@ -38,19 +38,13 @@ def _by_torch(g: Backward, name: str) -> Gradients:
             raise NoGradient(f"operand {i}, a {value.type}, is known at run time only, so its gradient is PyTorch's to make")
         if g.wants(i) and count is not None:
             wanted.append((i, count))
-    vjp = name_of(name, wanted, len(g.grads))
-    optable.add_foreign(_row(vjp, wanted, len(g.grads)))
+    cotangents = [c for grad in g.grads for c in (grad if isinstance(grad, Sequence) else (grad,))]
+    vjp = name_of(name, wanted, len(cotangents))
+    optable.add_foreign(_row(vjp, wanted, len(cotangents)))
     types = ["!torch.vtensor" for _, count in wanted for _ in range(count or 1)]
-    made = iter(g.several(vjp, *g.grads, *operands, types=types))  # type: ignore[arg-type]  # cotangents of tensors: values or None
+    made = iter(g.several(vjp, *cotangents, *operands, types=types))
     found = {i: [next(made) for _ in range(count)] if count else next(made) for i, count in wanted}
     return tuple(found.get(i) for i in range(len(operands)))
-
-
-def _is_in_a_loop(op: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None and parent.name != "torch.prim.Loop":
-        parent = parent.parent
-    return parent is not None
 
 
 def _row(name: str, wanted: Wanted, results: int) -> Op:

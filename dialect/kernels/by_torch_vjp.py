@@ -56,7 +56,7 @@ def _function(name: str) -> Callable[..., Any]:
             for i in wanted:
                 operands[i] = _leaf(operands[i])
             results = compute(*operands)
-            pairs = zip(results if isinstance(results, (tuple, list)) else (results,), cotangents, strict=True)
+            pairs = zip(_items(results), _items(cotangents), strict=False)  # of a list, those of the first items
             used = [(r, c) for r, c in pairs if c is not None and r.requires_grad]
             leaves = [t for i in wanted for t in _flat(operands[i])]
             floating = [t for t in leaves if t.requires_grad]
@@ -74,6 +74,12 @@ def _leaf(operand: Any) -> Any:
     if isinstance(operand, (list, tuple)):
         return [_leaf(t) for t in operand]
     return operand if operand.requires_grad or not operand.is_floating_point() else operand.detach().requires_grad_()
+
+
+def _items(results: Any) -> Iterator[Any]:
+    """The tensors among results and in lists of them, in order."""
+    for each in results if isinstance(results, (tuple, list)) else (results,):
+        yield from _items(each) if isinstance(each, (tuple, list)) else (each,)
 
 
 def _flat(operand: Any) -> Iterator[Any]:

@@ -18,6 +18,7 @@ leaves to PyTorch. Where there is no gradient (NotDifferentiable) nothing has ru
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ import torch
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.frontend.torch import shared_memory, transforms
+from tierup.frontend.torch.second_derivatives import Again, Original
 from tierup.runtime.dispatching.guards import overlaps_itself
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.gradients.list_leaves import Nesting
@@ -47,10 +49,11 @@ def wanted(tensors: Sequence[Any]) -> bool:
     return False
 
 
-def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """See the head of this file. Raises NotDifferentiable, naming op, line and remedy, before anything has run; RuntimeError for a write to
-    a leaf of autograd's that requires a gradient; else what the program raises."""
-    call = _Call(executor, leaves, tensors)
+def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None = None) -> tuple[Any, ...]:
+    """See the head of this file. `original`: what gives second derivatives where the pair has none. Raises NotDifferentiable, naming op,
+    line and remedy, before anything has run; RuntimeError for a write to a leaf of autograd's that requires a gradient; else what the
+    program raises."""
+    call = _Call(executor, leaves, tensors, original)
     if not call.wrt:
         return plain(executor, leaves, tensors)
     found = Tierup.apply(call, *[call.tensors[i] for i in call.wrt])  # type: ignore[no-untyped-call]  # torch's decorators
@@ -74,8 +77,9 @@ def plain(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> 
 class _Call:
     """One call, until its results are there. Lists are taken apart: all here is item by item."""
 
-    def __init__(self, executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> None:
+    def __init__(self, executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None) -> None:
         gradients = executor.gradients
+        self.original = original
         self.executor, self.given = executor, tuple(leaves)
         self.lengths: tuple[int, ...] = ()
         self.leaves: tuple[Any, ...] = self.given
@@ -273,9 +277,14 @@ class _Later:
     def __init__(self, call: _Call, pullback: Pullback, held: list[Any], positions: list[int], count: int) -> None:
         self.pair, self.pullback, self.held, self.positions, self.count = call.pair, pullback, held, positions, count
         self.generator, self.flows = call.generator, call.flows
-        self.needs_forward = any(not self._is_tracked(capture) for capture in call.pair.captures)
+        written = self.pair.written
+        self.lists = any(isinstance(h, int) or h == ([],) for h in held)
+        needs_forward = self.lists or bool(written) or any(not self._is_tracked(capture) for capture in call.pair.captures)
+        self.again: Again | None = None
+        if needs_forward and call.original is not None and not call.lengths:
+            self.again = Again.of(call.original, call.tensors, self.pair, count)
         self.leaves: list[Any] | None = None
-        if self.needs_forward and not call.pair.written:
+        if (needs_forward and not written) or self.again is not None:
             self.leaves = [leaf if t is None else t for t, leaf in zip(call.tensors, call.leaves, strict=True)]
             self.versions = [0 if t is None or t.is_inference() else t._version for t in call.tensors]
 
@@ -322,13 +331,21 @@ class _Later:
 
     def tracked(self, saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None]) -> Iterator[torch.Tensor | None]:
         """The gradients, which have gradients themselves."""
+        if self.again is None:
+            return self._by_pair(saved, given)
+        if not self.lists and not self.pair.written:
+            with contextlib.suppress(NotDifferentiable):  # of branches some have none
+                return self._by_pair(saved, given)
+        return iter(self._by_original(self.cotangents(given)))
+
+    def _by_pair(self, saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None]) -> Iterator[torch.Tensor | None]:
         pair, name = self.pair, self.pair.forward.program.name
         cotangents = self.cotangents(given)
         backward, seeds = self.pullback.seeds([c is not None for c in cotangents])
         if backward is None:
             return iter([None] * len(pair.wrt))
         captured = list(self.values(saved, lambda t: t))
-        if any(isinstance(held, int) for held in self.held):
+        if self.lists:
             raise NotDifferentiable(f"{name} has no second derivatives: it saves tensors in a list: let it make no lists in loops")
         if pair.written:
             raise NotDifferentiable(f"{name} has no second derivatives: it writes its arguments: let it write to copies")
@@ -353,19 +370,31 @@ class _Later:
             gradients = [torch_tensors.tensor(zeros[n]) if g is None else g for n, g in enumerate(gradients)]
         return iter(self._reached(gradients, cotangents))
 
+    def _by_original(self, cotangents: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
+        assert self.again is not None and self.leaves is not None
+        self._check_versions()
+        with torch.random.fork_rng(devices=[], enabled=self.generator is not None):
+            if self.generator is not None:
+                torch.set_rng_state(self.generator)
+            return self.again.gradients([self.leaves[i] for i in self.pair.wrt], cotangents)
+
     def _forward_again(self) -> tuple[Any, ...]:
         assert self.leaves is not None
-        for leaf, version, name in zip(self.leaves, self.versions, self.pair.names, strict=True):
-            if isinstance(leaf, torch.Tensor) and not leaf.is_inference() and leaf._version != version:
-                raise RuntimeError(
-                    f"{self.pair.forward.program.name}: {name}, which is needed for second derivatives, has been modified by an inplace "
-                    f"operation: is at version {leaf._version}; expected version {version}"
-                )
+        self._check_versions()
         if self.generator is None:
             return _on_tensors(self.pair.forward, self.leaves)
         with torch.random.fork_rng(devices=[]):
             torch.set_rng_state(self.generator)
             return _on_tensors(self.pair.forward, self.leaves)
+
+    def _check_versions(self) -> None:
+        assert self.leaves is not None
+        for i, (leaf, version, name) in enumerate(zip(self.leaves, self.versions, self.pair.names, strict=True)):
+            if i not in self.pair.written and isinstance(leaf, torch.Tensor) and not leaf.is_inference() and leaf._version != version:
+                raise RuntimeError(
+                    f"{self.pair.forward.program.name}: {name}, which is needed for second derivatives, has been modified by an inplace "
+                    f"operation: is at version {leaf._version}; expected version {version}"
+                )
 
 
 def _on_tensors(executor: Executor, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -70,7 +70,7 @@ def _is_callable(name: str, schema: Any) -> bool:
     return True
 
 
-_DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "bernoulli", "multinomial"})  # constants to a gradient, whatever of
+_DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "multinomial"})  # constants to a gradient, whatever of
 
 
 @cache

@@ -6,8 +6,13 @@ joined to it (`autograd.py`); inside PyTorch's transforms it is refused (`transf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._pytree import tree_map
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
@@ -55,7 +60,7 @@ def call(
     tensors = [given.get(id(leaf)) for leaf in flat]
     if autograd.wanted(tensors):
         why = attributes.why_not(variant.executor.program.names, tensors) if attributes is not None else None
-        return _under_autograd(variant, flat, tensors, why, eager, args, kwargs)
+        return _under_autograd(variant, flat, tensors, why, eager, attributes, args, kwargs)
     return unflatten(variant.built.output, iter(autograd.plain(variant.executor, flat, tensors)))
 
 
@@ -65,18 +70,52 @@ def _under_autograd(
     tensors: Sequence[Any],
     why_not: str | None,
     eager: Callable[..., Any] | None,
+    attributes: Attributes | None,
     args: Any,
     kwargs: Any,
 ) -> Any:
     """`why_not`: why the gradient is not tierup's to make, if it is not."""
     executor = variant.executor
+    original = None if eager is None else partial(_again, executor.program.name, eager, attributes, args, kwargs)
     try:
         if why_not is not None:
             raise NotDifferentiable(f"{executor.program.name} has no gradient: {why_not}")
-        found = autograd.joined(executor, flat, tensors)
+        found = autograd.joined(executor, flat, tensors, original)
     except NotDifferentiable as e:
         if eager is None:
             raise
         executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
         return through_torch(eager, args, kwargs)
     return unflatten(variant.built.output, iter(found))
+
+
+def _again(
+    name: str, eager: Callable[..., Any], attributes: Attributes | None, args: Any, kwargs: Any, others: Mapping[int, torch.Tensor]
+) -> Sequence[Any]:
+    """The results in a row of a call that is made once more: `second_derivatives.Original`."""
+    if attributes is not None and not attributes.refresh():
+        raise RuntimeError(f"{name}: the module was changed before a second derivative was computed")
+    found: set[int] = set()
+
+    def other(value: Any) -> Any:
+        if id(value) not in others:
+            return value
+        found.add(id(value))
+        return others[id(value)]
+
+    args, kwargs = tree_map(other, (tuple(args), dict(kwargs)))
+    with attributes.replaced(others, found) if attributes is not None else nullcontext():
+        if found != set(others):
+            raise NotDifferentiable(f"{name} has no second derivatives: it writes a tensor that the module holds in a list or a dict")
+        return list(_in_a_row(eager(*args, **kwargs)))
+
+
+def _in_a_row(result: Any) -> Iterator[Any]:
+    """The leaves of a program's result, as its graph gives them."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        for each in result:
+            yield from _in_a_row(each)
+    elif result is not None and not isinstance(result, str):
+        yield result

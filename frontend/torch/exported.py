@@ -132,6 +132,9 @@ class _State:
                 return holder[name]
         raise AttributeError(f"the exported program has no tensor {name!r}")
 
+    def setattr(self, name: str, tensor: torch.Tensor) -> None:
+        next(holder for holder in self._holders if name in holder)[name] = tensor
+
 
 class ExportedFunction(TorchFunction):
     """An exported program: called with the nest of arguments that it was exported for."""

@@ -11,7 +11,8 @@ build graphs, and what calls go through only grows.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -156,6 +157,19 @@ class Attributes:
             array = torch_tensors.array(tensor)
             self._tensors[path] = tensor, _layout(tensor)
             self._namespace[path], self._given[path] = array, tensor
+
+    @contextmanager
+    def replaced(self, others: Mapping[int, Any], found: set[int]) -> Iterator[None]:
+        """For a while the module holds other tensors in the place of some, by their ids; which there were is added to `found`."""
+        changed = [(owner, name, now) for _, owner, name in self._plain if id(now := owner.getattr(name)) in others]
+        found.update(id(now) for *_, now in changed)
+        try:
+            for owner, name, now in changed:
+                owner.setattr(name, others[id(now)])
+            yield
+        finally:
+            for owner, name, now in changed:
+                owner.setattr(name, now)
 
     def refresh(self) -> bool:
         """Look at all attributes again; whether the numbers and strings are still those of the graph. What the tensors hold is the native

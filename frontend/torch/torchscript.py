@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from tierup.dialect.context import thread_context
@@ -40,8 +41,8 @@ def from_torchscript(
         raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
 
     def made(name: str, found: Any, module: Any, original: Callable[..., Any]) -> TorchFunction:
-        graph, eager = _inlined(found.graph), original if gradients == "torch" else None
-        return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, eager))
+        graph = _inlined(found.graph)
+        return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, gradients == "torch"))
 
     if isinstance(program, torch.jit.ScriptModule):
         names = overloads.names_of(program._c, method)
@@ -54,6 +55,29 @@ def from_torchscript(
         return made(program.name, program, None, program)
     what = type(program).__name__
     raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
+
+
+class _AsItIs:
+    """A program in PyTorch without TorchScript's optimisations: some make other gradients than eager's (batch norm before dropout).
+    It has an executor of its own: one that has optimised its program once does so for good."""
+
+    def __init__(self, name: str, graph: Any, module: Any, signature: inspect.Signature) -> None:
+        self._name, self._graph, self._signature = name, graph, signature
+        self._self = () if module is None else (module,)
+
+    @cached_property
+    def _function(self) -> Any:
+        import torch
+
+        return torch._C._create_function_from_graph(self._name, self._graph.copy())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        import torch
+
+        given = self._signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        with torch.jit.optimized_execution(False):
+            return self._function(*self._self, *given.args, *given.kwargs.values())
 
 
 def _inlined(graph: Any) -> Any:
@@ -79,13 +103,14 @@ class _Script:
         foreign: str,
         options: Mapping[str, Any],
         original: Callable[..., Any],
-        eager: Callable[..., Any] | None,
+        falls_back: bool,
     ) -> None:
-        self.original, self.eager = original, eager
+        self.original = original
         self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])
         self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
+        self.eager = _AsItIs(name, graph, module, self.signature) if falls_back else None
         self.finish = finisher(schema.returns[0].type) if len(schema.returns) == 1 else None
 
     def make(self) -> tuple[Function, Attributes]:

@@ -59,7 +59,31 @@ def in_a_loop(x, w):
     return x * x
 
 
-PROGRAMS = [inverse, several_results, one_of_the_results, a_list_of_tensors, one_tensor_of_a_list_twice, with_integers, in_a_branch]
+def a_list_of_results(x, w):
+    first, second, third = torch.tensor_split(torch.tanh(x) * w, 3, 0)
+    return first.sum() * third + second
+
+
+def one_of_a_list_of_results(x, w):
+    return torch.tensor_split(torch.tanh(x) * w, 3, 0)[1] * 2
+
+
+def a_list_of_results_as_a_whole(x, w):
+    return torch.cat(torch.tensor_split(torch.tanh(x) * w, 3, 0), 1) * 2
+
+
+def draws_of_probabilities(x, w):
+    return torch.bernoulli(x.sigmoid()) * w * x
+
+
+def draws_around_means(x, w):
+    return torch.normal(x, w.exp()) * w + torch.poisson(x.exp()) * x
+
+
+PROGRAMS = [
+    inverse, several_results, one_of_the_results, a_list_of_tensors, one_tensor_of_a_list_twice, with_integers, in_a_branch,
+    a_list_of_results, one_of_a_list_of_results, a_list_of_results_as_a_whole, draws_of_probabilities, draws_around_means,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -70,20 +94,38 @@ def test_first_and_second_derivatives_are_pytorchs(f):
         for g in (ours, f):
             generator = torch.Generator().manual_seed(seed)
             x, w = (torch.rand(3, 3, dtype=torch.float64, generator=generator).requires_grad_() for _ in range(2))
+            torch.manual_seed(seed)
             y = g(x, w)
             first = torch.autograd.grad((y * y).sum(), [x, w], create_graph=True)
-            found.append([y, *first, *torch.autograd.grad(sum((d * d).sum() for d in first), [x, w])])
+            found.append([y, torch.get_rng_state(), *first, *torch.autograd.grad(sum((d * d).sum() for d in first), [x, w])])
         torch.testing.assert_close(*found)
     assert ", 0 by the original program" in ours.explain()
 
 
-def test_in_a_loop_the_whole_program_is_pytorchs():
+def test_in_a_loop_first_derivatives_are_ours_and_second_ones_pytorchs():
     ours = from_torchscript(torch.jit.script(in_a_loop))
-    x, w = (torch.rand(3, 3, dtype=torch.float64).requires_grad_() for _ in range(2))
-    torch.testing.assert_close(*(torch.autograd.grad(f(x, w).sum(), [x, w]) for f in (ours, in_a_loop)))
-    assert "1 by the original program" in ours.explain()
-    with pytest.raises(NotDifferentiable, match=r"linalg_inv\) has no gradient: in a loop its gradient is PyTorch's"):
-        from_torchscript(torch.jit.script(in_a_loop), gradients="error")(x, w)
+    for _ in range(3):
+        x, w = (torch.rand(3, 3, dtype=torch.float64).requires_grad_() for _ in range(2))
+        first = [torch.autograd.grad(f(x, w).sum(), [x, w], create_graph=True) for f in (ours, in_a_loop)]
+        torch.testing.assert_close(*first)
+        torch.testing.assert_close(*(torch.autograd.grad((a * b).sum(), [x, w]) for a, b in first))
+    assert "3 calls by tierup's forward and backward programs, 0 by the original program" in ours.explain()
+    y = from_torchscript(torch.jit.script(in_a_loop), gradients="error")(x, w)
+    with pytest.raises(NotDifferentiable, match="no second derivatives: it saves tensors in a list"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_draws_require_gradients_as_in_eager_mode_and_these_are_zeros():
+    def drawn(x):
+        return torch.bernoulli(x), torch.rand_like(x)
+
+    ours = from_torchscript(torch.jit.script(drawn))
+    for _ in range(3):
+        x = torch.rand(4, requires_grad=True)
+        first, second = ours(x)
+        assert first.requires_grad and not second.requires_grad
+        (found,) = torch.autograd.grad(first.sum(), x)
+        assert found.tolist() == [0, 0, 0, 0]
 
 
 def test_what_is_around_such_an_op_is_native_forward_and_backward():

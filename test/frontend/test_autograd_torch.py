@@ -321,7 +321,7 @@ def test_nothing_is_kept_alive_by_the_graph():
 
 @torch.jit.script
 def without_a_rule(x, w):
-    return torch.poisson(x * x) * 2 + x @ w.t() @ w
+    return torch._standard_gamma(x * x + 1) * 2 + x @ w.t() @ w
 
 
 def test_a_program_without_gradients_is_left_to_pytorch_and_says_so():
@@ -329,19 +329,21 @@ def test_a_program_without_gradients_is_left_to_pytorch_and_says_so():
     seen = []
     with tierup.events.subscribe(seen.append):
         for _ in range(3):
+            torch.manual_seed(1)
             found = torch.autograd.grad(ours(x, w).sum(), (x, w))
+    torch.manual_seed(1)
     for a, b in zip(found, torch.autograd.grad(without_a_rule(x, w).sum(), (x, w)), strict=True):
         torch.testing.assert_close(a, b)
     said = [e for e in seen if e.kind is EventKind.FALLBACK]
     assert len(said) == 3
-    assert "aten.poisson" in said[0].guard
+    assert "aten._standard_gamma" in said[0].guard
     assert ".py:" in said[0].guard
     assert "0 calls by tierup's forward and backward programs, 3 by the original program" in ours.explain()
 
 
 def test_a_program_without_gradients_is_an_error_by_option():
     ours, (x, w) = from_torchscript(without_a_rule, gradients="error"), leaves((3, 4), (2, 4))
-    with pytest.raises(tierup.NotDifferentiable, match="aten.poisson"):
+    with pytest.raises(tierup.NotDifferentiable, match="aten._standard_gamma"):
         ours(x, w)
     with pytest.raises(ValueError, match="gradients is 'ignore'"):
         from_torchscript(without_a_rule, gradients="ignore")
