@@ -237,6 +237,11 @@ class Executor:
         """Whether a version is being compiled."""
         return any(kind.compiling for kind in self._kinds.values())
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a version is being compiled, or will be tried again."""
+        return any(kind.compiling or kind.undecided for kind in self._kinds.values())
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the compiles in the background of this program, of its regions, continuations and gradients, are done. False when the
         seconds are over first."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tierup.runtime.executor import Executor
     from tierup.runtime.regions import Publication, Split
 
-_RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING)  # calls that a later bet in mid-program is made on
+_RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING, Reason.NO_RESOURCES)  # calls that a later bet in mid-program is made on
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
 _MISSES_PER_TICK = 16
 
@@ -84,6 +84,7 @@ class ProfilingExecutor:
         self._local = threading.local()
         self._log = SpeculationLog()
         self._backoff = Backoff()
+        self.postponed = False  # whether the last compile came to nothing because something ran out
         self._settled = SettledMisses()
         self._refused: dict[Classes, NotCompiled] = {}  # in the background, since the last call of that kind
         self.closed = False
@@ -136,6 +137,11 @@ class ProfilingExecutor:
     def compiling(self) -> bool:
         """Whether a version is being compiled."""
         return self._log.pending
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it will be tried again to make code."""
+        return self.postponed
 
     def stats(self) -> Stats:
         """What the versions did; what tier 0 answered is the history's to count."""
@@ -205,14 +211,16 @@ class ProfilingExecutor:
         if not options.profile:
             self.history.refuse_tier0(Reason.PROFILE_OFF, options)
             return self.history.interpret(flat, Reason.PROFILE_OFF)
+        if self.splitting.waits and not options.strict and signature.classes in self._refused:
+            return self._answer_miss(flat, signature, Reason.BACKING_OFF, options)
         refusal = self._refused.pop(signature.classes, None)
         if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
             return self._answer_refused(flat, signature, refusal, options)
         calls = self.calls()  # asks all executors of the program, each under its own lock: never under this one's
-        is_ready = self.bailing is None or self.bailing.is_ready(options)
+        not_ready = None if self.bailing is None else self.bailing.why_not_ready(options)
         with Attempt(self) as attempt:
             with self._lock:
-                proposal = self._propose(signature, options, calls) if is_ready else Reason.COMPILING
+                proposal = self._propose(signature, options, calls) if not_ready is None else not_ready
                 if isinstance(proposal, Bet):
                     attempt.begin(proposal)
                 self._log.record(signature)
@@ -310,9 +318,13 @@ class ProfilingExecutor:
             return self.splitting.start(signature, flat, refusal, options)
         except Exception:
             raise
-        except BaseException:  # Ctrl-C: a later call goes on from here
-            self._refused[signature.classes] = refusal
+        except BaseException:  # Ctrl-C
+            self.refused_again(signature.classes, refusal)
             raise
+
+    def refused_again(self, classes: Classes, refusal: NotCompiled) -> None:
+        """What was to follow a refusal was broken off, or is postponed: a later call goes on from here."""
+        self._refused[classes] = refusal
 
     def _may_split(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
         return not self._is_region and self.splitting.may_start(signature, refusal, options)
@@ -330,6 +342,8 @@ class ProfilingExecutor:
 
     def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
         """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+        if self.postponed and not self._backoff.allows(self.calls()):
+            return False
         with Attempt(self) as attempt:
             with self._lock:
                 made = None if self.program.released or not options.profile else self._log.for_values(bet, options)
@@ -401,6 +415,11 @@ class ProfilingExecutor:
         self.on_version(options)
         return True
 
+    def postpone(self, version: Version, refusal: NotCompiled) -> None:
+        """A version that has to be made anew cannot be now: it goes, and is made like any other by a later call."""
+        self.table.remove(version)
+        self._settle(version.bet, refusal, self.options(), 0.0)
+
     def _tell_postponed(self, bet: Bet, action: str) -> None:
         self.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard=bet.describe(self.program.names), action=action)
 
@@ -409,8 +428,9 @@ class ProfilingExecutor:
         with self._lock:
             if self.closed:
                 return None
+            self.postponed = isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES
             if isinstance(outcome, NotCompiled):
-                (self._log.withdraw if outcome.reason is Reason.NO_RESOURCES else self._log.settled)(bet)
+                (self._log.withdraw if self.postponed else self._log.settled)(bet)
                 self._backoff.lost(calls)
                 return []
             if outcome.record.arguments != bet.specs:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tierup.dialect import forking
 from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
@@ -19,6 +20,7 @@ class SimplePlan:
         self._program, self._history = program, history
         self._lock = forking.lock()
         self._made: Program | None = None
+        self._postponed = Postponing(history)
 
     @property
     def made(self) -> Program | None:
@@ -27,19 +29,18 @@ class SimplePlan:
 
     def program(self) -> Program:
         """The optimised program; the pristine one where the passes refuse it, or its graph was released."""
-        if self._made is None:
+        if self._made is None and not self._postponed.waits:
             with self._lock:
                 if self._made is None:
                     self._made = self._make()
-        return self._made
+        return self._made or self._program
 
-    def _make(self) -> Program:
+    def _make(self) -> Program | None:
 
         program = self._program
         try:
             with failures_are_refusals("the simple plan"):
                 text, tier0 = steps.insensitive.insensitive(program.graph, program.entry)
         except NotCompiled as e:
-            self._history.gave_up(e, "the simple plan", "the pristine graph runs")
-            return program
+            return None if self._postponed.failed(e, "the simple plan", "the pristine graph runs") else program
         return Program(program.name, text, program.entry, program.names, tier0, program.place)

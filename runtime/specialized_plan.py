@@ -24,6 +24,7 @@ from tierup.runtime.bailing.splitting import SPLITTABLE
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.attempt import Attempt, Underway
 from tierup.runtime.compiling.background import queue
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
@@ -105,6 +106,7 @@ class SpecializedPlan:
         self._local = threading.local()
         self._tried: set[tuple[ArgumentSpec, ...]] = set()
         self._underway = Underway()
+        self._postponed = Postponing(owner.history)
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
         self._refusal: NotCompiled | None = None
         self._excluded: frozenset[str] = frozenset()
@@ -126,6 +128,11 @@ class SpecializedPlan:
     @property
     def compiling(self) -> bool:
         return bool(self._underway)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is not known yet if there is code, or it is tried again to make some."""
+        return self._postponed.is_open or not (self.versions or self._refusal)
 
     @property
     def guards(self) -> str:
@@ -173,8 +180,9 @@ class SpecializedPlan:
         except Unsupported as e:
             self.history.refuse_tier0(e.reason, options)
             return self.history.interpret(flat, e.reason)
+        waits = self._postponed.waits and not options.strict
         with Attempt(self) as attempt:
-            bet = self._bet(attempt, signature, flat)
+            bet = Reason.BACKING_OFF if waits else self._bet(attempt, signature, flat)
             outcome = bet if isinstance(bet, Reason) else self._compile(attempt, bet, signature, flat, options)
         if outcome is Reason.COMPILING:
             queue.wake()
@@ -216,6 +224,8 @@ class SpecializedPlan:
 
     def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
         """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+        if self._postponed.waits:
+            return False
         with Attempt(self) as attempt:
             with self._lock:
                 if bet.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
@@ -272,12 +282,15 @@ class SpecializedPlan:
     def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> None:
         """Put a version in its place, or note why there is none."""
         if isinstance(outcome, NotCompiled):
+            again = self._postponed.failed(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
             with self._lock:
                 self._underway.end(bet)
-                if not bet.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
+                if again:
+                    self._tried.discard(bet.specs)
+                elif not bet.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
                     self._refusal = outcome
-            self.history.gave_up(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
             return
+        self._postponed.succeeded()
         with self._lock:
             if self.closed:
                 return
@@ -319,7 +332,7 @@ class SpecializedPlan:
 
     @property
     def _may_cut(self) -> bool:
-        return not (self._is_uncut or self.program.released or self._publish.refusal())
+        return not (self._is_uncut or self.program.released or self._publish.refusal() or self._postponed.waits)
 
     def _cut(self, options: Options) -> Split | None:
         refusal = self._refusal
@@ -332,9 +345,9 @@ class SpecializedPlan:
             with failures_are_refusals("cutting the program"):
                 code = steps.specialized.regions(program.graph, program.entry, self._excluded)
         except NotCompiled as e:
-            self._is_uncut = True
-            self.history.gave_up(e, self.guards, "stays in tier 0")
+            self._is_uncut = not self._postponed.failed(e, self.guards, "stays in tier 0")
             return None
+        self._postponed.succeeded()
         regions = tuple(
             self._owner.make_region(Program(f"{program.name}, region {i}", r.graph, r.name, r.names, r.tier0, r.place))
             for i, r in enumerate(code.regions)
@@ -359,7 +372,7 @@ class SpecializedPlan:
             with self._lock:
                 self._failures += 1
             return self._owner.failed(None, 0, flat)
-        if not split.reviewed and not any(region.compiling for region in split.regions):
+        if not split.reviewed and not any(region.is_open for region in split.regions):
             self._review(split)
         return results
 

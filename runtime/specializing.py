@@ -17,6 +17,7 @@ from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.arguments.signature import Unsupported, signature_of
 from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.events import EventKind
@@ -62,6 +63,7 @@ class SpecializingExecutor:
         self._retired = Stats()
         self.closed = False
         self._later = Later(self, self)
+        self._postponed = Postponing(history)
         self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
 
     # --- answering a call -------------------------------------------------------------------------------------------
@@ -78,14 +80,18 @@ class SpecializingExecutor:
                 plan = self._begin(plan)
         if plan is None:
             reason = self._refusal(flat)
+            if reason is None and self._postponed.waits and not options.strict:
+                reason = Reason.BACKING_OFF
             if reason is None and later.is_wanted(options):
                 self._later.ask(key, SpecializingExecutor._make_later, key, options)
                 reason = Reason.COMPILING
-            if reason is not None:
+            made = self._make(key, options) if reason is None else None
+            if made is None:
+                reason = reason or Reason.NO_RESOURCES
                 if reason is not Reason.PROGRAM_RAISES:
                     self.history.refuse_tier0(reason, options)
                 return self._interpret(flat, reason)
-            plan = self._keep(key, self._make(key, options), options)
+            plan = self._keep(key, made, options)
         if isinstance(plan, Program):
             reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
             self.history.refuse_tier0(reason, options)
@@ -124,12 +130,15 @@ class SpecializingExecutor:
         return Reason.RELEASED if self.program.released else None
 
     def _make_later(self, key: tuple[CallSpec, bool], options: Options) -> None:
-        plan = self._keep(key, self._make(key, options), options)
+        made = self._make(key, options)
+        if made is None:
+            return
+        plan = self._keep(key, made, options)
         if isinstance(plan, SpecializedPlan):
             self._end(plan)
 
-    def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan:
-        """The plan for calls of a spec."""
+    def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan | None:
+        """The plan for calls of a spec; None when there can be none now."""
         spec, _ = key
 
         program = self.program
@@ -140,8 +149,8 @@ class SpecializingExecutor:
                     return Program(program.name, graph, program.entry, program.names, tier0, program.place)
                 made = steps.specialized.specialize(program.graph, program.entry, spec)
         except NotCompiled as e:
-            self.history.gave_up(e, spec.describe(program.names), "the pristine graph runs")
-            return program
+            return None if self._postponed.failed(e, spec.describe(program.names), "the pristine graph runs") else program
+        self._postponed.succeeded()
         publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only)
         return self.plan_type(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
 
@@ -212,6 +221,11 @@ class SpecializingExecutor:
     @property
     def compiling(self) -> bool:
         return any(plan.compiling for plan in self._specialized)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is not known yet if there is code: no plan was made yet, or none of a plan's."""
+        return self._postponed.is_open or not self._plans or any(plan.undecided for plan in self._specialized)
 
     @property
     def is_optimized(self) -> bool:

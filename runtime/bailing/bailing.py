@@ -29,6 +29,7 @@ from tierup.runtime.arguments.signature import ArgumentClass, Signature, describ
 from tierup.runtime.bailing.resuming import Resuming, Tally
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.attempt import Attempt
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
@@ -69,6 +70,7 @@ class Bailing:
         self.instrumented: Instrumented | None = None
         self.runs = 0  # calls answered in tier 0, recorded or not
         self._was_tried = False
+        self.postponed = Postponing(owner.history)
         self._later = Later(owner, self)
         self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
         self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
@@ -78,7 +80,7 @@ class Bailing:
     def run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
         if not self._was_tried and later.is_wanted(self._owner.options()):
-            return self._owner.program.run(flat)  # `is_ready` has asked for it
+            return self._owner.program.run(flat)  # `why_not_ready` has asked for it
         with self._lock:
             self.runs += 1
         instrumented, publish = self.prepare()
@@ -108,16 +110,17 @@ class Bailing:
         self._owner.history.count("interpreted")
         return self.run(flat, signature)
 
-    def is_ready(self, options: Options) -> bool:
-        """Whether a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
+    def why_not_ready(self, options: Options) -> Reason | None:
+        """None when a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
         if not self._was_tried and later.is_wanted(options):
-            self._later.ask("instrumented", Bailing.prepare)
-            return self._was_tried
-        return True
+            if not self.postponed.waits:
+                self._later.ask("instrumented", Bailing.prepare)
+            return None if self._was_tried else Reason.COMPILING
+        return Reason.NO_RESOURCES if self.postponed.is_open and not options.strict else None
 
     def prepare(self) -> tuple[Instrumented | None, Publication | None]:
         """The instrumented graph, made when it is first needed; None where there is none to be had."""
-        if not self._was_tried:
+        if not self._was_tried and not self.postponed.waits:
 
             program = self._owner.program
             try:
@@ -129,14 +132,17 @@ class Bailing:
                 with self._lock:
                     self.instrumented, self.publish = made, publish
             except NotCompiled as e:
-                self._owner.history.gave_up(e, "the program", "no bets in mid-program")
+                if self.postponed.failed(e, "the program", "no bets in mid-program"):
+                    return None, None
+            else:
+                self.postponed.succeeded()
             self._was_tried = True
         return self.instrumented, self.publish
 
     def release(self) -> None:
         """Let go of what only new versions need. What goes on where a bet of one is lost stays: it is made of the version's own text."""
         with self._lock:
-            self._was_tried, self.instrumented = True, None
+            self._was_tried, self.instrumented, self.postponed.is_open = True, None, False
             self._facts.clear()
 
     def has_recorded(self, specs: tuple[ArgumentSpec, ...]) -> bool:
@@ -170,7 +176,7 @@ class Bailing:
             try:
                 produced = produce(code.text, entry, specs, options)
             except NotCompiled as e:
-                if program.has_bailouts:
+                if program.has_bailouts or e.reason is Reason.NO_RESOURCES:
                     raise
                 return self._without_bets(e, produce, specs, options)
             codes[specs] = code
@@ -273,6 +279,9 @@ class Bailing:
                 return
             made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
         except NotCompiled as e:
+            if e.reason is Reason.NO_RESOURCES:
+                owner.postpone(version, e)
+                return
             owner.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
             owner.table.remove(version)
             self.cut_later(record.arguments, e, dropped)

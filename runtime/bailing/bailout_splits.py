@@ -19,6 +19,7 @@ from tierup.runtime.bailing.bailing import Bailing
 from tierup.runtime.bailing.resuming import Resume, Resuming
 from tierup.runtime.bailing.splitting import SPLITTABLE
 from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching import guards
 from tierup.runtime.events import EventKind
@@ -67,10 +68,16 @@ class BailoutSplits:
         self.hits = 0  # of all splits, also of calls that are in one when it goes
         self._failures = 0
         self._later = Later(owner, self)
+        self._postponed = Postponing(owner.history)
 
     @property
     def splits(self) -> tuple[BailoutSplit, ...]:
         return tuple(self._splits.values())
+
+    @property
+    def waits(self) -> bool:
+        """Whether a split could not be made for now, and it is too early to try again."""
+        return self._postponed.waits
 
     def stats(self) -> Stats:
         """Hits, fallbacks, bailouts and compiles of all splits, and how many there are."""
@@ -110,12 +117,16 @@ class BailoutSplits:
         """Cut the program for the bet that was refused; answer the call."""
         specs, (instrumented, _) = self._bailing.refused(refusal), self._bailing.prepare()
         if specs is None or instrumented is None:
+            if self._bailing.postponed.is_open:
+                self._owner.refused_again(signature.classes, refusal)
             return self._owner.history.interpret(flat, refusal.reason)
         self._exclude(refusal, instrumented.text)
         return self._record_or_cut(specs, signature, flat, refusal.reason)
 
     def _record_or_cut(self, specs: Specs, signature: Signature, flat: tuple[Any, ...], reason: Reason) -> tuple[Any, ...]:
         """Cut the program, or record a run where none was: `num_profiled_runs` may be 0, and no region can be cut without types."""
+        if self._postponed.waits:
+            return self._owner.history.interpret(flat, Reason.BACKING_OFF)
         if self._bailing.has_recorded(specs):
             return self._cut(specs, flat, reason)
         with self._lock:
@@ -169,14 +180,18 @@ class BailoutSplits:
             with failures_are_refusals("cutting the program"):
                 split = self._make(specs)
         except NotCompiled as e:
+            again = self._postponed.failed(e, describe_specs(specs, self._program.names), "stays in tier 0")
             with self._lock:
-                self._given_up.add(specs)
-                self._again.pop(specs, None)
-            history.gave_up(e, describe_specs(specs, self._program.names), "stays in tier 0")
+                if again:
+                    self._again.setdefault(specs, "")
+                else:
+                    self._given_up.add(specs)
+                    self._again.pop(specs, None)
             return e
         finally:
             with self._lock:
                 self._cutting.discard(specs)
+        self._postponed.succeeded()
         left = ", ".join(f"{op} at {line}" if line else op for op, line in split.code.left)
         with self._lock:
             without = self._again.pop(specs, "")
@@ -228,7 +243,7 @@ class BailoutSplits:
             with self._lock:
                 self._failures += not split.resuming.was_left
             return self._owner.failed(None, 0, flat)
-        if not split.reviewed and not any(region.compiling for region in split.regions):
+        if not split.reviewed and not any(region.is_open for region in split.regions):
             self._review(split)
         if split.is_new:
             split.is_new = False

@@ -12,6 +12,7 @@ from tierup.dialect.inference import profiled
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
@@ -57,6 +58,7 @@ class Resuming:
     def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
         self.code = code
         self.name, self._log, self._history, self._make = name, log, history, make
+        self._postponed = Postponing(history)
         self._lock = forking.lock()
         self._here = threading.local()
         self._executors: dict[int, Executor] = {}
@@ -107,8 +109,9 @@ class Resuming:
             with failures_are_refusals("what goes on where a bet is lost"):
                 graph, entry, names, tier0 = steps.bailouts.continuation(self.code, index)
         except NotCompiled as e:
-            self._history.gave_up(e, bet.what, f"the program runs again in tier 0: {e.detail}")
+            self._postponed.failed(e, bet.what, f"the program runs again in tier 0: {e.detail}")
             raise
+        self._postponed.succeeded()
         place = bet.place
         made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
         with self._lock:

@@ -9,6 +9,7 @@ from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.compiling import later
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining import last_plan
@@ -37,11 +38,17 @@ class Splitting:
         self._cutting: set[object] = set()
         self._failures = 0
         self._later = Later(owner, self)
+        self._postponed = Postponing(owner.history)
         self.regions = Regions()
 
     @property
     def splits(self) -> tuple[Split, ...]:
         return tuple(self.regions.splits.values())
+
+    @property
+    def waits(self) -> bool:
+        """Whether a split could not be made for now, and it is too early to try again."""
+        return self._postponed.waits
 
     @property
     def hits(self) -> int:
@@ -68,24 +75,27 @@ class Splitting:
 
     def start(self, signature: Signature, flat: tuple[Any, ...], refusal: NotCompiled, options: Options) -> tuple[Any, ...]:
         """Answer a call whose bet was refused, and record from now on."""
-        culprit = refusal.op, refusal.line  # not the exception, whose traceback holds the executor
+        why = NotCompiled(refusal.reason, refusal.detail, refusal.line, refusal.op)  # the other's traceback holds the executor
         if later.is_wanted(options):
-            self._later.ask(signature.classes, Splitting._begin, signature.classes, culprit)
+            self._later.ask(signature.classes, Splitting._begin, signature.classes, why)
             return self._history.interpret(flat, Reason.COMPILING)
-        failure = self._begin(signature.classes, culprit)
+        failure = self._begin(signature.classes, why)
         if failure is not None:
             return self._history.interpret(flat, failure.reason)
         return self._record_or_cut(signature, flat, options)
 
-    def _begin(self, classes: Classes, culprit: tuple[str, str]) -> NotCompiled | None:
-        """Make the graph that records; or why there is none. `culprit`: an op without native code, and the user's line."""
+    def _begin(self, classes: Classes, why: NotCompiled) -> NotCompiled | None:
+        """Make the graph that records; or why there is none. `why`: the program is to be split."""
         try:
             with failures_are_refusals("recording values in mid-program"):
-                self.regions.start(self._program.graph, self._program.entry, classes, culprit)
+                self.regions.start(self._program.graph, self._program.entry, classes, (why.op, why.line))
         except NotCompiled as e:
-            self.regions.stop(classes)
-            self._history.gave_up(e, "the program", "stays in tier 0")
+            if self._postponed.failed(e, "the program", "stays in tier 0"):
+                self._owner.refused_again(classes, why)
+            else:
+                self.regions.stop(classes)
             return e
+        self._postponed.succeeded()
         return None
 
     def _record_or_cut(self, signature: Signature, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
@@ -107,6 +117,8 @@ class Splitting:
             self._history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
             return results
 
+        if self._postponed.waits:
+            return self._history.interpret(flat, Reason.BACKING_OFF)
         with self._lock:
             if classes in self._cutting or classes in self.regions.splits:  # another thread was quicker
                 return self._history.interpret(flat, Reason.NO_LOWERING)
@@ -125,12 +137,13 @@ class Splitting:
                 split = self.regions.cut(recording, self._program.entry, self._region, self._owner.calls() + 1, classes, guards)
             split.function = self._program.name
         except NotCompiled as e:
-            self.regions.stop(classes)
-            self._history.gave_up(e, guards, "stays in tier 0")
+            if not self._postponed.failed(e, guards, "stays in tier 0"):
+                self.regions.stop(classes)
             return e
         finally:
             with self._lock:
                 self._cutting.discard(classes)
+        self._postponed.succeeded()
         left = ", ".join(f"{op} at {line}" if line else op for op, line in split.code.left)
         self._history.emit(
             EventKind.SPLIT,
@@ -168,7 +181,7 @@ class Splitting:
 
     def has_run(self, split: Split) -> None:
         """After a call that a split has answered: look at what its regions have become."""
-        if not split.reviewed and not any(region.compiling for region in split.regions):
+        if not split.reviewed and not any(region.is_open for region in split.regions):
             self._review(split)
         if split.is_new:
             split.is_new = False

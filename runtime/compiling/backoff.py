@@ -6,6 +6,15 @@ tracing compilers have it. A version that answers calls sets it back.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.events import EventKind
+
+if TYPE_CHECKING:
+    from tierup.runtime.explaining.history import History
+    from tierup.runtime.explaining.plans import NotCompiled
+
 _MOST = 1 << 12  # calls
 
 
@@ -28,3 +37,30 @@ class Backoff:
     def won(self) -> None:
         """A compile was worth it."""
         self._wait = 0
+
+
+class Postponing:
+    """What one part of an executor could not make because something ran out: that is told, and it is tried again some calls later."""
+
+    def __init__(self, history: History) -> None:
+        self._history, self._backoff = history, Backoff()
+        self.is_open = False  # whether it is to be tried again
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is too early to try again. Asks all executors of the program for their calls: no lock of theirs is held."""
+        return self.is_open and not self._backoff.allows(self._history.calls())
+
+    def failed(self, why: NotCompiled, guards: str, action: str) -> bool:
+        """Tell why there is nothing; whether it is to be tried again. `action`: what is done when it is not, for people."""
+        self.is_open = why.reason is Reason.NO_RESOURCES
+        if self.is_open:
+            self._backoff.lost(self._history.calls())
+            self._history.emit(EventKind.POSTPONED, why.reason, guard=guards, action=f"tried again later: {why.detail}")
+        else:
+            self._history.gave_up(why, guards, action)
+        return self.is_open
+
+    def succeeded(self) -> None:
+        self.is_open = False
+        self._backoff.won()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from tierup.dialect.pipelines.reproducer import Reproducer
+from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import allocating, polling
 from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
@@ -47,8 +48,8 @@ def make_version(
     """
     try:
         return _version(program, bet, bet.specs, _compiled(program, bet, bet.specs, options, produce), call)
-    except NotCompiled:
-        if valued == bet.specs:
+    except NotCompiled as e:
+        if valued == bet.specs or e.reason is Reason.NO_RESOURCES:
             raise
     return _version(program, bet, valued, _compiled(program, bet, valued, options, produce), call)
 

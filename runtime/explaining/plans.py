@@ -66,10 +66,11 @@ def refusal(said: str, error: Exception) -> NotCompiled:
     kept = dump.current()
     if kept and kept.reproducer:
         said = f"{said}; reproducer: {kept.reproducer}"
-    return NotCompiled(Reason.NO_RESOURCES if _is_passing(error) else Reason.COMPILE_FAILED, said)
+    return NotCompiled(Reason.NO_RESOURCES if is_passing(error) else Reason.COMPILE_FAILED, said)
 
 
-def _is_passing(error: BaseException | None) -> bool:
+def is_passing(error: BaseException | None) -> bool:
+    """Whether something ran out, of which there may be enough again later."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _PASSING):
             return True

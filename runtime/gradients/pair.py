@@ -15,7 +15,8 @@ Nothing wanted: the plain program runs. Free of MLIR until a pair is made.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from tierup.runtime import faults
 from tierup.runtime.compiling import steps
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.explaining.plans import NotCompiled, is_passing
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.gradients.kinds import Equal, Key, are_equal, difference, kind_of
 from tierup.runtime.gradients.list_leaves import ListPullback, Nesting, takes_list
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Captured", "GradientStats", "Gradients", "Pair", "Pullback", "forward"]
 _SHAPES_KEPT = 256
+
+
+class Postponed(NotDifferentiable):
+    """There is no gradient for now: memory, files, threads or processes ran out while its programs were made. A later call tries again."""
+
+
 _PATTERNS_KEPT = 8  # backward programs of a pair, by which cotangents are there
 
 
@@ -144,7 +151,8 @@ class Pair:
 
     def _make(self, seeds: tuple[int, ...], which: str) -> Backward:
 
-        found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
+        with self._owner.postponed_where_something_ran_out():
+            found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
         if found is None:
             return self.backward
         split, source = found
@@ -250,7 +258,8 @@ class Gradients:
                     self.count("misses")
                 except NotDifferentiable as e:
                     refused = str(e)
-                    self._refused.put(key, refused, self._executor.options.max_versions)
+                    if not isinstance(e, Postponed):
+                        self._refused.put(key, refused, self._executor.options.max_versions)
         if made is not None:
             reason, expected, actual = difference(made.names, known[-1].key, key) if known else (None, "", "")
             what, action = f"gradients of {made.describe}", "made a forward and a backward program"
@@ -286,8 +295,20 @@ class Gradients:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
         wrt, kinds, lengths, differ = key
         sizes = None if differ else tuple([leaf.shape if kind is not None else None for leaf, kind in zip(flat, kinds, strict=True)])
-        halves = steps.gradients.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
+        with self.postponed_where_something_ran_out():
+            halves = steps.gradients.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
         return Pair(self, halves, key, steps.gradients.assumed(halves))
+
+    @contextmanager
+    def postponed_where_something_ran_out(self) -> Iterator[None]:
+        """Raise Postponed for what a later call may have."""
+        try:
+            yield
+        except Exception as e:
+            if not is_passing(e):
+                raise
+            self._executor.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard="gradients", action=f"tried again later: {e}")
+            raise Postponed(f"{self.name} has no gradient now, since something ran out: {type(e).__name__}: {e}: call it again") from e
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         milliseconds = (time.perf_counter() - start) * 1e3
