@@ -23,18 +23,21 @@ _ATTENTION, _DROPPING = "aten.scaled_dot_product_attention", "aten._scaled_dot_p
 
 def identity(name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """The operand that dropout hands on as it is where it is known not to drop."""
-    return operands[0] if name in _DROPOUT and bool_of(operands[2]) is False else None
+    return operands[0] if name in _DROPOUT and (bool_of(operands[2]) is False or float_of(operands[1]) == 0) else None
 
 
 def training(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """Dropout that drops, as ops; None for another op, or where how much it drops is for the run to tell."""
     probability = float_of(operands[1]) if name in ("aten.dropout", "aten.dropout_") else None
-    if probability is None or not 0 < probability < 1 or bool_of(operands[2]) is not True:
+    if probability is None or not 0 < probability <= 1 or bool_of(operands[2]) is not True:
         return None
-    import torch  # here: optional, and whoever has a graph has it
-
     x, em = operands[0], builder.em
     tensor = em.types.tensor
+    if probability == 1:  # PyTorch draws nothing then
+        (result,) = builder.create(f"aten.mul{'_' if name.endswith('_') else ''}.Scalar", None, [x, em.float(0.0)], [tensor])
+        return result
+    import torch  # here: optional, and whoever has a graph has it
+
     given = em.create("torch.aten.detach", [x], [tensor]).results[0]
     schema: Any = torch.ops.aten.native_dropout.default._schema
     _, kept = builder.create("aten.native_dropout", schema, [given, em.float(probability), em.bool(True)], [tensor] * 2)

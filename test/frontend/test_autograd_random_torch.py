@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402 - it may be missing
 
 from tierup.frontend.torch import from_torchscript  # noqa: E402
@@ -70,6 +71,28 @@ def test_the_backward_program_of_dropout_is_native():
     ((forward, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
     assert backward.stats().hits == 2
     assert [op for split in forward.splits for op, _ in split.code.left if "linear" not in op] == ["aten.native_dropout"]
+
+
+def drops_nothing(x):
+    return F.dropout(x.sin(), 0.0, True) * F.dropout(x * 1, 0.0, True, True)
+
+
+def drops_all(x):
+    y = x.sin()
+    F.dropout(y, 1.0, True, True)
+    return y + F.dropout(x, 1.0, True) + x
+
+
+@pytest.mark.parametrize("program", [drops_nothing, drops_all])
+def test_dropout_of_nothing_and_of_all_draws_nothing_and_is_native(program):
+    ours, program, _ = twins(program)
+    for seed in range(3):
+        x, found = torch.rand(3, 4, requires_grad=True), []
+        for f in (ours, program):
+            y = seeded(f, seed, x)
+            found.append([y, torch.get_rng_state(), *torch.autograd.grad(y.sum(), x)])
+        torch.testing.assert_close(*found)
+    assert all(e.stats().hits == 2 for v in ours.variants for pair in v.executor.gradients.pairs for e in pair.executors)
 
 
 def test_dropout_in_evaluation_draws_nothing():
