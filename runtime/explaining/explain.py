@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.strategy import BETTABLE
 
 if TYPE_CHECKING:
     from tierup.runtime.dispatching.version_table import Version
@@ -66,6 +67,7 @@ def explain(
             lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
         for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):
             lines.append(f"  {what}: {_count(count, 'call')}" + (f": {why.sentence}" if why else ""))
+            lines += _handed_over(executor) if why is Reason.HANDED_OVER else []
         lines += _gradients(executor)
     gradients = [gradient for executor in executors for gradient in executor.gradient_executors]
     regions = [region for executor in (*executors, *gradients) for split in executor.splits for region in split.regions]
@@ -79,6 +81,17 @@ def explain(
 def _where(version: Version) -> str:
     target = version.compiled.target
     return f"on the device ({target})" if target else "native"
+
+
+def _handed_over(executor: Executor) -> list[str]:
+    """Why native code left calls to tier 0, and what helps."""
+    why = "    there a result is an argument, or another result, itself, where on other paths it is new memory; "
+    if any(spec.kind in BETTABLE for version in executor.versions for spec in version.record.arguments):
+        why += "when ints and bools decide which, a version is made for their values once they come again; "
+    return [
+        why + "what arrays hold decides no version, so such calls stay in tier 0: "
+        "return a copy there (`x.copy()`, which is new memory on every path), or pass what decides as an int or bool"
+    ]
 
 
 def _waits(version: Version) -> list[str]:

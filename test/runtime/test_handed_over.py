@@ -204,3 +204,23 @@ def test_whatever_comes_each_call_counts_once_and_gives_what_python_gives(calls,
         stats = jitted.stats()
         assert stats.calls == number
         assert stats.bailouts == 0
+
+
+def test_explain_says_why_calls_are_handed_over_and_what_helps():
+    def by_array(x):
+        return x if x.sum() > 0 else x * 2
+
+    def copied(x):
+        return x.copy() if x.sum() > 0 else x * 2
+
+    for program, misses in ((by_array, 4), (copied, 0)):
+        f = tierup.jit(program)
+        for x in (-np.ones(3), -np.ones(3), *[np.ones(3)] * 4):
+            f(x)
+        assert f.stats().misses == misses and f.versions
+        assert ("return a copy there (`x.copy()`" in f.explain()) is bool(misses)
+        assert "when ints and bools decide" not in f.explain()
+    g = tierup.jit(chosen)
+    for c in (False, False, True):
+        g(np.ones(3), c)
+    assert "when ints and bools decide" in g.explain()
