@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import gradient_programs
 import pytest
 import running
 from arguments import Call, Parameter, arguments
-from checking import may_be_rounding, outcome, plain
+from checking import Refused, may_be_rounding, outcome, plain
 from numpy_programs import NumpyProgram, numpy_program
 from reproducer import reduced, script
 from sampling import IS_EXHAUSTIVE, SEED
@@ -32,6 +34,18 @@ def test_generated_programs_without_code_do_what_numpy_does() -> None:
 
 def test_generated_programs_compiled_do_what_numpy_does() -> None:
     tally(range(FIRST + 8, FIRST + 8 + MANY // 8), [{"level": 1}, {"speculate": "bailout", "level": 1}])
+
+
+def test_generated_programs_have_the_gradients_of_central_differences(tmp_path: Path) -> None:
+    compared = 0
+    for number in range(FIRST, FIRST + MANY // 2):
+        try:
+            calls, what = gradient_programs.check(gradient_programs.gradient_program(number), [{"optimize": False}, {"bailout_depth": 0}], tmp_path)
+        except Refused:
+            continue
+        assert not what, f"seed {number}: {what}\n{gradient_programs.gradient_program(number).source}"
+        compared += calls
+    assert compared > 10 * MANY // 2
 
 
 WRONG = NumpyProgram(

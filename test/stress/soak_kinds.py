@@ -120,6 +120,38 @@ def numpy_kind(seed: int, report: Report) -> None:
     report.calls = tally.calls
 
 
+@kind("gradients", 3)
+def gradients_kind(seed: int, report: Report) -> None:
+    """NumPy programs differentiated by tierup.value_and_grad under sets of options, in tier 0 and compiled."""
+    import gradient_programs
+    import reproducer
+    import running
+    from checking import Refused
+
+    program = gradient_programs.gradient_program(seed)
+    sets = [*running.INTERPRETED, *running.option_sets(random.Random(f"options {seed}"), 2)[len(running.INTERPRETED) :]]
+    with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:
+
+        def found(candidate: Any, tried: list[dict[str, Any]], at: Callable[[str], None] = lambda where: None) -> tuple[int, str]:
+            return gradient_programs.check(candidate, tried, Path(folder), at)
+
+        try:
+            report.calls, what = found(program, sets, report.at)
+        except Refused as e:
+            return report.refused(str(e))
+        if what:
+            start = what.split(": ")[-1][:12]
+
+            def shows(candidate: Any) -> bool:
+                try:
+                    return start in found(candidate, sets)[1]
+                except Exception:  # noqa: BLE001 - a program that was cut down may be none
+                    return False
+
+            small = reproducer.reduced(program, shows, 40.0)
+            report.wrong(what.split("\n")[0][:300], f'"""gradients {seed}: {what[:1500]}\n{small.calls}\n"""\n{small.source}')
+
+
 _TORCH_HEAD = '''"""torch {seed} under {options}, calls {calls} of {shapes}: {what}"""
 '''
 

@@ -1,0 +1,127 @@
+"""Random NumPy programs that are differentiated: those of the generator, with a loss of what they compute. The oracle is central differences.
+
+Where the loss has a kink, or numbers are too coarse for differences, nothing is compared with them; the tiers must agree there, too.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from arguments import Call, Parameter, arguments, calls, parameters
+from checking import Refused, outcome, plain
+from corpus_compare import assert_same_exception
+from draft import Draft, indented, is_array
+from families import grow
+from numpy_programs import THEMES, NumpyProgram
+from running import function_of, made
+
+import tierup
+
+STEP = 1e-5
+LOSS = "np.sum(np.sin(({}) * 0.3))"
+Differences = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]  # the gradient, and where there is one that differences can tell
+
+
+def gradient_program(seed: object) -> NumpyProgram:
+    chance = random.Random(f"gradients {seed}")
+    made_ = parameters(chance, ("float64",), (1,))
+    planned = [replace(c, pair=None, special=False, dtypes={}, times=min(c.times, 2)) for c in calls(chance, made_)][:6]
+    names = [p.name for p in made_]
+    draft = Draft(chance, dict(zip(names, given(made_, planned[0]), strict=True)), raises=chance.choice((0.0, 0.0, 0.05)))
+    draft.keep([f"{p.name} = {p.name}.copy()" for p in made_ if p.dims is not None])  # a write to an argument has no gradient
+    grow(draft, chance.randint(1, 8), chance.choice(THEMES))
+    lines = [re.sub(r"^( *)return (.*)", lambda m: f"{m[1]}return {LOSS.format(m[2])}", line) for line in draft.lines]
+    floats = draft.names(lambda v: is_array(v) and v.dtype.kind == "f")
+    chosen = dict.fromkeys([floats[-1], *(chance.choice(floats) for _ in range(2))])
+    source = "\n".join([f"def f({', '.join(names)}):", *indented([*lines, "return " + " + ".join(LOSS.format(n) for n in chosen)])]) + "\n"
+    return NumpyProgram(source, made_, planned, seed)
+
+
+def given(made_: list[Parameter], call: Call) -> list[Any]:
+    """Arguments whose arrays have numbers that are no ties."""
+    rng, found = np.random.default_rng(call.seed), arguments(made_, call)
+    for value in found:
+        if isinstance(value, np.ndarray):
+            writeable, value.flags.writeable = value.flags.writeable, True
+            value[...] = rng.normal(size=value.shape)
+            value.flags.writeable = writeable
+    return found
+
+
+@dataclass
+class Wanted:
+    """What a call gives: the loss, and of each array argument the differences; or what it raises."""
+
+    value: Any
+    error: Exception | None
+    gradients: list[Differences]
+
+
+def wanted(function: Callable[..., Any], program: NumpyProgram, call: Call) -> Wanted:
+    first = outcome(function, given(program.parameters, call))
+    if first.error is not None:
+        return Wanted(None, first.error, [])
+    arrays = [i for i, p in enumerate(program.parameters) if p.dims is not None]
+    return Wanted(first.result, None, [_differences(function, program, call, i, first.result) for i in arrays])
+
+
+def _differences(function: Callable[..., Any], program: NumpyProgram, call: Call, argument: int, middle: Any) -> Differences:
+    shape = given(program.parameters, call)[argument].shape
+    slope, is_smooth = np.zeros(shape), np.zeros(shape, bool)
+    for index in np.ndindex(shape):
+        sides = []
+        for steps in (-2, -1, 1, 2):
+            moved = given(program.parameters, call)
+            x = moved[argument] = moved[argument].copy()
+            x[index] += steps * STEP
+            found = outcome(function, moved)
+            sides.append(np.nan if found.error is not None else float(found.result))
+        near, far = (sides[2] - sides[1]) / (2 * STEP), (sides[3] - sides[0]) / (4 * STEP)
+        left, right = (middle - sides[1]) / STEP, (sides[2] - middle) / STEP
+        slope[index] = near
+        is_smooth[index] = abs(near - far) < 1e-5 * (1 + abs(near)) and abs(left - right) < 1e-3 * (1 + abs(near))
+    return slope, is_smooth
+
+
+def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: Callable[[str], None] = lambda where: None) -> tuple[int, str]:
+    """How many calls were made, and how value or gradients differ; "" when they do not. The first set is what the others are held against.
+    Raises Refused where the program has no gradient, or the front end does not take it."""
+    expected, count = [wanted(plain(program.source), program, call) for call in program.calls], 0
+    argnums = tuple(i for i, p in enumerate(program.parameters) if p.dims is not None)
+    base: dict[int, Any] = {}
+    for options in sets:
+        at(repr(options))
+        function = tierup.value_and_grad(function_of(program.source, folder), argnums, **options)
+        for number, call in enumerate(made([*program.calls])):
+            want = expected[next(i for i, c in enumerate(program.calls) if c is call)]
+            got = outcome(function, given(program.parameters, call))
+            count += 1
+            if isinstance(got.error, tierup.NotDifferentiable):
+                raise Refused(str(got.error))
+            try:
+                if want.error is not None:
+                    assert_same_exception(got.error, want.error, "the call")
+                    continue
+                assert got.error is None, f"raised {type(got.error).__name__}: {got.error}"
+                value, gradients = got.result
+                np.testing.assert_allclose(value, want.value, rtol=1e-7, atol=1e-7)
+                if options is sets[0]:
+                    base[number] = gradients
+                    for found, (slope, is_smooth) in zip(gradients, want.gradients, strict=True):
+                        assert found.shape == slope.shape and found.dtype == np.float64
+                        told = is_smooth & np.isfinite(found)
+                        np.testing.assert_allclose(found[told], slope[told], rtol=1e-4, atol=1e-5 + 1e-6 * np.abs(slope[told]).max(initial=0))
+                else:
+                    for found, before in zip(gradients, base[number], strict=True):
+                        finite = np.abs(before[np.isfinite(before)])
+                        np.testing.assert_allclose(found, before, rtol=1e-6, atol=1e-8 + 1e-9 * finite.max(initial=0))
+            except AssertionError as e:
+                return count, f"{options}, call {number} of {call}: {e}"
+    return count, ""
+
