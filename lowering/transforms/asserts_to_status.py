@@ -42,7 +42,7 @@ class AssertsToStatus(Pass):
         with ir.Location.unknown(function.context):
             known = list(ir.ArrayAttr(function.attributes[ERROR_SITES])) if ERROR_SITES in function.attributes else None
             # a second run goes on counting, with the status that is there
-            status = _add_status(function) if known is None else function.regions[0].blocks[0].arguments[-1]
+            status = add_status(function) if known is None else function.regions[0].blocks[0].arguments[-1]
             sites = [*(known or []), *(_site(op) for op in asserts)]
             for loop in dict.fromkeys(loop for op in asserts for loop in _open_loops(op)):
                 _leave_when_set(loop, status)
@@ -51,7 +51,7 @@ class AssertsToStatus(Pass):
             function.attributes[ERROR_SITES] = ir.ArrayAttr.get(sites)
 
 
-def _add_status(function: ir.Operation) -> ir.Value:
+def add_status(function: ir.Operation) -> ir.Value:
     status = function.regions[0].blocks[0].add_argument(ir.MemRefType.get([], b.integer_type(32)), ir.Location.unknown())
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*type_.inputs, status.type], type_.results))

@@ -20,6 +20,8 @@ Whoever is asked is `lowering/polling.py`: other threads of Python run, and hand
 same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
 nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop.
 
+A part of a long entry (`split_kernel.py`) that has such loops gets the entry's status as its last argument.
+
 Loops of a known and small amount of work stay as they are, and those that the program did not write: what they compute may be taken for
 whole by what follows. Comes after deallocation, which would have to find out who owns what a loop of loops carries.
 """
@@ -37,8 +39,8 @@ from tierup.lowering import builders as b
 from tierup.lowering import polling
 from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.origins import origin
-from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
+from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 
 BUDGET = 1 << 17  # operations between two polls: some 50 us
 CHUNK = 1 << 12  # operations of the inner loop
@@ -66,24 +68,51 @@ class PollLoops(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         if RESULT_KINDS not in function.attributes or ERROR_SITES not in function.attributes:
             return
-        block = function.regions[0].blocks[0]
-        ops = b.walk_unfused(function)
-        loops: list[tuple[ir.Operation, _Work]] = []
-        for op in reversed(ops):  # inner ones first
-            if op.name in ("scf.for", "scf.while") and _is_programs(op):
-                work = _work(op.regions[-1].blocks[0], [loop for loop, _ in loops])
-                if not _is_short(op, work):
-                    loops.append((op, work))
-        if not loops or any(op.name == "func.call" and _callee(op) == polling.POLL for op in ops):
+        parts = [op.operation for op in function.parent.regions[0].blocks[0].operations if PART in op.operation.attributes]
+        polled = [f for f in (function, *parts) if _long_loops(f)]
+        if not polled or any(_calls(f, [polling.POLL]) for f in (function, *parts)):
             return
         with ir.Location.unknown(function.context):
             _declare(function)
-            poll = _prepared(block)
-            for loop, work in reversed(loops):  # outer ones first: what they read of inner ones' results is replaced with these
-                with loop.location:
-                    _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
-            with ir.InsertionPoint(list(block.operations)[-1]):
-                b.op("func.call", [poll.state], callee=ir.FlatSymbolRefAttr.get(polling.END))
+            for call in _calls(function, [ir.StringAttr(f.attributes["sym_name"]).value for f in polled if f in parts]):
+                _hand_over(call, function.regions[0].blocks[0].arguments[-1])
+            for f in polled:
+                if f in parts:
+                    add_status(f)
+                _poll_in(f)
+
+
+def _long_loops(function: ir.Operation) -> list[tuple[ir.Operation, _Work]]:
+    """The program's loops that may run for long, inner ones first."""
+    loops: list[tuple[ir.Operation, _Work]] = []
+    for op in reversed(b.walk_unfused(function)):
+        if op.name in ("scf.for", "scf.while") and _is_programs(op):
+            work = _work(op.regions[-1].blocks[0], [loop for loop, _ in loops])
+            if not _is_short(op, work):
+                loops.append((op, work))
+    return loops
+
+
+def _calls(function: ir.Operation, names: list[str]) -> list[ir.Operation]:
+    return [op for op in b.walk_unfused(function) if op.name == "func.call" and _callee(op) in names]
+
+
+def _hand_over(call: ir.Operation, status: ir.Value) -> None:
+    """Give the status to a call of a part, which has as good as nothing to do once it is set."""
+    with call.location, ir.InsertionPoint(call):
+        b.op("func.call", [*call.operands, status], callee=call.attributes["callee"])
+    call.erase()
+
+
+def _poll_in(function: ir.Operation) -> None:
+    """Poll in the loops of a function whose last argument is the status."""
+    block, loops = function.regions[0].blocks[0], _long_loops(function)
+    poll = _prepared(block)
+    for loop, work in reversed(loops):  # outer ones first: what they read of inner ones' results is replaced with these
+        with loop.location:
+            _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
+    with ir.InsertionPoint(list(block.operations)[-1]):
+        b.op("func.call", [poll.state], callee=ir.FlatSymbolRefAttr.get(polling.END))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import mmap
 import os
 import signal
@@ -119,6 +120,26 @@ def test_loops_over_arrays_of_any_size_end_too(function: Callable[..., Any], ala
         made(x, MANY)
     np.testing.assert_array_equal(x, np.arange(7.0))
     assert made.stats().hits == before.hits + 1 and made.stats().compiles == before.compiles
+
+
+def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(alarm: Callable[[], None], tmp_path: Path) -> None:
+    layer = "    x = np.tanh(x @ w)\n"
+    loop = "    for i in range(n):\n        x = x * 0.5 + i\n"
+    path = tmp_path / "long.py"
+    path.write_text("import numpy as np\ndef long(x, w, n):\n" + layer * 40 + loop + layer * 40 + loop + "    return x\n")
+    module: dict[str, Any] = {}
+    linecache.checkcache(str(path))
+    exec(compile(path.read_text(), str(path), "exec"), module)
+    made = tierup.jit(module["long"])
+    x, w = np.linspace(-1, 1, 16).reshape(4, 4), np.eye(4)
+    for _ in range(3):
+        np.testing.assert_allclose(made(x, w, 3), module["long"](x, w, 3), rtol=1e-9)
+    before = made.stats()
+    alarm()
+    with pytest.raises(Alarm):
+        made(x, w, MANY)
+    assert made.stats().hits == before.hits + 1 and made.stats().compiles == 1
+    np.testing.assert_allclose(made(x, w, 3), module["long"](x, w, 3), rtol=1e-9)
 
 
 @pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"speculate": "bailout"}], ids=["native", "python", "bailout"])

@@ -127,3 +127,47 @@ func.func @nested(%n: index, %x: memref<?xf32>, %status: memref<i32>) attributes
   } loc("torch.prim.Loop"("x.py":3:4))
   return
 }
+
+// -----
+
+// A part of a long entry gets the entry's status; one without such loops stays as it is.
+// CHECK-DAG: func.func private @tierup_poll(i64) -> i32
+// CHECK-LABEL: func.func @long
+// CHECK-SAME: (%[[N:.*]]: index, %[[X:.*]]: memref<4xf32>, %[[STATUS:.*]]: memref<i32>)
+// CHECK-NEXT: call @long_part0(%[[N]], %[[X]], %[[STATUS]])
+// CHECK-NEXT: call @long_part1(%[[X]])
+// CHECK-NEXT: call @long_part0(%[[N]], %[[X]], %[[STATUS]])
+// CHECK-NEXT: return
+// CHECK-LABEL: func.func private @long_part0
+// CHECK-SAME: (%[[END:.*]]: index, %{{.*}}: memref<4xf32>, %[[S:.*]]: memref<i32>)
+// CHECK: scf.while
+// CHECK: memref.load %[[S]][]
+// CHECK: call @tierup_poll(
+// CHECK: memref.store %c1073676289_i32{{.*}}, %[[S]][]
+// CHECK: call @tierup_poll_end(
+// CHECK-LABEL: func.func private @long_part1
+// CHECK-SAME: (%{{.*}}: memref<4xf32>) attributes
+// CHECK-NOT: tierup_poll
+func.func @long(%n: index, %x: memref<4xf32>, %status: memref<i32>) attributes {tierup.result_kinds = ["buffer"], tierup.error_sites = []} {
+  call @long_part0(%n, %x) : (index, memref<4xf32>) -> ()
+  call @long_part1(%x) : (memref<4xf32>) -> ()
+  call @long_part0(%n, %x) : (index, memref<4xf32>) -> ()
+  return
+}
+func.func private @long_part0(%n: index, %x: memref<4xf32>) attributes {tierup.part} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %half = arith.constant 5.0e-01 : f32
+  scf.for %i = %zero to %n step %one {
+    %e = memref.load %x[%zero] : memref<4xf32>
+    %h = arith.mulf %e, %half : f32
+    memref.store %h, %x[%zero] : memref<4xf32>
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return
+}
+func.func private @long_part1(%x: memref<4xf32>) attributes {tierup.part} {
+  %zero = arith.constant 0 : index
+  %e = memref.load %x[%zero] : memref<4xf32>
+  memref.store %e, %x[%zero] : memref<4xf32>
+  return
+}
