@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum
 from typing import Union
@@ -47,8 +48,8 @@ class Argument(ctypes.Structure):
 class Result(ctypes.Structure):
     """One flat result slot.
 
-    BUFFER, ARGUMENT: the caller sets `data` to a fresh C-contiguous buffer (64-byte alignment is not promised) and `dims`
-    to its int64 sizes. ALLOCATED: the kernel sets `data` to memory from malloc that the caller must free, and fills the
+    BUFFER, ARGUMENT: the caller sets `data` to a fresh buffer, dense in the result's order of dims (64-byte alignment is not promised), and
+    `dims` to its int64 sizes. ALLOCATED: the kernel sets `data` to memory from malloc that the caller must free, and fills the
     caller's `dims`. SCALAR: the kernel stores the 8 bytes in `data`.
     """
 
@@ -105,7 +106,17 @@ class ResultSpec:
     argument: int = -1  # ARGUMENT, ALIAS, VIEW
     offset: Dim = 0  # VIEW: elements from the argument's element 0; `stride_symbol`s allowed
     strides: tuple[Dim, ...] = ()  # VIEW: in elements; `stride_symbol`s allowed
+    order: tuple[int, ...] = ()  # BUFFER: its dims from the outermost in memory to the innermost; () where that is their own order
     read_only: bool = False  # BUFFER, ALLOCATED, VIEW: an array that cannot be written
+
+
+def dense_strides(sizes: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
+    """The strides, in elements, of an array that fills its memory with its dims in that order."""
+    strides: list[Dim] = [0] * len(sizes)
+    step: Dim = 1
+    for d in reversed(order):
+        strides[d], step = step, step * sizes[d]
+    return tuple(strides)
 
 
 def scalar_bits(kind: ArgumentKind, value: int | float | bool) -> int:

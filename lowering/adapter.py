@@ -193,7 +193,8 @@ def _buffer(body: _Body, i: int, spec: ResultSpec) -> list[str]:
     data = _field(body, "%results", 2, i, 0)
     sizes = []
     table = ""
-    for axis, size in enumerate(spec.sizes):
+    for axis in spec.order or range(len(spec.sizes)):
+        size = spec.sizes[axis]
         if not isinstance(size, int):
             table = table or _field(body, "%results", 2, i, 1)
             sizes.append(body.load("i64", table, axis))

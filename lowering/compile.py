@@ -91,7 +91,7 @@ def _lower(request: Request, log: Log) -> Lowered:
     with context, ir.Location.unknown(), crashes_are_compile_errors(request):
         with log.timed("parse"):
             module = parse(request)
-        prepared, allocates = prepare(request, log, module), False
+        prepared, allocates = prepare(request, log, module, ordered=True), False
         for named, shows in _SHOWN.items():
             stage(named, module, request, log, shows=shows, last=named is LLVM)
             if named is LOOPS:

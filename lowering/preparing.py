@@ -54,11 +54,12 @@ class Prepared:
     exits: tuple[ExitSite, ...]
 
 
-def prepare(request: Request, log: Log, module: ir.Module) -> Prepared:
-    """The first two stages, in place. Raises what `compile.compile` does. `module`: the request's text, parsed."""
+def prepare(request: Request, log: Log, module: ir.Module, *, ordered: bool = False) -> Prepared:
+    """The first two stages, in place. Raises what `compile.compile` does. `module`: the request's text, parsed. `ordered`: whether results
+    lie in memory as eager PyTorch's do, where the program is one of its."""
     with log.timed("torch"):
         function = _entry(module, request)
-        results, ties, exits = _prepare(module, function, request)
+        results, ties, exits = _prepare(module, function, request, ordered)
         if log.wants("torch"):
             log.add("torch", str(module))
         with log.step(module, TORCH.text):
@@ -164,7 +165,9 @@ def _check_arguments(function: ir.Operation, request: Request) -> None:
         raise BadRequest(f"the function takes ({', '.join(types)}) but the request's arguments are ({', '.join(wanted)})")
 
 
-def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tuple[tuple[ResultSpec, ...], Ties, tuple[ExitSite, ...]]:
+def _prepare(
+    module: ir.Module, function: ir.Operation, request: Request, ordered: bool
+) -> tuple[tuple[ResultSpec, ...], Ties, tuple[ExitSite, ...]]:
     """What is decided on the torch dialect: sizes, kinds of results, exits, checks."""
     expanded = expand(function)  # what a user's own pass made
     origins.tag(b.walk(function))
@@ -182,6 +185,8 @@ def _prepare(module: ir.Module, function: ir.Operation, request: Request) -> tup
     signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
+    if ordered:
+        results = signature.lay_out(function, request.arguments, results, inference)
     exits = live_values.sites(function, request.arguments, inference)
     bailouts.forget_guards(function)
     _refuse_lost_errors(function, inference)

@@ -19,6 +19,7 @@ from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.errors import Unsupported
+from tierup.lowering.layouts import order_in_memory
 from tierup.lowering.objects.own_memory import ensure_apart, ensure_own, is_made
 from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
@@ -26,6 +27,8 @@ from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
+SOURCE = "tierup.source"
+_TORCHS = ("torchscript", "fx")
 READ_ONLY = "tierup.read_only"  # the numbers of the user's results that nobody may write, for they are views that NumPy locks
 _LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 
@@ -130,10 +133,42 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     return tuple(specs)
 
 
+def lay_out(
+    function: ir.Operation, arguments: tuple[ArgumentSpec, ...], results: tuple[ResultSpec, ...], inference: Inference
+) -> tuple[ResultSpec, ...]:
+    """The results of a program of PyTorch's, each in the order of dims that eager mode gives it, where that is known (`layouts.py`)."""
+    if SOURCE not in function.attributes or ir.StringAttr(function.attributes[SOURCE]).value not in _TORCHS:
+        return results
+    roots = argument_views(function.regions[0].blocks[0], arguments)
+    return tuple(
+        replace(spec, order=order_in_memory(value, roots, inference)) if spec.kind is ResultKind.BUFFER else spec
+        for value, spec in zip(_terminator(function).operands, results, strict=True)
+    )
+
+
+def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> ir.Value:
+    """The tensor with its dims in an order; itself for ()."""
+    if not order:
+        return value
+    context = value.type.context
+    with ir.InsertionPoint(before), ir.Location.unknown(context):
+        integer = ir.Type.parse("!torch.int", context)
+        dims_ = [b.value("torch.constant.int", [], integer, value=ir.IntegerAttr.get(b.integer_type(64), d)) for d in order]
+        listed = b.value("torch.prim.ListConstruct", dims_, ir.Type.parse("!torch.list<int>", context))
+        sizes, dtype = torch_types.parse_tensor(str(value.type))
+        assert sizes is not None and dtype is not None  # or there would be no buffer of it
+        type_ = torch_types.tensor_type(Tensor(dtype, tuple(sizes[d] for d in order)), context=context)
+        return b.value("torch.aten.permute", [value, listed], type_)
+
+
 def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], results: tuple[ResultSpec, ...]) -> None:
     """Leave in the function only the results that the kernel computes, and say in attributes what they are."""
     terminator = _terminator(function)
-    kept = [(value, spec.kind) for value, spec in zip(terminator.operands, results, strict=True) if spec.kind in _COMPUTED]
+    kept = [
+        (_permuted(value, spec.order, terminator), spec.kind)
+        for value, spec in zip(terminator.operands, results, strict=True)
+        if spec.kind in _COMPUTED
+    ]
     _return(function, terminator, [value for value, _ in kept])
     sweep(function)
     with ir.Location.unknown(function.context):

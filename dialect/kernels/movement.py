@@ -14,7 +14,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.kernels import parts, views
 from tierup.dialect.kernels.axes import axis_of, distinct_axes, in_rows
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.overlap import same_strides
+from tierup.dialect.kernels.overlap import fills_memory, same_strides
 from tierup.dialect.kernels.promotion import promote
 
 Tensors = Sequence[np.ndarray]
@@ -142,9 +142,11 @@ def roll(x: np.ndarray, shifts: Sequence[int], dims: Sequence[int] = ()) -> np.n
 
 
 def flip(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """aten.flip: dims in reverse order, copied."""
+    """aten.flip: dims in reverse order, in memory that is laid out as x where x fills its own."""
     axes = distinct_axes(dims, x.ndim)
-    return np.flip(x, axes).copy() if axes else x.copy()
+    result = np.empty_like(x) if fills_memory(x) else np.empty(x.shape, x.dtype)
+    np.copyto(result, np.flip(x, axes) if axes else x)
+    return result
 
 
 # --- writing into a copy -----------------------------------------------------------------------------------------------

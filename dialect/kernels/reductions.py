@@ -43,9 +43,9 @@ def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdim: 
         x = cast(x, target)  # torch converts first, then reduces
     if target == _BOOL:
         ufunc = np.logical_or if ufunc is np.add else np.logical_and
-        return np.asarray(ufunc.reduce(x, axis=axes, keepdims=keepdim))
+        return in_rows(ufunc.reduce(x, axis=axes, keepdims=keepdim))
     with quiet:
-        return rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target)
+        return in_rows(rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target))
 
 
 def sum_all(x: np.ndarray, dtype: int | None = None) -> np.ndarray:

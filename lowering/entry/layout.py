@@ -81,7 +81,7 @@ class ResultRecord(ctypes.Structure):
         ("rank", c_int32),
         ("descr", c_void_p),
         ("sizes", c_void_p),  # int64[rank]
-        ("strides", c_void_p),  # int64[rank], VIEW: in elements
+        ("strides", c_void_p),  # int64[rank], in elements, VIEW and a BUFFER that is not row-major
         ("offset", c_int64),  # VIEW: in elements
         ("itemsize", c_int64),
         ("argument", c_int64),

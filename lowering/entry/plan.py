@@ -187,6 +187,8 @@ class NativeVersion:
             target.sizes = self._int64s([program.encode_size(s) for s in spec.sizes])
         elif written:
             target.sizes = self._int64s([-1 - program.symbols[s] if isinstance(s, str) else s for s in written.sizes])
+        if spec.order:
+            target.strides = self._int64s([program.encode(s) for s in abi.dense_strides(spec.sizes, spec.order)])
         if spec.kind is ResultKind.VIEW:
             target.strides = self._int64s([program.encode(s) for s in spec.strides])
             target.offset = program.encode(spec.offset)
@@ -194,9 +196,9 @@ class NativeVersion:
 
 
 def takes_tensors(record: VersionRecord) -> bool:
-    """Whether calls with PyTorch's tensors may run a version: not one that writes, whose writes PyTorch counts, gives views, or may leave
-    with live values, which are made of arrays."""
-    return not record.written and not record.exits and all(r.kind is not ResultKind.VIEW for r in record.results)
+    """Whether calls with PyTorch's tensors may run a version: not one that writes, whose writes PyTorch counts, gives views, or
+    results that are not row-major, or may leave with live values, which are made of arrays."""
+    return not record.written and not record.exits and not any(r.kind is ResultKind.VIEW or r.order for r in record.results)
 
 
 def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:

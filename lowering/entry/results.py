@@ -62,10 +62,14 @@ def _kept_flags(f: Emitter, flags: ir.Value, record: ir.Value) -> ir.Value:
 
 
 def _define_fresh(module: ir.Module) -> ir.Function:
-    """ptr fresh(record, sizes, result): a C-contiguous array, which the result then points to; null with an exception set."""
+    """ptr fresh(record, sizes, result): a new array, which the result then points to; null with an exception set. It is C-contiguous, but
+    where the record has strides: these then stand behind the sizes."""
     f = Emitter(module, "fresh", PTR, [PTR, PTR, PTR], inline=True)
     record, sizes, result = f.parameters
-    array = _new_array(f, f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank"), sizes, NULL, NULL, I32(0))
+    rank = f.get(record, ResultRecord, "rank")
+    given = f.item(sizes, f.b.zext(rank, I64))
+    strides = f.b.select(f.is_null(f.get(record, ResultRecord, "strides")), NULL, given)
+    array = _new_array(f, f.get(record, ResultRecord, "descr"), rank, sizes, strides, NULL, I32(0))
     f.return_if(f.is_null(array), NULL)
     f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
     f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
@@ -74,16 +78,22 @@ def _define_fresh(module: ir.Module) -> ir.Function:
     return f.function
 
 
+def _decode_strides(f: Emitter, record: ir.Value, sizes: ir.Value, registers: ir.Value) -> ir.Value:
+    """Where a record's strides stand, in bytes: behind the sizes."""
+    rank, itemsize = f.b.zext(f.get(record, ResultRecord, "rank"), I64), f.get(record, ResultRecord, "itemsize")
+    codes, strides = f.get(record, ResultRecord, "strides"), f.item(sizes, rank)
+    with f.loop(rank) as d:
+        f.store(f.b.mul(decode(f, f.load(f.item(codes, d)), registers), itemsize), f.item(strides, d))
+    return strides
+
+
 def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
     """ptr view(record, argument object, abi argument, sizes, registers): an array over the argument's memory that keeps it alive."""
     f = Emitter(module, "view", PTR, [PTR, PTR, PTR, PTR, PTR])
     record, base, argument, sizes, registers = f.parameters
     rank32 = f.get(record, ResultRecord, "rank")
-    rank = f.b.zext(rank32, I64)
     itemsize = f.get(record, ResultRecord, "itemsize")
-    codes, strides = f.get(record, ResultRecord, "strides"), f.item(sizes, rank)
-    with f.loop(rank) as d:
-        f.store(f.b.mul(decode(f, f.load(f.item(codes, d)), registers), itemsize), f.item(strides, d))
+    strides = _decode_strides(f, record, sizes, registers)
     start = f.b.mul(decode(f, f.get(record, ResultRecord, "offset"), registers), itemsize)
     data = f.at(f.load(argument, 0, PTR), start)
     writeable = f.b.and_(f.load(base, layout.ARRAY_FLAGS, I32), I32(layout.WRITEABLE))
@@ -126,6 +136,9 @@ def define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function | No
         with f.cases(kind) as case:
             case(Returned.BUFFER, Returned.SCRATCH)
             decode_sizes()
+            if view is not None:  # tensors are row-major
+                with f.when(f.b.not_(f.is_null(f.get(record, ResultRecord, "strides"))), likely=False):
+                    _decode_strides(f, record, sizes, registers)
             array = f.call(fresh, record, sizes, result)
             f.return_if(f.is_null(array), NO)
             f.store(array, target)

@@ -340,7 +340,9 @@ class Call:
         if spec.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
             like = self.flat[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
             dtype = dtypes.BY_NAME[spec.dtype].numpy if like is None else like.dtype
-            array = np.empty(self._sizes(spec.sizes) if like is None else like.shape, dtype)
+            array = np.empty(self._sizes([spec.sizes[d] for d in spec.order] or spec.sizes) if like is None else like.shape, dtype)
+            if spec.order:
+                array = array.transpose(np.argsort(spec.order))
             result.data, result.dims = array.ctypes.data, self._int64s(array.shape)
             return array
         if spec.kind is ResultKind.ALLOCATED:

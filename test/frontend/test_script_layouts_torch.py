@@ -1,0 +1,72 @@
+"""Fresh results of programs from TorchScript have the strides that eager's have, in every tier and under every entry."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sampling import drawn
+
+torch = pytest.importorskip("torch")
+import tierup  # noqa: E402 - behind the test for PyTorch
+
+pytestmark = pytest.mark.torch
+Tensor = torch.Tensor
+
+
+def relu(x: Tensor):
+    return torch.relu(x.transpose(1, 2)).exp()
+
+
+def several(x: Tensor):
+    y = x.permute(2, 0, 1)
+    return y + y, x.transpose(0, 1) + x.transpose(0, 1)[0], y > 0, y.to(torch.float64), x * 2
+
+
+def mixed(x: Tensor):
+    return x.transpose(1, 2) * x[0, 0, 0], torch.where(x > 0, x, 0.0).transpose(0, 2) + x.transpose(0, 2)[0]
+
+
+def copied(x: Tensor):
+    return x.transpose(1, 2).clone(), x.transpose(1, 2).flip(0), x.transpose(1, 2).contiguous() + 1
+
+
+def multiplied(x: Tensor):
+    return torch.matmul(x, x.transpose(1, 2)).transpose(0, 1).exp(), x.transpose(1, 2).sum(0) * 2
+
+
+def viewed(x: Tensor):
+    return x.transpose(1, 2).tanh().view(-1)
+
+
+PROGRAMS = [relu, several, mixed, copied, multiplied, viewed]
+WAYS: list[dict[str, Any]] = [{}, {"entry": "python"}, {"speculate": "bailout"}, {"executor": "specializing"}]
+
+
+def outcome(f: Callable[[Tensor], Any], x: Tensor) -> Any:
+    """Values and strides; None where it raises."""
+    try:
+        found = f(x)
+    except RuntimeError:
+        return None, []
+    tensors = found if isinstance(found, tuple) else (found,)
+    return tensors, [(t.shape, t.stride(), t.dtype) for t in tensors]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("program", drawn("layouts of scripts", PROGRAMS, 3, lambda f: f.__name__))
+def test_strides_are_eagers_in_every_call(program: Callable[[Tensor], Any], way: dict[str, Any]) -> None:
+    f = tierup.torch.from_torchscript(torch.jit.script(program), **way)
+    for shape in [(2, 4, 8)] * 3 + [(3, 5, 7)] * 2 + [(4, 6, 9)] * 2:  # the last are of a version with symbols for sizes
+        x = torch.randn(shape)
+        (ours, described), (theirs, expected) = outcome(f, x), outcome(program, x)
+        assert described == expected
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_permuted_result_is_native(gradient: bool) -> None:
+    f = tierup.torch.from_torchscript(torch.jit.script(relu))
+    x = torch.randn(2, 4, 8, requires_grad=gradient)
+    for _ in range(4):
+        assert f(x).stride() == (32, 1, 8)
+    assert gradient or f.stats().hits == 3
