@@ -133,11 +133,21 @@ def __getattr__(name: str) -> Any:
     else:
         from tierup.dialect.shielded import shielded  # here: importing tierup loads nothing
 
-        value = shielded(lambda: import_module(module))
+        value = shielded(lambda: _loaded(module))
     if attribute:
         value = getattr(value, attribute)
     globals()[name] = value  # the next use does not come here
     return value
+
+
+def _loaded(module: str) -> Any:
+    """A module, imported. Where it makes functions, the worker that will compile them is started first: it imports at the same time."""
+    if module == "tierup.frontend.jit":
+        from tierup.runtime import options
+        from tierup.runtime.compiling import early
+
+        early.expect(options.current())
+    return import_module(module)
 
 
 def __dir__() -> list[str]:

@@ -11,6 +11,7 @@ compiling goes to stderr, which the parent keeps for the case that this process 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -111,13 +112,19 @@ def _take_over(wanted: dict[str, str]) -> None:
         os.environ.update(wanted)
 
 
-def _preload(name: str) -> None:
-    """Call `module:function`, so that the first request need not wait for what it loads."""
+def _preload(name: str, requests: FileIO) -> None:
+    """Call `module:function`, so that the first request need not wait for what it loads. It is given a function that says whether that one
+    waits already. What is loaded is for good: no collection looks at it, now or later."""
     module, _, function = name.partition(":")
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    gc.disable()
     try:
-        getattr(import_module(module), function)()
+        getattr(import_module(module), function)(lambda: bool(poll.poll(0)))
     except Exception:  # noqa: BLE001 - the first request that needs it meets it again, and is answered with it
         traceback.print_exc()
+    gc.freeze()
+    gc.enable()
 
 
 def main(niceness: int = 0, preload: str = "") -> None:
@@ -130,7 +137,7 @@ def main(niceness: int = 0, preload: str = "") -> None:
     try:
         send(answers, HELLO)
         if preload:
-            _preload(preload)
+            _preload(preload, requests)
         while True:
             module, function, arguments, settings, limit = receive(requests)
             _take_over(settings)

@@ -1,7 +1,7 @@
 """Where a compile happens: in a worker, or in this process.
 
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
-when the first function is made (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
+when the program asks for `tierup.jit` (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything
 where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they
 are what an earlier run came through.
@@ -9,17 +9,15 @@ are what an earlier run came through.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tierup.dialect import optable
-from tierup.dialect.forking import no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.objects import store
 from tierup.runtime import faults
-from tierup.runtime.compiling import in_process
+from tierup.runtime.compiling import in_process, workers
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import NotCompiled, Produced
 from tierup.runtime.options import Options
@@ -28,42 +26,6 @@ if TYPE_CHECKING:
     from tierup.lowering.service.service import Service
 
 COMPILER = ("tierup.runtime.compiling.version", "produce")  # by name: a worker imports it, this process perhaps never
-READY = "tierup.runtime.compiling.ready:get_ready"
-
-_NICENESS = 5  # the callers keep the cores
-asked = False  # whether a worker was ever asked for anything
-
-_services: dict[str, Service] = {}
-_closed = False
-
-
-def waited_for() -> Service:
-    """The worker of compiles that a call waits for. Its caller needs no core meanwhile."""
-    return _service("waited for")
-
-
-def in_background() -> Service:
-    """The worker of compiles that nobody waits for: no call is to wait for one of these."""
-    return _service("in the background")
-
-
-def _service(name: str) -> Service:
-    from tierup.lowering.service.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
-
-    with no_fork:  # which is a lock: one thread at a time
-        if name not in _services:
-            _services[name] = Service(niceness=_NICENESS, preload=READY)
-            if _closed:  # after it can be seen: `close` missed it, or ends it too
-                _services[name].close()
-        return _services[name]
-
-
-def close() -> None:
-    """End all workers, for good. Takes no lock, and starts nothing."""
-    global _closed
-    _closed = True
-    for service in tuple(_services.values()):
-        service.close()
 
 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
@@ -72,17 +34,12 @@ def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: O
     return made
 
 
-def wants_worker(options: Options) -> bool:
-    """Whether calls under these options leave their compiles to a worker."""
-    return options.worker and os.environ.get("TIERUP_WORKER", "1") != "0"
-
-
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile for a call that waits. Raises NotCompiled."""
-    if (why_here() or not wants_worker(options)) and not (faults.active and faults.wants_worker()):
+    if (why_here() or not workers.wanted(options)) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
     try:
-        return elsewhere(waited_for(), graph, entry, arguments, options)
+        return elsewhere(workers.waited_for(), graph, entry, arguments, options)
     except WorkerUnavailable:
         return here(graph, entry, arguments, options)
 
@@ -90,8 +47,8 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
 def for_steps(options: Options) -> Service | None:
     """The worker that does steps before a compile; None where they are done in this process. Ops that PyTorch or a program's own
     library computes are known here alone."""
-    up = _services.get("waited for")
-    if up is None or not up.pids or faults.active or not wants_worker(options) or why_here() or optable.has_foreign():
+    up = workers.services.get("waited for")
+    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here() or optable.has_foreign():
         return None
     return up
 
@@ -103,8 +60,7 @@ def why_here() -> str:
 
 def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
-    global asked
-    asked = True
+    workers.asked = True
     kept = dump.current()
     wanted: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
     try:

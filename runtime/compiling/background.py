@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tierup.dialect import forking
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import workers
 from tierup.runtime.explaining.history import History
 
 _SECONDS_IDLE = 30.0
@@ -107,7 +107,7 @@ class Queue:
                 self._running = None
                 self._changed.notify_all()
             del job  # a function that is deleted must not live on here
-        placement.in_background().end_idle()
+        workers.in_background().end_idle()
 
     def close(self) -> None:
         """Let nothing begin any more, and end what runs."""
@@ -118,7 +118,7 @@ class Queue:
             thread, running = self._thread, self._running
         if running is not None:
             running.drop()
-            placement.close()
+            workers.close()
         if thread is not None:
             # a compile in this process can't be ended, and a thread that is killed in the midst of C++ takes the process along
             thread.join(_SECONDS_TO_END)

@@ -1,4 +1,5 @@
-"""A worker that is ready by the time the first version is wanted: it is started when the process makes its first function.
+"""A worker that is ready by the time the first version is wanted: it is started when the process first takes something from tierup that
+makes functions (`tierup.jit`), before the rest of tierup is imported. Both processes import side by side from there.
 
 Most runs of a program are not its first, and find all code on disk: these should not pay for a process that nobody asks. So a run that
 asked none leaves a note of it in the cache, under the program's path, and the next starts none before it is asked for. A wrong guess
@@ -12,7 +13,7 @@ import os
 import sys
 
 from tierup.lowering.objects import keys, store
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import workers
 from tierup.runtime.options import Options
 
 _NONE, _SOME = b"no worker was asked", b"a worker was asked"
@@ -20,14 +21,14 @@ _begun = False
 
 
 def expect(options: Options) -> None:
-    """A function with these options is there, and may be compiled. Cheap but for the first time."""
+    """There are functions with these options, or will be soon, and may be compiled. Cheap but for the first time."""
     global _begun
-    if _begun or not options.optimize or not placement.wants_worker(options):
+    if _begun or not options.optimize or not workers.wanted(options):
         return
     _begun = True
     expected = store.read(_note()) != _NONE
     if expected:
-        placement.waited_for().start()
+        workers.waited_for().start()
     if store.enabled():
         atexit.register(_leave_note, os.getpid(), expected)
 
@@ -37,5 +38,5 @@ def _note() -> str:
 
 
 def _leave_note(process: int, expected: bool) -> None:
-    if os.getpid() == process and placement.asked != expected:
-        store.write(_note(), _SOME if placement.asked else _NONE)
+    if os.getpid() == process and workers.asked != expected:
+        store.write(_note(), _SOME if workers.asked else _NONE)

@@ -16,6 +16,7 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
 from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import workers
 from tierup.runtime.compiling.bet import make_version
 from tierup.runtime.dispatching.version_table import Version
 from tierup.runtime.explaining import plans
@@ -106,7 +107,7 @@ class CompileJob:
                 if self._dropped:
                     raise NotCompiled(Reason.COMPILE_FAILED, "the interpreter is ending")
                 with fork_allowed():
-                    return placement.elsewhere(placement.in_background(), graph, entry, arguments, options)
+                    return placement.elsewhere(workers.in_background(), graph, entry, arguments, options)
             except WorkerUnavailable as e:
                 self.where = f"in this process: {e}"
         return placement.here(graph, entry, arguments, options)

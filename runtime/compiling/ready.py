@@ -1,7 +1,8 @@
-"""What a worker does before its first request: a compile of the smallest program there is loads what all others need."""
+"""What a worker does before its first request: it imports the compiler. A compile of the smallest program there is loads what is left."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tierup.lowering import compile as lowering
@@ -19,6 +20,10 @@ func.func @main(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.source 
 _SPEC = ArgumentSpec(ArgumentKind.ARRAY, "f32", (2,), Layout.CONTIGUOUS)
 
 
-def get_ready() -> None:
+def get_ready(is_asked: Callable[[], bool]) -> None:
+    """`is_asked`: whether a request waits, which is then a better compile to begin with."""
+    if is_asked():
+        return
     specialised = version.specialise(version.to_values(_GRAPH), "main", (_SPEC,))
-    lowering.compile(replace(request_for(specialised, "main", (_SPEC,), Options()), level=1))
+    if not is_asked():
+        lowering.compile(replace(request_for(specialised, "main", (_SPEC,), Options()), level=1))

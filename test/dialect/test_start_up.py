@@ -40,6 +40,15 @@ def test_mlir_free_modules_import_no_mlir(module: str) -> None:
     assert loaded.strip() == "[]"
 
 
+def test_what_starts_the_worker_is_there_before_numpy_mlir_and_llvm() -> None:
+    """The worker imports while the rest is imported here: what comes before its start is time that both lose."""
+    loaded = _run("import sys, tierup.runtime.compiling.early, tierup.lowering.service.service\nprint(*sys.modules)").split()
+    assert not {"numpy", "torch_mlir", "llvmlite", "tierup.frontend.jit", "tierup.runtime.arguments.placement"} & set(loaded)
+    asks = "import os\nos.environ.update(TIERUP_WORKER='1', TIERUP_CACHE='0')\nimport tierup\ntierup.jit\n"
+    started = _run(f"{asks}from tierup.runtime.compiling import workers\nprint(*workers.services)")
+    assert started.strip() == "waited for"
+
+
 def test_no_dialect_of_a_compile_is_searched_for_op_by_op() -> None:
     """A dialect without a stand-in in dialect/bindings costs a failed import (0.1 ms) for each op of it that Python meets."""
     compiles = """

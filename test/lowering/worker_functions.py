@@ -64,7 +64,7 @@ def grow(count):
 preloads = 0
 
 
-def preload():
+def preload(is_asked):
     global preloads
     preloads += 1
 
@@ -73,7 +73,7 @@ def preloaded():
     return preloads
 
 
-def doze():
+def doze(is_asked):
     time.sleep(60)
 
 

@@ -19,6 +19,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime.arguments import placement
 from tierup.runtime.compiling import background, later
+from tierup.runtime.compiling import workers as compilers
 from tierup.runtime.compiling.background import Queue, queue
 from tierup.runtime.events import EventKind
 from tierup.runtime.profiling import ProfilingExecutor
@@ -89,7 +90,7 @@ def gave_up(function):
 
 
 def workers():
-    return placement.in_background().pids
+    return compilers.in_background().pids
 
 
 def test_calls_are_answered_by_tier_0_until_the_version_arrives(gate):
@@ -535,6 +536,7 @@ EXIT = """
 import sys, threading, time
 import numpy as np, tierup
 from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import workers
 sys.path.insert(0, {helpers!r})
 placement.COMPILER = ("compile_functions", "slow")
 
@@ -545,11 +547,11 @@ def f(x):
 x = np.ones(8, np.float32)
 f(x), f(x)
 {moment}
-print(*placement.in_background().pids, flush=True)
+print(*workers.in_background().pids, flush=True)
 """
 
 
-@pytest.mark.parametrize("moment", ["", "while not placement.in_background().pids: time.sleep(0.01)", "time.sleep(1.5)"])
+@pytest.mark.parametrize("moment", ["", "while not workers.in_background().pids: time.sleep(0.01)", "time.sleep(1.5)"])
 def test_an_interpreter_that_exits_while_compiling_ends_at_once_without_a_word(tmp_path, moment):
     file = tmp_path / "script.py"
     file.write_text(EXIT.format(helpers=os.path.dirname(__file__), moment=moment))

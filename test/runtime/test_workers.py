@@ -11,7 +11,7 @@ import tierup
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
 from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import in_process, steps
+from tierup.runtime.compiling import in_process, steps, workers
 from tierup.runtime.events import EventKind
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
@@ -93,12 +93,12 @@ CALLS = {
 )  # fmt: skip
 def test_results_counts_events_and_explanations_are_those_of_a_compile_in_this_process(function, options):
     here = told(function, CALLS[function], worker=False, **options)
-    before = placement.waited_for().pids
+    before = workers.waited_for().pids
     there = told(function, CALLS[function], **options)
     for mine, its in zip(here[0], there[0], strict=True):
         np.testing.assert_array_equal(mine, its)
     assert here[1:] == there[1:]
-    assert function is raises or placement.waited_for().pids and (not before or before == placement.waited_for().pids)
+    assert function is raises or workers.waited_for().pids and (not before or before == workers.waited_for().pids)
 
 
 @pytest.mark.parametrize(("fault", "said"), [("aborting", "LLVM ERROR: out of registers"), ("killed", "SIGKILL"), ("raising", "in the compiler")])
@@ -115,7 +115,7 @@ def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):
     done_here, run = [], in_process.run
     monkeypatch.setattr(in_process, "run", lambda *step, **limit: done_here.append(step[1]) or run(*step, **limit))
     tierup.jit(chain)  # with the first function the worker is started, should no test before have done so
-    placement.waited_for().call("compile_functions", "nothing")
+    workers.waited_for().call("compile_functions", "nothing")
     f = tierup.jit(sorted_between, level=1)
     for _ in range(4):
         np.testing.assert_allclose(f(X), sorted_between(X), rtol=1e-6)
@@ -129,7 +129,7 @@ def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):
     ids=["recording", "bailouts", "the simple plan", "a specialised plan"],
 )  # fmt: skip
 def test_a_crash_in_a_step_before_a_compile_is_an_event(part, function, options, monkeypatch):
-    placement.waited_for().call("compile_functions", "nothing")
+    workers.waited_for().call("compile_functions", "nothing")
     monkeypatch.setattr(part, "_module", "crashing_steps")
     f, x = tierup.jit(function, **options), X + 2
     for _ in range(4):
@@ -179,7 +179,7 @@ def test_where_no_worker_can_be_started_this_process_compiles(monkeypatch):
     def call(*_, **__):
         raise WorkerUnavailable("no more processes")
 
-    monkeypatch.setattr(placement.waited_for(), "call", call)
+    monkeypatch.setattr(workers.waited_for(), "call", call)
     f = tierup.jit(chain)
     for _ in range(3):
         f(X)
@@ -192,7 +192,7 @@ print("begins")
 import numpy as np
 import tierup
 from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import in_process, steps
+from tierup.runtime.compiling import in_process, steps, workers
 
 @tierup.jit
 def f(x):
@@ -200,7 +200,7 @@ def f(x):
 
 for _ in range(4):
     f(np.ones(3))
-print(f.stats().hits, placement.asked, bool(placement._services), "tierup.lowering.compile" in sys.modules)
+print(f.stats().hits, workers.asked, bool(workers.services), "tierup.lowering.compile" in sys.modules)
 """
 
 
