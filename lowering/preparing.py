@@ -17,7 +17,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.rewriting import is_used
-from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.pipelines import diagnostics
@@ -34,6 +34,7 @@ from tierup.lowering.pipelines import LOOPS, TENSORS, TORCH
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.insert_bounds_checks import MAY_BE_EMPTY, is_checked, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
+from tierup.lowering.transforms.lower_control_flow import STEADY
 from tierup.lowering.transforms.verify_lowered import NotLowered
 
 Ties = tuple[tuple[Dim, Dim], ...]
@@ -182,6 +183,7 @@ def _prepare(
     inference = signature.infer(function, request.arguments)
     _mark_tied(function, inference)
     _mark_empty(function, inference)
+    _mark_steady(function, inference)
     signature.fold(function, inference)
     ties = signature.ties(request.arguments, inference)
     results = signature.decide(function, request.arguments, inference)
@@ -213,6 +215,26 @@ def _mark_empty(function: ir.Operation, inference: Inference) -> None:
         x = inference.values.get(op.operands[0]) if reads_positions(op) else None
         if isinstance(x, Tensor) and not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
             op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
+
+
+def _mark_steady(function: ir.Operation, inference: Inference) -> None:
+    """Loops in which every tensor that is carried has the sizes that it came with, round after round."""
+    tied = {frozenset((tie.left, tie.right)) for tie in inference.ties}
+
+    def same(before: Value | None, after: Value | None) -> bool:
+        if not isinstance(before, Tensor):
+            return True
+        if not isinstance(after, Tensor) or before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+            return False
+        return all(a == b or frozenset((a, b)) in tied for a, b in zip(before.shape, after.shape, strict=True))
+
+    for op in b.walk(function):
+        if op.name == "torch.prim.Loop":
+            body = op.regions[0].blocks[0]
+            given = list(list(body.operations)[-1].operation.operands)[1:]
+            pairs = zip(list(body.arguments)[1:], given, strict=True)
+            if all(same(inference.values.get(x), inference.values.get(y)) for x, y in pairs):
+                op.attributes[STEADY] = ir.UnitAttr.get(op.context)
 
 
 def _refuse_lost_errors(function: ir.Operation, inference: Inference) -> None:

@@ -205,6 +205,8 @@ class _Walker:
         return stated
 
     def _joined_size(self, site: ir.Value, dim: int, a: Dim, b: Dim) -> Dim:
+        if any(a in (tie.left, tie.right) and b in (tie.left, tie.right) for tie in self.ctx.ties):
+            return a  # the program needs them equal
         made = self._site_size(site, dim)
         self.joined_from.setdefault(made, set()).update({a, b} - {made})
         return made

@@ -4,8 +4,10 @@
 becomes
     scf.while (%i = 0, %go, %v = %x) { condition: %i < %n and %go } do { ... yield %i + 1, %more, %w }
 
-or an scf.for when it goes on for sure. Tensors and numbers are carried as builtin values, with casts of torch_c where the bodies
-use them. (torch-mlir's own conversion takes a loop with a trip count for one that nothing else ends.)
+or an scf.for when it goes on for sure and no tensor that it carries changes its sizes on the way: MLIR's canonicalize gives what an scf.for
+carries the static sizes that it begins with, as if a round could not change them (ForOpTensorCastFolder). `tierup.steady` says that none
+does; without it a loop that carries sizes which only the run knows is an scf.while. Tensors and numbers are carried as builtin values, with
+casts of torch_c where the bodies use them. (torch-mlir's own conversion takes a loop with a trip count for one that nothing else ends.)
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type
 
+STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from round to round
 _SCALARS = {"!torch.int": ("i64", 64), "!torch.float": ("f64", 0), "!torch.bool": ("i1", 1)}
 
 
@@ -107,12 +110,16 @@ def _is_true(value: ir.Value) -> bool:
     return is_constant and ir.BoolAttr(owner.operation.attributes["value"]).value
 
 
+def _has_unknown_size(type_: ir.Type) -> bool:
+    return torch_types.is_tensor(type_) and None in (torch_types.parse_tensor(str(type_))[0] or ())
+
+
 def _loop(op: ir.Operation) -> list[ir.Value]:
     body = op.regions[0].blocks[0]
     types = [r.type for r in op.results]
     _check(types)
     condition = list(body.operations)[-1].operation.operands[0]
-    counted = _is_true(op.operands[1]) and _is_true(condition)
+    counted = _is_true(op.operands[1]) and _is_true(condition) and (STEADY in op.attributes or not any(map(_has_unknown_size, types)))
     with ir.InsertionPoint(op):
         trip = to_builtin(op.operands[0])
         carried = [to_builtin(v) for v in list(op.operands)[2:]]

@@ -44,6 +44,20 @@ def for_with_given_count(x, steps):
     return x
 
 
+@program(lambda r, n: (f32(r, n), 3), also=(lambda r, n: (f32(r, n), 1), lambda r, n: (f32(r, n), 4)))
+def for_that_doubles_what_it_carries(x, steps):
+    for _ in range(steps):
+        x = np.tile(x, 2) + 1
+    return x
+
+
+@program(lambda r, n: (f32(r, n), f32(r, n + 2), 3), also=(lambda r, n: (f32(r, n), f32(r, n + 2), 1),))
+def for_that_takes_up_another_size(x, y, steps):
+    for _ in range(steps):
+        x = np.concatenate((x[:1], y)) * 0.5
+    return x
+
+
 @program(lambda r, n: (f32(r, n), int(r.integers(1, 6))))
 def for_with_index(x, steps):
     total = x * 0

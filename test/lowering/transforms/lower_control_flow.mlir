@@ -136,3 +136,28 @@ func.func @unknown_dtype(%n: !torch.int, %x: !torch.vtensor) -> !torch.vtensor {
   } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
   return %r : !torch.vtensor
 }
+
+// -----
+// What a round gives is of another size than what it takes: an scf.for would be given the sizes that it begins with.
+// CHECK-LABEL: func.func @resized
+// CHECK: scf.while
+// CHECK-LABEL: func.func @steady
+// CHECK: scf.for
+func.func @resized(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vtensor<[?],f32> {
+  %true = torch.constant.bool true
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor<[?],f32>):
+    %w = torch.aten.tanh %v : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+    torch.prim.Loop.condition %true, iter(%w : !torch.vtensor<[?],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
+  return %r : !torch.vtensor<[?],f32>
+}
+func.func @steady(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vtensor<[?],f32> {
+  %true = torch.constant.bool true
+  %r = torch.prim.Loop %n, %true, init(%x) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor<[?],f32>):
+    %w = torch.aten.tanh %v : !torch.vtensor<[?],f32> -> !torch.vtensor<[?],f32>
+    torch.prim.Loop.condition %true, iter(%w : !torch.vtensor<[?],f32>)
+  } {tierup.steady} : (!torch.int, !torch.bool, !torch.vtensor<[?],f32>) -> !torch.vtensor<[?],f32>
+  return %r : !torch.vtensor<[?],f32>
+}
