@@ -27,8 +27,8 @@ Forward then yields the results and behind them what is captured (autodiff/captu
 the results, and of the temporaries through which a second derivative comes; then captured operands; then captured forward values. Each of
 these gradients may be undefined: an op's gradient is a `tierup.grad_of`, one for each of several results or items of a list, a sum of two
 a `tierup.autograd_add`. What requires a gradient is
-what follows from arguments, checks and profiles. A group that has its gradient stays. An op without a rule is an error; with `undo`, the
-group that it is in goes back into the graph, for autograd to differentiate.
+what follows from arguments, checks and profiles. A group that has its gradient stays. An op without a rule is an error, and so is a list
+or tensor that backward reads and somebody writes; with `undo`, the group goes back into the graph, for autograd to differentiate.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tierup.dialect import ops
+from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.autodiff.capturing import Captures, drop_unused
 from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
@@ -75,7 +76,7 @@ class Differentiate(Pass):
 
 class _Group:
     def __init__(self, func: ir.Operation, group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
-        self.group = group
+        self.func, self.group, self.callees = func, group, callees
         self.block = group.regions[0].blocks[0]
         self.inputs = list(self.block.arguments)
         states = RequiresGrad(func, callees, profiles=True)
@@ -99,7 +100,16 @@ class _Group:
             marker, seeds, gradients = self._reverse(seeded)
             captured = Captures(self.block, marker).minimal()
             temporaries = [v for v in captured if v not in self.inputs and v not in self.outputs]
+        self._refuse_written(captured)
         self._lift(marker, seeds, seeded, gradients, captured, temporaries)
+
+    def _refuse_written(self, captured: Sequence[ir.Value]) -> None:
+        """Backward would see what is written, by whoever, to what forward read. Groups that the pipelines make hold values alone."""
+        outside = dict(zip([*self.inputs, *self.outputs], [*self.group.operands, *self.group.results], strict=True))
+        memory = [outside[v] for v in captured if v in outside and _is_memory(v.type)]
+        aliases = AliasAnalysis(self.func, self.callees) if memory else None
+        if aliases is not None and any(map(aliases.has_writers, memory)):
+            raise PassFailure(self.group, "has a gradient that reads a tensor or list which somebody writes: run tierup-functionalize first")
 
     def _reverse(self, seeded: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Operation], dict[int, ir.Value]]:
         """The gradient, behind the forward ops: a marker, stand-ins for incoming gradients, and the gradient of each input that has one."""
@@ -161,3 +171,8 @@ class _Group:
         }
         for name, indices in numbers.items():
             self.group.attributes[name] = ir.DenseI64ArrayAttr.get(indices)
+
+
+def _is_memory(type_: ir.Type) -> bool:
+    """Whether values of a type can be written: lists, and tensors that are none of values."""
+    return str(type_).startswith("!torch.list") or (torch_types.is_tensor(type_) and not torch_types.is_value_tensor(type_))

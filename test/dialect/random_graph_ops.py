@@ -14,7 +14,7 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.ir.values import Int, List, Tensor, Tuple
 from tierup.dialect.optable.core import Aliasing
 
-DTYPES = (dtypes.f32, dtypes.f64, dtypes.i64, dtypes.bool_)
+DTYPES = (dtypes.f32, dtypes.f64, dtypes.i64, dtypes.bool_, dtypes.i32, dtypes.u8, dtypes.i8, dtypes.i16)
 _NUMBERS = (0, 1, -1, 2, 0.0, -0.0, 1.0, 0.5, -2.5, math.inf, math.nan)
 _PLAIN = tuple(name for name in ("aten.tanh", "aten.neg", "aten.relu", "aten.exp", "aten.abs", "aten.sigmoid", "aten.logical_not", "aten.isnan"))
 _RESTS = {name: [r for r in op.rest if not any(v is True for v in r[:1])] for name, op in OPS.items()}
@@ -259,11 +259,10 @@ def index(b: Builder, bits: Bits) -> None:
 
 def literal(b: Builder, values: Sequence[Any], of: dtypes.DType, bits: Bits, sizes: tuple[int, ...] | None = None) -> Val:
     sizes = (len(values),) if sizes is None else sizes
-    element = {"f32": "f32", "f64": "f64", "i64": "si64", "bool": "i1"}[of.name]
-    spelled = ", ".join(str(bool(v)).lower() if of.name == "bool" else str(float(v) if of.is_float else int(v)) for v in values)
+    spelled = ", ".join(str(bool(v)).lower() if of.name == "bool" else str(float(v) if of.is_float else int(v) & 0xFF if of.name == "u8" else int(v)) for v in values)
     contents = "" if not values else spelled if not sizes else f"[{spelled}]"
     made = b.value(Tensor(of, sizes), Memory(), literal=True)
-    b.node("torch.vtensor.literal", [], [made], f"value = dense<{contents}> : tensor<{''.join(f'{s}x' for s in sizes)}{element}>")
+    b.node("torch.vtensor.literal", [], [made], f"value = dense<{contents}> : tensor<{''.join(f'{s}x' for s in sizes)}{of.mlir}>")
     return made
 
 
@@ -278,9 +277,9 @@ def factory(b: Builder, bits: Bits) -> None:
         return
     x = tensor(b, bits)
     if how == 2:
-        b.op(bits, "aten.zeros", [bits.pick(([2], [2, 3], [], [0])), bits.pick((6, 7, 4)), None, None, None])
+        b.op(bits, "aten.zeros", [bits.pick(([2], [2, 3], [], [0])), bits.pick((6, 7, 4, 3, 1)), None, None, None])
     elif how == 3:
-        b.op(bits, "aten.arange", [b.number(bits, 0, 4), bits.pick((4, 6)), None, None, None])
+        b.op(bits, "aten.arange", [b.number(bits, 0, 4), bits.pick((4, 6, 2)), None, None, None])
     elif how == 4 and x is not None:
         b.op(bits, bits.pick(("aten.zeros_like", "aten.ones_like")), [x, None, None, None, None, None])
     elif x is not None:
@@ -296,7 +295,7 @@ def cast(b: Builder, bits: Bits) -> None:
     if bits.one_in(4):
         b.op(bits, "aten.type_as", [x, tensor(b, bits)])
     else:
-        b.op(bits, "aten.to.dtype", [x, bits.pick((6, 7, 4, 11)), False, bool(bits.below(2)), None])
+        b.op(bits, "aten.to.dtype", [x, bits.pick((6, 7, 4, 11, 0, 1, 2, 3, 5, 15)), False, bool(bits.below(2)), None])
 
 
 def size(b: Builder, bits: Bits) -> None:

@@ -1,6 +1,6 @@
 """`programs()`: a hypothesis strategy for programs of the pristine graph, with arguments to call them on.
 
-Tensors of f32, f64, i64 and bool of up to three small sizes, 0 and 1 among them; numbers, truth values, lists, tuples; branches, loops, calls
+Tensors of f32, f64, bool and all integers of up to three small sizes, 0 and 1 among them; numbers, truth values, lists, tuples; branches, loops, calls
 of a helper; views, and writes through them to local tensors and to arguments; ops that raise now and then; NumPy's promotion on some.
 """
 
@@ -84,7 +84,7 @@ def _elements(known: Tensor, rng: np.random.Generator) -> np.ndarray:
     if known.dtype.name == "bool":
         return np.asarray(rng.integers(0, 2, sizes)).astype(bool)
     if not known.dtype.is_float:
-        return np.asarray(rng.integers(-2, 3, sizes)).astype(known.dtype.numpy)
+        return np.asarray(rng.integers(-2, 3, sizes)).astype(known.dtype.numpy)  # of unsigned ones the largest, too
     x = np.asarray(rng.integers(-8, 9, sizes) / 4.0)
     odd = rng.random(sizes) < 0.08
     return np.where(odd, rng.choice([np.nan, np.inf, -np.inf, -0.0], sizes), x).astype(known.dtype.numpy)
@@ -132,7 +132,8 @@ def _parameter(b: Builder, code: int) -> Val:
     """A tensor whose sizes are so few that two often fit each other."""
     rows, columns = _SIZES[code % 4 if code % 16 > 2 else 0], 3
     sizes = ((rows, columns), (columns,), (rows, columns), (), (rows,), (columns, columns), (rows, 1), (2, rows, columns))[code // 4 % 8]
-    return b.value(Tensor((DTYPES[0], DTYPES[0], DTYPES[2], DTYPES[1], DTYPES[0], DTYPES[0], DTYPES[3], DTYPES[1])[code // 32], sizes), Memory(), argument=True)
+    of = (0, 0, 0, 2, 1, 0, 3, 1, 4, 0, 5, 6, 0, 7, 2, 1)[code // 16]
+    return b.value(Tensor(DTYPES[of], sizes), Memory(), argument=True)
 
 
 def _helper(b: Builder, chunks: list[bytes], parameters: list[int]) -> Func:

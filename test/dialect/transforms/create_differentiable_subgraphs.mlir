@@ -288,3 +288,22 @@ func.func @not_in_a_fallback(%x: !torch.vtensor) -> !torch.vtensor {
   }, {}) : (!torch.vtensor) -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// Who reads a list that somebody writes stays outside: backward would read the list as it is then.
+// CHECK-LABEL: func.func @written_list
+// CHECK: %[[L:.*]] = torch.prim.ListConstruct
+// CHECK: "tierup.differentiable"(%arg0)
+// CHECK: torch.aten.reshape %{{.*}}, %[[L]]
+// CHECK: "tierup.differentiable"(%{{[0-9]+}})
+// CHECK: torch.aten._set_item.t %[[L]]
+func.func @written_list(%x: !torch.vtensor {tierup.requires_grad = true}, %a: !torch.int, %b: !torch.int) -> !torch.vtensor {
+  %zero = torch.constant.int 0
+  %l = torch.prim.ListConstruct %a, %b : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  %1 = torch.aten.exp %0 : !torch.vtensor -> !torch.vtensor
+  %2 = torch.aten.reshape %1, %l : !torch.vtensor, !torch.list<int> -> !torch.vtensor
+  %3 = torch.aten.tanh %2 : !torch.vtensor -> !torch.vtensor
+  %4 = torch.aten.exp %3 : !torch.vtensor -> !torch.vtensor
+  %5 = torch.aten._set_item.t %l, %zero, %b : !torch.list<int>, !torch.int, !torch.int -> !torch.list<int>
+  return %4 : !torch.vtensor
+}

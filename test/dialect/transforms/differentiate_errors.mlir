@@ -27,3 +27,36 @@ func.func @f(%a: !torch.vtensor {tierup.requires_grad = true}, %n: !torch.int) -
       gradient_inputs = array<i64>} : (!torch.vtensor, !torch.int) -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+// What backward captures is read when backward runs: %b is another number then.
+func.func @written(%a: !torch.tensor {tierup.requires_grad = true}, %b: !torch.tensor {tierup.requires_grad = false}) -> !torch.tensor {
+  // expected-error@below {{has a gradient that reads a tensor or list which somebody writes: run tierup-functionalize first}}
+  %0 = "tierup.differentiable"(%a, %b) ({
+  ^bb0(%c: !torch.tensor, %d: !torch.tensor):
+    %1 = torch.aten.mul.Tensor %c, %d : !torch.tensor, !torch.tensor -> !torch.tensor
+    "tierup.yield"(%1) : (!torch.tensor) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>,
+      gradient_inputs = array<i64>} : (!torch.tensor, !torch.tensor) -> !torch.tensor
+  %2 = torch.aten.neg_ %b : !torch.tensor -> !torch.tensor
+  return %0 : !torch.tensor
+}
+
+// -----
+// The same of a result that is captured, and of one in whose memory somebody writes.
+func.func @written_result(%a: !torch.tensor {tierup.requires_grad = true}) -> !torch.tensor {
+  // expected-error@below {{has a gradient that reads a tensor or list which somebody writes}}
+  %0 = "tierup.differentiable"(%a) ({
+  ^bb0(%c: !torch.tensor):
+    %1 = torch.aten.exp %c : !torch.tensor -> !torch.tensor
+    "tierup.yield"(%1) : (!torch.tensor) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>,
+      gradient_inputs = array<i64>} : (!torch.tensor) -> !torch.tensor
+  %2 = torch.aten.detach %0 : !torch.tensor -> !torch.tensor
+  %3 = torch.aten.neg_ %2 : !torch.tensor -> !torch.tensor
+  return %0 : !torch.tensor
+}

@@ -28,3 +28,21 @@ func.func @f(%a: !torch.vtensor {tierup.requires_grad = true}) -> !torch.vtensor
       gradient_inputs = array<i64>} : (!torch.vtensor) -> !torch.vtensor
   return %4 : !torch.vtensor
 }
+
+// Backward would read %b as it is written later.
+// CHECK-LABEL: func.func @written
+// CHECK-NEXT: torch.aten.mul.Tensor
+// CHECK-NEXT: torch.aten.neg_
+// CHECK-NEXT: return
+func.func @written(%a: !torch.tensor {tierup.requires_grad = true}, %b: !torch.tensor {tierup.requires_grad = false}) -> !torch.tensor {
+  %0 = "tierup.differentiable"(%a, %b) ({
+  ^bb0(%c: !torch.tensor, %d: !torch.tensor):
+    %1 = torch.aten.mul.Tensor %c, %d : !torch.tensor, !torch.tensor -> !torch.tensor
+    "tierup.yield"(%1) : (!torch.tensor) -> ()
+  }, {
+    "tierup.yield"() : () -> ()
+  }) {real_outputs = 1 : i64, vjp_outputs = array<i64>, captured_inputs = array<i64>, captured_outputs = array<i64>,
+      gradient_inputs = array<i64>} : (!torch.tensor, !torch.tensor) -> !torch.tensor
+  %2 = torch.aten.neg_ %b : !torch.tensor -> !torch.tensor
+  return %0 : !torch.tensor
+}
