@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from threading import local
 from typing import Any, NoReturn
 
-from tierup.dialect.ir.walking import address, forget
-from tierup.dialect.mlir import ir
+from tierup.dialect.ir.walking import forget
+from tierup.dialect.mlir import address, ir
 
 
 class ReadAfterErase(AssertionError):
@@ -43,7 +43,7 @@ class Graveyard:
     def bury(self, op: ir.Operation) -> None:
         """Erase an op in appearance: nothing uses it, it uses nothing, it stands nowhere."""
         self.check(op)
-        inside = list(_with_inner(op))
+        inside = list(with_inner(op))
         within = {address(o) for o in inside}
         for each in inside:
             for result in each.results:
@@ -68,12 +68,12 @@ def _keep(op: ir.Operation) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(op))
 
 
-def _with_inner(op: ir.Operation) -> Iterator[ir.Operation]:
+def with_inner(op: ir.Operation) -> Iterator[ir.Operation]:
     yield op
     for region in op.regions:
         for block in region.blocks:
             for view in block.operations:
-                yield from _with_inner(view.operation)
+                yield from with_inner(view.operation)
 
 
 _OF_OPS = ("attributes", "name", "operands", "op_operands", "regions", "results", "result", "location", "parent", "block", "successors")

@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable, row_of
 from tierup.dialect.ir.moving import carry_out, plan_move
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 
@@ -78,14 +79,14 @@ class AliasAnalysis:
     def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None) -> None:
         self.points_to = PointsTo(func)
         self._functions = functions or {}
-        self._effects: dict[ir.Operation, Effects] = {}
+        self._effects: dict[ir.Operation, Effects] = Notes()
         self._callees: dict[str, Effects] = {}
         self._random = Location(Holds.TENSOR)  # the generator's state: random ops keep their order
         self._writers: dict[Location, dict[int, ir.Operation]] = {}  # by their places in the text
         for i, op in enumerate(inner_ops(func)):
             for location in self.effects(op).writes if not len(op.regions) or not is_known(op) else ():
                 self._writers.setdefault(location, {})[i] = op
-        self._sources: dict[ir.Value, set[ir.Value]] = {}  # what a value may be, view or contain
+        self._sources: dict[ir.Value, set[ir.Value]] = Notes()  # what a value may be, view or contain
         self._returned: set[ir.Value] = set()
         self._hand_out(v for v in self._flows(func) if self.is_memory(v))
         outputs = [v for op in inner_ops(func) if op.name == "func.return" for v in op.operands]

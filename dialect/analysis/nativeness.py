@@ -12,6 +12,7 @@ from tierup.dialect.contracts import follows
 from tierup.dialect.inference.infer import LIST_WRITERS, PROMOTION, Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Tensor, Value
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.rewrites import REWRITES
 from tierup.dialect.numpy_rewrites.site import Keep, Site, same_shape
@@ -43,7 +44,7 @@ class Nativeness:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._native: dict[ir.Operation, bool] = {}
+        self._native: dict[ir.Operation, bool] = Notes()
 
     @staticmethod
     def is_declaration(op: ir.Operation) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from tierup.dialect import optable
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 
@@ -88,7 +89,7 @@ class PointsTo:
 
     def __init__(self, func: ir.Operation) -> None:
         self.func = func
-        self.values: dict[ir.Value, set[Location]] = {}
+        self.values: dict[ir.Value, set[Location]] = Notes()
         self.caller_tensors = Location(Holds.TENSOR)
         self.caller_values = Location(Holds.TENSOR)
         self.caller_containers = Location(Holds.CONTAINER)

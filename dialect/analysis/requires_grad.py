@@ -22,6 +22,7 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 
 State = bool | None
@@ -77,7 +78,7 @@ class RequiresGrad:
     ) -> None:
         self._functions = functions or {}
         self._profiles = profiles
-        self._states: dict[ir.Value, State] = {}
+        self._states: dict[ir.Value, State] = Notes()
         self._calls: set[str] = set()  # those being followed
         self._written = False  # something that may require a gradient was written to a tensor or a list
         try:

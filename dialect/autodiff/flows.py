@@ -28,6 +28,7 @@ from tierup.dialect.analysis.requires_grad import FOLLOW_FIRST
 from tierup.dialect.autodiff.differentiation import activity
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.rewriting import bool_of, int_of, maker
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -96,12 +97,12 @@ class _Finder:
 
     def __init__(self, active: Mapping[ir.Value, bool]) -> None:
         self.active = active
-        self.parts: dict[ir.Value, State] = {}
+        self.parts: dict[ir.Value, State] = Notes()
         self.expressions: list[tuple[object, ...]] = [()]
         self.carried: dict[tuple[int, int, int], tuple[int | None, int | None]] = {}  # a loop's, before it and at an iteration's end
         self.ops: list[ir.Operation] = []
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._of_ops: dict[ir.Value, int] = {}
+        self._of_ops: dict[ir.Value, int] = Notes()
 
     def of(self, value: ir.Value) -> Parts:
         """Of a tuple, of all that is in it."""

@@ -32,7 +32,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of, is_used
-from tierup.dialect.ir.walking import backwards, ops_of
+from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -64,7 +64,7 @@ class Reverse:
         self.active = active
         self.regions = regions
         self.undefined = undefined
-        self.grads: dict[ir.Value, ir.Value | ListGradient] = {}
+        self.grads: dict[ir.Value, ir.Value | ListGradient] = Notes()
         self.drops = False  # whether a rule passed nothing on to a tensor of which a gradient is asked: that is one of zeros
 
     def nested(self) -> Reverse:

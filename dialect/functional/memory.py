@@ -13,6 +13,7 @@ from functools import cache
 from typing import TypeAlias
 
 from tierup.dialect.ir.torch_types import is_tensor
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -159,7 +160,7 @@ class Liveness:
     """Which values of the old function may still be used after a point."""
 
     def __init__(self, func: ir.Operation) -> None:
-        self._place: dict[ir.Operation, tuple[int, tuple[ir.Operation, ...]]] = {}  # number in program order, loops around
+        self._place: dict[ir.Operation, tuple[int, tuple[ir.Operation, ...]]] = Notes()  # number in program order, loops around
         self._number(func, ())
 
     def _number(self, op: ir.Operation, loops: tuple[ir.Operation, ...]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tierup.dialect.functional.memory import Entry, Items, Memory, Ref, Storage, taken_from_lists, value_type
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 
@@ -131,7 +132,7 @@ class Guesses:
     """What the walks so far bear out about a function's loops. `around`: what the loops that are being walked pass on as it is."""
 
     def __init__(self) -> None:
-        self._found: dict[ir.Operation, tuple[tuple[tuple[bool, ...], ...], _Guess]] = {}
+        self._found: dict[ir.Operation, tuple[tuple[tuple[bool, ...], ...], _Guess]] = Notes()
         self.around: tuple[tuple[bool, ...], ...] = ()
         self.hold = True
 

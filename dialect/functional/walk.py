@@ -24,6 +24,7 @@ from tierup.dialect.functional.memory import (
 )
 from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.pipelines.passes import PassFailure
@@ -50,7 +51,7 @@ class Walker:
     def __init__(self, func: ir.Operation, writers: frozenset[str], lists_change: bool) -> None:
         self.memory = Memory.empty()
         self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by `inside`
-        self._env: dict[ir.Value, Entry] = {}
+        self._env: dict[ir.Value, Entry] = Notes()
         self._liveness = Liveness(func)
         self._writers = writers
         self._lists_change = lists_change

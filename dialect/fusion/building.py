@@ -102,10 +102,8 @@ def _take_inside(body: ir.Block, mapping: dict[ir.Value, ir.Value]) -> None:
                     op.operands[i] = new
 
 
-def drop_unused(block: ir.Block, inference: Inference) -> None:
+def drop_unused(block: ir.Block) -> None:
     """Constants and lists that only groups used."""
     for op in backwards(block):
         if is_copied(op) and not any(True for r in op.results for _ in r.uses):
-            for result in op.results:
-                inference.values.pop(result, None)  # a value made later may take its address
             op.erase()

@@ -17,6 +17,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.regions import top_level
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
@@ -73,7 +74,7 @@ class Plan:
 class _Graph:
     ops: list[ir.Operation]  # without the terminator
     before: list[set[int]]  # the ops that each depends on, directly
-    of: dict[ir.Operation, int] = field(default_factory=dict)
+    of: dict[ir.Operation, int] = field(default_factory=Notes)
 
 
 def plan(block: ir.Block, inference: Inference, native: Nativeness, min_size: int) -> Plan | None:

@@ -19,6 +19,7 @@ from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.inplace import INPLACE, check_copy
@@ -39,9 +40,9 @@ class InferenceError(Exception):
 class Inference:
     """The result: what is known of each SSA value, and the sizes that must be equal for it to hold."""
 
-    values: dict[ir.Value, Value] = field(default_factory=dict)
+    values: dict[ir.Value, Value] = field(default_factory=Notes)
     ties: list[Tie] = field(default_factory=list)
-    cast_from: dict[ir.Value, Value] = field(default_factory=dict)  # of a cast's result: what was known of its operand there
+    cast_from: dict[ir.Value, Value] = field(default_factory=Notes)  # of a cast's result: what was known of its operand there
     results: tuple[Value, ...] = ()
     # in sizes that are tied and of which one may be 1: in a run that keeps no tie, 1 is broadcast, and who is said to have the one size may
     # have the other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 
 
@@ -15,8 +16,8 @@ class Order:
     """
 
     def __init__(self, func: ir.Operation) -> None:
-        self._at: dict[ir.Operation, int] = {}
-        self._path: dict[ir.Operation, tuple[tuple[ir.Block, int], ...]] = {}
+        self._at: dict[ir.Operation, int] = Notes()
+        self._path: dict[ir.Operation, tuple[tuple[ir.Block, int], ...]] = Notes()
         for region in func.regions:
             for block in region.blocks:
                 self._visit(block, ())

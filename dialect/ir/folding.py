@@ -18,6 +18,7 @@ from tierup.dialect.inference.infer import PROMOTION, value_of_python
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.values import List, Tensor, Value
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
 from tierup.dialect.optable.inplace import COPIES, INPLACE
@@ -35,7 +36,7 @@ class Known:
     """The values of a program that are the same in every run, as Python and NumPy values. Arrays are shared: nobody writes them."""
 
     def __init__(self) -> None:
-        self._values: dict[ir.Value, Any] = {}
+        self._values: dict[ir.Value, Any] = Notes()
 
     def get(self, value: ir.Value) -> Any:
         """The value, or NOTHING."""

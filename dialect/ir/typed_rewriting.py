@@ -60,6 +60,5 @@ def _apply(rule: Rule, op: ir.Operation, inference: Inference) -> list[ir.Value]
     made = cast(new, result.type, ir.InsertionPoint(op))
     result.replace_all_uses_with(made)
     op.erase()
-    inference.values.pop(result)
-    inference.values[made] = wanted  # it may have taken the result's address
+    inference.values[made] = wanted
     return operands

@@ -7,15 +7,19 @@
 The bindings notice that an op was erased only at the very object whose `erase` was called. At any other object for the op, such as those in
 a list that somebody walks, reading it is reading freed memory. So `erase` tells all walks that are under way, whoever calls it.
 What MLIR's own passes and patterns erase they do not learn: none is run in the middle of a walk.
+
+What an analysis notes of ops, values and blocks it keeps in a `Notes`, which drops what is erased: another op may be made in the same
+place, and a dict would give out for it what was noted of the first.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
-from tierup.dialect.mlir import ir
+from tierup.dialect.mlir import address, ir
 
 
 class _Walk:
@@ -59,17 +63,33 @@ class _Walk:
 class _Walks(threading.local):
     def __init__(self) -> None:
         self.open: list[_Walk] = []
+        self.notes: weakref.WeakValueDictionary[int, Notes[Any, Any]] = weakref.WeakValueDictionary()
+
+
+_K, _V = TypeVar("_K"), TypeVar("_V")
+
+
+class Notes(dict[_K, _V]):
+    """A dict by ops, values or blocks, of which no entry outlives its key's op. For the thread that makes it."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, *known: Any) -> None:
+        super().__init__(*known)
+        _walks.notes[id(self)] = self
+
+    def drop(self, op: Any) -> None:
+        self.pop(op, None)
+        for result in op.results:
+            self.pop(result, None)
+        for block in (block for region in op.regions for block in region.blocks):
+            self.pop(block, None)  # type: ignore[call-overload]  # a key, where blocks are
+            for argument in block.arguments:
+                self.pop(argument, None)
 
 
 _walks = _Walks()
 _erase = ir._OperationBase.erase
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes.c_char_p]
-
-
-def address(op: ir.Operation) -> int:
-    """Where an op lies. (hash() is of what it says, and alike for ops that look alike.)"""
-    return int(_pointer(op._CAPIPtr, b"torch_mlir.ir.Operation._CAPIPtr"))
 
 
 def walk(root: ir.Operation) -> Iterator[ir.Operation]:
@@ -112,8 +132,9 @@ def _inside(op: ir.Operation) -> list[ir.Operation]:
 
 
 def forget(op: ir.Operation) -> None:
-    """Tell the walks that an op, and all in it, is about to go."""
-    if not _walks.open:
+    """Tell the walks and the notes that an op, and all in it, is about to go."""
+    notes = [each for each in _walks.notes.values() if each]
+    if not _walks.open and not notes:
         return
     gone = [op]
     for each in gone:
@@ -122,6 +143,8 @@ def forget(op: ir.Operation) -> None:
         key = address(each)
         for under_way in _walks.open:
             under_way.forget(each, key)
+        for noted in notes:
+            noted.drop(each)
 
 
 def _erase_and_tell(self: ir.Operation) -> None:

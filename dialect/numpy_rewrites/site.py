@@ -188,8 +188,6 @@ class Site:
     def undo(self) -> None:
         """Take back all that was built."""
         for op in reversed(self.made):
-            for result in op.results:
-                self.inference.values.pop(result)  # a value made later may take its address
             op.erase()
         self.made.clear()
 

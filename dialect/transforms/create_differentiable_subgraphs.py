@@ -96,7 +96,7 @@ class _Grouping:
                     op.move_before(terminator)
             for members in kept:
                 build(block, members, self.inference, create)
-            drop_unused(block, self.inference)
+            drop_unused(block)
         for op in ops_of(block):
             if not op.name.startswith("tierup."):
                 for region in op.regions:

@@ -46,7 +46,7 @@ from tierup.dialect.contracts import function_names
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import replace_inside
-from tierup.dialect.ir.walking import backwards
+from tierup.dialect.ir.walking import Notes, backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
@@ -109,11 +109,11 @@ class _Group:
         memory = [outside[v] for v in captured if v in outside and _is_memory(v.type)]
         aliases = AliasAnalysis(self.func, self.callees) if memory else None
         if aliases is not None and any(map(aliases.has_writers, memory)):
-            raise PassFailure(self.group, "has a gradient that reads a tensor or list which somebody writes: run tierup-functionalize first")
+            raise PassFailure(self.group, "has a gradient that reads a tensor or list that is written: run tierup-functionalize first")
 
     def _reverse(self, seeded: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Operation], dict[int, ir.Value]]:
         """The gradient, behind the forward ops: a marker, stand-ins for incoming gradients, and the gradient of each input that has one."""
-        e = Emitter(ir.InsertionPoint(self.last), self.group.location, replace(self.inference, values=dict(self.inference.values)))
+        e = Emitter(ir.InsertionPoint(self.last), self.group.location, replace(self.inference, values=Notes(self.inference.values)))
         marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
         seeds = [e.create("torch.prim.Uninitialized", [v.type], []) for v in seeded]
         reverse = Reverse(e, dict(self.active), {}, undefined=True)

@@ -153,7 +153,7 @@ def _build(block: ir.Block, members: list[ir.Operation], inference: Inference) -
     """The group of ops that stand side by side; None, and they stay where they are, when its inputs do not type all in it."""
     group, inputs = build(block, members, inference, fusion_group)
     _bind_sizes(group.regions[0].blocks[0], inputs, inference)
-    drop_unused(block, inference)
+    drop_unused(block)
     if _is_typed_alone(group):
         return group
     diagnostics.remark(group, "is not typed by its inputs alone, and is undone")

@@ -31,7 +31,7 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import drop_unused, int_of
-from tierup.dialect.ir.walking import backwards, ops_of
+from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.dialect.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
@@ -88,7 +88,7 @@ class _Flattening:
 
     def __init__(self, func: ir.Operation) -> None:
         self.func = func
-        self.parts: dict[ir.Value, list[ir.Value]] = {}
+        self.parts: dict[ir.Value, list[ir.Value]] = Notes()
 
     def run(self) -> None:
         func = self.func

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base
@@ -35,7 +36,7 @@ def written_after(call: ir.Operation) -> list[ir.Value] | None:
 class _Path:
     def __init__(self, call: ir.Operation) -> None:
         self.found: list[ir.Value] = []
-        self._known: dict[ir.Value, bool] = {}
+        self._known: dict[ir.Value, bool] = Notes()
         self._fresh: set[ir.Value] = set()
         self._assume_conditions(call)
         at = call

@@ -13,6 +13,7 @@ from tierup.dialect.inference import dims
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.values import Bool, Int
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.speculation.exits import where_control_stayed
@@ -85,7 +86,7 @@ class _Paths:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-        self._known: dict[ir.Value, bool] = {}  # values whose checks are in the function
+        self._known: dict[ir.Value, bool] = Notes()  # values whose checks are in the function
 
     def ensure(self, value: ir.Value) -> bool:
         return answer(value, self._known, self._steps)

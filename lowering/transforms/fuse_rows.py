@@ -19,6 +19,7 @@ from dataclasses import field
 from math import prod
 from typing import Annotated
 
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, register
@@ -69,8 +70,8 @@ class _Rows:
     """The loop being built: what stands for each buffer inside it."""
 
     index: ir.Value
-    shrunk: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    row_of: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    shrunk: dict[ir.Value, ir.Value] = field(default_factory=Notes)
+    row_of: dict[ir.Value, ir.Value] = field(default_factory=Notes)
 
     def __getitem__(self, buffer: ir.Value) -> ir.Value:
         if buffer in self.shrunk:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, functions, register
@@ -78,11 +79,11 @@ class _Split:
         self.block = function.regions[0].blocks[0]
         self.body = [view.operation for view in self.block.operations][:-1]
         self.arguments = set(self.block.arguments)
-        self.cheap: dict[ir.Value, ir.Operation] = {}
-        self.defined: dict[ir.Value, int] = {}  # by which of the ops
-        self.last_use: dict[ir.Value, int] = {}
-        self.stored: dict[ir.Value, ir.Operation] = {}  # tensor -> the op that stores it in a result's memory
-        self.memory: dict[ir.Value, ir.Value] = {}  # tensor -> where the function keeps it between parts
+        self.cheap: dict[ir.Value, ir.Operation] = Notes()
+        self.defined: dict[ir.Value, int] = Notes()  # by which of the ops
+        self.last_use: dict[ir.Value, int] = Notes()
+        self.stored: dict[ir.Value, ir.Operation] = Notes()  # tensor -> the op that stores it in a result's memory
+        self.memory: dict[ir.Value, ir.Value] = Notes()  # tensor -> where the function keeps it between parts
         for op in self.body:
             if op.name in _CHEAP and all(v in self.cheap or v in self.arguments for v in op.operands):
                 self.cheap[op.results[0]] = op

@@ -14,6 +14,7 @@ import test_corpus  # noqa: F401 - adds the programs
 from corpus import PROGRAMS, Program
 from graveyard import ReadAfterErase, graveyard
 from sampling import drawn
+from stale_keys import StaleKey, stale_keys
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.ir.ir_text import parse_module
@@ -39,6 +40,16 @@ def test_no_pass_reads_an_op_that_was_erased(program: Program, way: str, monkeyp
     with graveyard() as dead:
         corpus_modes.run(program, steps)
     assert not dead.found, "\n".join(dead.found)
+
+
+@pytest.mark.parametrize("program", drawn("stale keys", PROGRAMS, 6), ids=lambda program: program.name)
+def test_no_pass_takes_a_new_value_for_an_erased_one(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    for way, options in WAYS.items():
+        with stale_keys() as keys:
+            corpus_modes.run(program, corpus_modes.Mode(way, corpus_modes.cut, lambda program: None, {"level": 0, **options}))
+        assert not keys.found, f"{way}: " + "\n".join(keys.found)
+        assert keys.asked
 
 
 def test_products_in_a_loop_with_a_branch_are_compiled_without_reading_what_was_erased(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,4 +132,42 @@ def test_a_walk_leaves_out_what_is_erased_before_its_turn(found: Any) -> None:
                 list(walk(func))[1].erase()  # itself, and with it what is in it
     assert names == ["torch.constant.bool", "torch.prim.If", "func.return"]
     assert not dead.found
+    assert module.operation.verify()
+
+
+def test_the_mode_finds_who_takes_a_new_value_for_an_erased_one() -> None:
+    module, func = entry()
+    with stale_keys() as keys:
+        first = list(walk(func))[1]
+        block, first_type = func.regions[0].blocks[0], first.results[0].type
+        known, argument, at = {first.results[0]: "the first", func: "the function"}, block.arguments[0], ir.InsertionPoint.at_block_begin(block)
+        first.erase()
+        assert known[func] == "the function"
+        with module.context, ir.Location.unknown(), pytest.raises(StaleKey, match=r"an? OpResult is taken for one that was erased"):
+            for _ in range(1000):  # until one lies where the first lay
+                made = ir.Operation.create("torch.aten.add.int", [first_type], [argument, argument], ip=at)
+                assert made.results[0] not in known
+    assert len(keys.found) == 1
+
+
+def test_dicts_and_sets_know_ops_by_where_they_lie() -> None:
+    module, func = entry()
+    op, again, other = list(walk(func))[1], list(walk(func))[1], func.regions[0].blocks[0].operations[1]
+    known = {op}
+    with module.context:
+        op.attributes["said"] = ir.UnitAttr.get()
+        op.operands[0] = op.operands[1]
+    assert again in known
+    assert other in known
+    copied = op.clone(ir.InsertionPoint(op))
+    assert copied not in known
+    other.operation.erase()
+    assert again in known  # reads nothing there
+
+
+@pytest.mark.parametrize("of", [lambda op: op.regions[0], lambda op: op.location, lambda op: next(iter(op.operands[0].uses))])
+def test_what_has_another_wrapper_each_time_is_no_key(of: Any) -> None:
+    module, func = entry()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(of(list(walk(func))[2]))
     assert module.operation.verify()

@@ -31,7 +31,7 @@ func.func @f(%a: !torch.vtensor {tierup.requires_grad = true}, %n: !torch.int) -
 // -----
 // What backward captures is read when backward runs: %b is another number then.
 func.func @written(%a: !torch.tensor {tierup.requires_grad = true}, %b: !torch.tensor {tierup.requires_grad = false}) -> !torch.tensor {
-  // expected-error@below {{has a gradient that reads a tensor or list which somebody writes: run tierup-functionalize first}}
+  // expected-error@below {{has a gradient that reads a tensor or list that is written: run tierup-functionalize first}}
   %0 = "tierup.differentiable"(%a, %b) ({
   ^bb0(%c: !torch.tensor, %d: !torch.tensor):
     %1 = torch.aten.mul.Tensor %c, %d : !torch.tensor, !torch.tensor -> !torch.tensor
@@ -47,7 +47,7 @@ func.func @written(%a: !torch.tensor {tierup.requires_grad = true}, %b: !torch.t
 // -----
 // The same of a result that is captured, and of one in whose memory somebody writes.
 func.func @written_result(%a: !torch.tensor {tierup.requires_grad = true}) -> !torch.tensor {
-  // expected-error@below {{has a gradient that reads a tensor or list which somebody writes}}
+  // expected-error@below {{has a gradient that reads a tensor or list that is written}}
   %0 = "tierup.differentiable"(%a) ({
   ^bb0(%c: !torch.tensor):
     %1 = torch.aten.exp %c : !torch.tensor -> !torch.tensor
