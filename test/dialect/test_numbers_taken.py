@@ -12,6 +12,7 @@ from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.analysis.raising import REFUSALS, takes_every_number
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Opaque, Str, Tensor, Value
 from tierup.dialect.optable.core import Kind, Promotion
+from tierup.frontend.jit import jit
 
 _NUMBERS = (*range(-9, 10), 127, 128, 255, 256, -129, -300)  # none that memory runs out for
 
@@ -65,3 +66,16 @@ def test_what_is_said_to_take_every_number_raises_for_none(promotion: Promotion)
 def test_numbers_for_tensors_are_never_refused() -> None:
     for value in (Int(), Float(), Bool()):
         assert takes_every_number("prim.NumToTensor.Scalar", (value,), Promotion.TORCH)
+
+
+def test_an_unused_op_raises_for_a_number_that_only_the_run_knows() -> None:
+    def function(x: np.ndarray, axis: int) -> np.ndarray:
+        np.sum(x, axis=axis)
+        return x * 2
+
+    compiled = jit(function)
+    for axis in (0, 1, 0, 1):
+        np.testing.assert_array_equal(compiled(np.ones((2, 3)), axis), function(np.ones((2, 3)), axis))
+    assert compiled.stats().hits, compiled.explain()
+    with pytest.raises(np.exceptions.AxisError):
+        compiled(np.ones((2, 3)), 5)
