@@ -150,7 +150,7 @@ def atanh(g: Backward) -> Gradients:
 
 
 def _square(g: Backward) -> ir.Value:
-    x = g.operands[0]
+    x = g.promoted(0)  # bools have no difference
     return g.mul(x, x)
 
 

@@ -69,7 +69,7 @@ def _correction(g: Backward) -> int | float:
 
 def _of_variance(g: Backward, gradient: ir.Value, dims: Dims, correction: int | float, kept: bool) -> ir.Value:
     """2 (x - mean) / (n - correction); where that divisor is not positive, as the variance itself does: by zero."""
-    x = g.operands[0]
+    x = g.promoted(0)  # which may be of ints or bools on the path taken
     centred = g.sub(x, g.call("aten.mean.dim", x, dims, True, None))
     scaled = g.div(g.mul(gradient, 2), _freedom(g, count(g, dims), correction))
     return g.cast_to(g.mul(centred, keepdims(g, scaled, dims, kept)), 0)

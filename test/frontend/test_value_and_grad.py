@@ -387,3 +387,23 @@ def test_what_is_stored_may_have_more_dims_of_size_one(loss):
     for _ in range(3):
         np.testing.assert_allclose(gradient(x), wanted, rtol=1e-5, atol=1e-5)
     assert gradient.stats().hits >= 1  # a split, where the store itself is tier 0's
+
+
+def _of_bools_on_one_path(function):
+    def f(x, s):
+        v = x if s > 1 else x > 0
+        return np.sum(x * x) + np.sum(function(v) * 0.5)
+
+    return f
+
+
+@pytest.mark.parametrize("function", [np.var, np.std, np.arcsin, np.arccos, np.arctan, np.arctanh, np.arcsinh, np.arccosh, np.mean, np.cumsum], ids=lambda f: f.__name__)
+def test_what_is_of_bools_on_one_path_has_no_gradient_there_and_raises_nothing(function):
+    f, x = _of_bools_on_one_path(function), np.array([0.5, -0.25, 0.75])
+    g = tierup.value_and_grad(f, optimize=False)
+    with np.errstate(all="ignore"):
+        value, gradient = g(x, 0)
+        np.testing.assert_allclose(value, f(x, 0))
+        if function is not np.arccosh:
+            np.testing.assert_allclose(gradient, 2 * x)
+        assert g(x, 2)[1].shape == x.shape
