@@ -28,14 +28,22 @@ class Alarm(Exception):
 
 
 @pytest.fixture
-def alarm() -> Iterator[Callable[[], None]]:
-    """Sets an alarm that raises Alarm in a moment."""
+def alarm() -> Iterator[Callable[[Any], None]]:
+    """Sets an alarm that raises Alarm in the next call of a function that native code answers, whenever that has begun."""
 
-    def ring(*_: object) -> None:
-        raise Alarm
+    def set_for(made: Any) -> None:
+        before = made.stats().hits
 
-    old = signal.signal(signal.SIGALRM, ring)
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05) and None
+        def ring(*_: object) -> None:
+            if made.stats().hits > before:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise Alarm
+
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+
+    old = signal.getsignal(signal.SIGALRM)
+    yield set_for
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, old)
 
@@ -110,19 +118,19 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
-def test_loops_over_arrays_of_any_size_end_too(function: Callable[..., Any], alarm: Callable[[], None]) -> None:
+def test_loops_over_arrays_of_any_size_end_too(function: Callable[..., Any], alarm: Callable[[Any], None]) -> None:
     made = tierup.jit(function)
     for size in (3, 3, 4, 5, 5, 6):
         np.testing.assert_allclose(made(np.arange(1.0 * size), 5), function(np.arange(1.0 * size), 5), rtol=1e-12)
     before, x = made.stats(), np.arange(7.0)
-    alarm()
+    alarm(made)
     with pytest.raises(Alarm):
         made(x, MANY)
     np.testing.assert_array_equal(x, np.arange(7.0))
     assert made.stats().hits == before.hits + 1 and made.stats().compiles == before.compiles
 
 
-def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(alarm: Callable[[], None], tmp_path: Path) -> None:
+def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(alarm: Callable[[Any], None], tmp_path: Path) -> None:
     layer = "    x = np.tanh(x @ w)\n"
     loop = "    for i in range(n):\n        x = x * 0.5 + i\n"
     path = tmp_path / "long.py"
@@ -135,7 +143,7 @@ def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(a
     for _ in range(3):
         np.testing.assert_allclose(made(x, w, 3), module["long"](x, w, 3), rtol=1e-9)
     before = made.stats()
-    alarm()
+    alarm(made)
     with pytest.raises(Alarm):
         made(x, w, MANY)
     assert made.stats().hits == before.hits + 1 and made.stats().compiles == 1
@@ -145,13 +153,13 @@ def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(a
 @pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"speculate": "bailout"}], ids=["native", "python", "bailout"])
 @pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
 def test_a_handler_that_raises_ends_a_native_loop_and_arguments_are_as_they_were(
-    function: Callable[..., Any], options: dict[str, Any], alarm: Callable[[], None]
+    function: Callable[..., Any], options: dict[str, Any], alarm: Callable[[Any], None]
 ) -> None:
     made = compiled(function, **options)
     before = made.stats()
     x = np.arange(3.0)
     for _ in range(2):
-        alarm()
+        alarm(made)
         with pytest.raises(Alarm):
             made(x, MANY)
         np.testing.assert_array_equal(x, np.arange(3.0))
@@ -160,11 +168,11 @@ def test_a_handler_that_raises_ends_a_native_loop_and_arguments_are_as_they_were
     np.testing.assert_allclose(made(x, 9), function(np.arange(3.0), 9), rtol=1e-12)
 
 
-def test_where_there_is_no_dispatcher_signals_are_looked_for_too(alarm: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_dispatcher_signals_are_looked_for_too(alarm: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tierup.lowering.entry.probe.unavailable", lambda: "for this test")
     made, x = compiled(counted, entry="python"), np.arange(3.0)
     for _ in range(2):
-        alarm()
+        alarm(made)
         with pytest.raises(Alarm):
             made(x, MANY)
     np.testing.assert_array_equal(made(x, 1 << 20), made(x, 1 << 20))
@@ -225,14 +233,14 @@ def test_a_loop_in_another_thread_is_not_interrupted_and_lets_this_one_run() -> 
     np.testing.assert_array_equal(results[0], made(np.zeros(3), 1 << 27))
 
 
-def test_what_an_interrupted_call_had_allocated_is_freed(alarm: Callable[[], None]) -> None:
+def test_what_an_interrupted_call_had_allocated_is_freed(alarm: Callable[[Any], None]) -> None:
     def resident() -> int:
         gc.collect()
         return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
     made, sizes = compiled(in_memory_of_its_own), []
     for _ in range(12):
-        alarm()
+        alarm(made)
         with pytest.raises(Alarm):
             made(np.ones(3), MANY)
         sizes.append(resident())
