@@ -13,8 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tierup.dialect import optable
 
-# left whole: PyTorch computes it, and its generator gives the numbers that it gives eager
-_WHOLE = (torch.ops.aten.native_dropout.default,)
+_WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
 # not core, and made of ops that have rows
 _MORE = (
     torch.ops.aten._native_batch_norm_legit,
@@ -40,7 +39,12 @@ def tracing() -> AbstractContextManager[None]:
 def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
-    return {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
+    return {op: rule for op, rule in found.items() if not _draws_as_eager(op) and not _has_row(op)}
+
+
+def _draws_as_eager(op: Any) -> bool:
+    """Left whole: PyTorch computes it, and its generator gives the numbers that it gives eager."""
+    return op in _WHOLE
 
 
 def _has_row(op: Any) -> bool:

@@ -37,7 +37,6 @@ _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _RENAMED = {
     "aten.sym_size.int": "aten.size.int",
     "aten.sym_numel": "aten.numel",
-    "aten.alias": "aten.detach",
     "aten.view": "aten.reshape",  # tensors may lie otherwise here than where the graph was traced
     "aten._unsafe_view": "aten.reshape",
     "aten._assert_tensor_metadata": "",

@@ -6,8 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+from sampling import drawn  # noqa: E402
+from torch.export import export  # noqa: E402
+
 from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+from tierup.torch import backend, compiled_graphs, from_export, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -100,6 +103,32 @@ def test_first_and_second_derivatives_are_pytorchs(f):
             found.append([y, torch.get_rng_state(), *first, *torch.autograd.grad(sum((d * d).sum() for d in first), [x, w])])
         torch.testing.assert_close(*found)
     assert ", 0 by the original program" in ours.explain()
+
+
+@pytest.mark.parametrize("entry", ["export", "compile"])
+@pytest.mark.parametrize("f", drawn("by torch", [p for p in PROGRAMS if p not in (in_a_branch, draws_of_probabilities)], 4) + [draws_of_probabilities])
+def test_other_ways_in_have_the_same_derivatives(f, entry):
+    class Program(torch.nn.Module):
+        def forward(self, x, w):
+            return f(x, w)
+
+    if entry == "export":
+        ours = from_export(export(Program(), tuple(torch.rand(2, 3, 3).double().unbind())), gradients="error")
+    else:
+        torch.compiler.reset()
+        ours = torch.compile(f, backend=backend)
+    for seed in range(2):
+        found = []
+        for g in (ours, f):
+            torch.manual_seed(seed)
+            x, w = (torch.rand(3, 3, dtype=torch.float64).requires_grad_() for _ in range(2))
+            y = g(x, w)
+            first = torch.autograd.grad((y * y).sum(), [x, w], create_graph=entry == "export")
+            found.append([y, torch.get_rng_state(), *first])
+            if entry == "export":
+                found[-1] += torch.autograd.grad(sum((d * d).sum() for d in first), [x, w])
+        torch.testing.assert_close(*found)
+    assert entry == "export" or not any(graph.refused for graph in compiled_graphs())
 
 
 def test_in_a_loop_first_derivatives_are_ours_and_second_ones_pytorchs():

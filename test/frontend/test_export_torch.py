@@ -221,6 +221,25 @@ def test_gradients_are_tierups():
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
 
 
+@pytest.mark.parametrize("same", [torch.ops.aten.alias.default, torch.Tensor.detach, lambda x: x[:, [0, 1, 2]], lambda x: x.view(2, 3)])
+def test_gradients_go_through_what_hands_a_tensor_on_and_not_through_detach(same):
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.rand(3))
+
+        def forward(self, x):
+            return same(x * self.w) * self.w
+
+    eager = Program()
+    ours, found = from_export(export(eager, (torch.rand(2, 3),))), []
+    for model in (ours, eager):
+        x = torch.ones(2, 3, requires_grad=True)
+        found.append(torch.autograd.grad(model(x).sum(), [x, eager.w], allow_unused=True))
+    assert (found[0][0] is None) == (found[1][0] is None)
+    torch.testing.assert_close(*[[g for g in each if g is not None] for each in found])
+
+
 def test_gradients_that_tierup_cannot_make_are_pytorchs():
     class Program(nn.Module):
         def __init__(self):
