@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 from tierup.dialect.context import thread_context
+from tierup.dialect.records import cached_property
 from tierup.frontend.jit import built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
