@@ -235,8 +235,13 @@ def damaged_cache(seed: int, folder: Path) -> tuple[int, str, str]:
     return calls, what, program.source
 
 
+def _content(path: Path) -> bytearray:
+    """Of a file that is one, and has not been made huge."""
+    return bytearray(path.read_bytes()) if path.is_file() and path.stat().st_size < 1 << 24 else bytearray()
+
+
 def _damage(path: Path, files: list[Path], chance: random.Random) -> None:
-    data = bytearray(path.read_bytes()) if path.exists() and path.is_file() else bytearray()
+    data = _content(path)
     how = chance.choice(("flip", "flip", "cut", "empty", "longer", "swap", "random", "fifo", "folder", "sparse", "link", "unreadable"))
     if how == "flip" and data:
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
@@ -249,9 +254,7 @@ def _damage(path: Path, files: list[Path], chance: random.Random) -> None:
     elif how == "random":
         data = bytearray(chance.randbytes(len(data)))
     elif how == "swap":
-        other = chance.choice(files)
-        if other.is_file():
-            data = bytearray(other.read_bytes())
+        data = _content(chance.choice(files)) or data
     if how in ("fifo", "folder", "link"):
         path.unlink(missing_ok=True)
         if how == "fifo":
