@@ -34,12 +34,15 @@ def _check_shape(shape: tuple[int, ...], target: np.ndarray) -> None:
 def _twin(functional: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The in-place kernel of a functional one."""
 
+    fills = functional.__name__.startswith("masked_fill")  # one value, wherever: PyTorch takes tensors that show elements more than once
+
     def kernel(x: np.ndarray, *rest: object) -> np.ndarray:
-        overlap.refuse(x, *rest)
+        if not fills:
+            overlap.refuse(x, *rest)
         result = functional(x, *rest)
         check_category(result.dtype, x.dtype)
         _check_shape(result.shape, x)
-        x[...] = cast(result, x.dtype)
+        np.copyto(x, cast(result, x.dtype), where=rest[0] if fills else True)  # type: ignore[arg-type]  # the mask
         return x
 
     kernel.__name__, kernel.__doc__ = f"{functional.__name__}_", f"{functional.__name__}, written into operand 0."

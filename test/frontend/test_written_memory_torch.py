@@ -29,6 +29,12 @@ def filled(x: Tensor):
     return x, v
 
 
+def masked(x: Tensor):
+    v = x.expand(2, 4)
+    v.masked_fill_(torch.tensor([[True, False, False, False], [False, True, False, False]]), 9.0)
+    return x
+
+
 def shifted(x: Tensor):
     x[1:].copy_(x[:-1])
     return x
@@ -94,7 +100,7 @@ def rows_apart() -> Tensor:
 
 
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Tensor, ...]]]] = [
-    *[(f, lambda: (one(),)) for f in (part_of_expanded, expanded, filled, shifted, added_to_neighbours, halves, itself)],
+    *[(f, lambda: (one(),)) for f in (part_of_expanded, expanded, filled, masked, shifted, added_to_neighbours, halves, itself)],
     *[(f, lambda: (one(),)) for f in (scattered_into_itself, columns, transposed, viewed_after_a_write)],
     (itself, lambda: (one().expand(2, 4),)),
     (viewed_argument, lambda: (rows_apart(),)),

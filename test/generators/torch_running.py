@@ -67,11 +67,15 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
         x.requires_grad_(wants)
         if wants:
             leaves.append(x)
-        how = chance.choice(("leaf", "plain", "plain", "stepped", "transposed"))
+        how = chance.choice(("leaf", "plain", "plain", "stepped", "transposed", "columns", "expanded"))
         if how == "plain":
             x = x * 1
         elif how == "stepped":
             x = x.repeat_interleave(2, 0)[::2]
+        elif how == "columns":
+            x = x.repeat_interleave(2, -1)[..., ::2]
+        elif how == "expanded" and x.dim() == 2:
+            x = (x * 1)[:1].expand(x.shape)
         elif how == "transposed" and x.dim() == 2:
             x = x.t().contiguous().t() if not wants else (x * 1).t().clone().t()
         given.append(x)
