@@ -137,7 +137,7 @@ class _Splitter:
             last = ir.Operation.create("func.return", operands=list(found.values()), ip=ir.InsertionPoint(self.block)).operation
         sweep(self.block, reverse, marker, set(stand_ins))
         if grows_lists(self.func):
-            self._stack_lists(returned)
+            returned = self._stack_lists(returned)
         keys = _Keys(self.arguments)
         forward = [view.operation for view in self.block.operations]
         forward = forward[: forward.index(marker)]
@@ -149,14 +149,20 @@ class _Splitter:
         _restore(self.func, self.types)
         return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys, reverse.drops)
 
-    def _stack_lists(self, returned: Sequence[ir.Value]) -> None:
-        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists."""
+    def _stack_lists(self, returned: Sequence[ir.Value]) -> list[ir.Value]:
+        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists; what is
+        made anew in their place is returned."""
         callees = function_names(self.module)
+        with self.func.context, self.func.location:
+            held = ir.Operation.create("tierup.held", operands=list(returned), ip=ir.InsertionPoint.at_block_terminator(self.block)).operation
         stack_lists(self.func, callees, kept=returned)
+        returned = list(held.operands)
+        held.erase()
         with suppress(InferenceError):  # for the run to raise: what was known stays
             found = infer_function(self.func, symbols.argument_values(self.func), callees)
             self.inference.values.update(found.values)
             self.inference.doubtful |= found.doubtful
+        return returned
 
     def _stand_in(self, result: ir.Value) -> ir.Value:
         type_ = self.types[self.arguments.index(result)] if result in self.arguments else result.type  # not what a caller promises
