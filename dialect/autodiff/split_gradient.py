@@ -150,11 +150,12 @@ class _Splitter:
         return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys, reverse.drops)
 
     def _stack_lists(self, returned: Sequence[ir.Value]) -> list[ir.Value]:
-        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists; what is
-        made anew in their place is returned."""
+        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists; gives
+        them, or what was made in their place."""
         callees = function_names(self.module)
+        ip = ir.InsertionPoint.at_block_terminator(self.block)
         with self.func.context, self.func.location:
-            held = ir.Operation.create("tierup.held", operands=list(returned), ip=ir.InsertionPoint.at_block_terminator(self.block)).operation
+            held = ir.Operation.create("tierup.held", operands=list(returned), ip=ip).operation
         stack_lists(self.func, callees, kept=returned)
         returned = list(held.operands)
         held.erase()
