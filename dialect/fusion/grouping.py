@@ -224,9 +224,16 @@ def _pruned(graph: _Graph, group: list[int]) -> list[int]:
     for i in reversed(group):
         if weight(graph.ops[i]) == 0 and not any(i in _through_copies(graph, j) for j in kept):
             kept.discard(i)
-    sizes = [i for i in group if i not in kept and graph.ops[i].name in SIZES]
-    asking = kept | set(sizes)
-    return sorted(kept | {i for i in sizes if any(_uses_are_in(graph, j, kept, asking) for j in _makers(graph, i))})
+    left_out = sorted(set(group) - kept)
+    asking = kept | {i for i in left_out if graph.ops[i].name in SIZES}
+    late: set[int] = set()  # left out, and after the group: what needs one cannot be in it
+    for i in left_out:
+        needs = _through_copies(graph, i)
+        if i in asking and not needs & late and any(_uses_are_in(graph, j, kept, asking) for j in _makers(graph, i)):
+            kept.add(i)
+        elif needs & (kept | late):
+            late.add(i)
+    return sorted(kept)
 
 
 def _uses_are_in(graph: _Graph, j: int, kept: set[int], asking: set[int]) -> bool:

@@ -149,7 +149,7 @@ class _Walker:
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
         row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
         if row is None or row.infer is declared:
-            return tuple(torch_types.value_of(r.type) for r in op.results)
+            return self.declared(op)
         self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
         try:
             results = row.infer(self.ctx, operands)
@@ -159,13 +159,24 @@ class _Walker:
                 raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
             self.refuse(op, e)
-            return tuple(torch_types.value_of(r.type) for r in op.results)
+            return self.declared(op)
         found = tuple(results) if isinstance(results, tuple) else (results,)  # one result: the value itself
         if len(found) == len(op.results):
             return found
         # unpacked from a list of unknown length: each is what the list's elements are
         element = operands[0].element if operands and isinstance(operands[0], List) else None
         return tuple(torch_types.value_of(r.type) if element is None else element for r in op.results)
+
+    def declared(self, op: ir.Operation) -> tuple[Value, ...]:
+        """Results that are what their types say, no more: a size that a type leaves open is known at run time only."""
+        return tuple(map(self._declared, op.results))
+
+    def _declared(self, value: ir.Value) -> Value:
+        known = torch_types.value_of(value.type)
+        if not isinstance(known, Tensor) or known.shape is not None:
+            return known
+        sizes, dtype = torch_types.parse_tensor(str(value.type))
+        return Tensor(dtype, None if sizes is None else tuple(self._site_size(value, i) if d is None else d for i, d in enumerate(sizes)))
 
     def refuse(self, op: ir.Operation, error: Exception) -> None:
         """An op raises whatever the values of such operands. Raises InferenceError, unless tolerant."""
@@ -302,8 +313,7 @@ def _identity(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple
 
 
 def _declared(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-    """Results that are exactly what their types say, no more."""
-    return tuple(torch_types.value_of(r.type) for r in op.results)
+    return walker.declared(op)
 
 
 def refine(value: Value, type_: ir.Type) -> Value:

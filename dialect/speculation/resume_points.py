@@ -15,7 +15,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
 _SAME_VALUE = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile", "torch.tensor_static_info_cast"})
-_MADE_AGAIN = ("torch.constant.", "torch.derefine", "torch.prim.Uninitialized", "torch.vtensor.literal")
+_MADE_AGAIN = ("torch.constant.", "torch.derefine", "torch.prim.Uninitialized")
+_LITERAL = "torch.vtensor.literal"
+_ALIASES = "tierup.result_aliases"
 _CONTROL_FLOW = frozenset({"torch.prim.If", "torch.prim.Loop"})
 
 
@@ -33,8 +35,16 @@ def definer(value: ir.Value) -> ir.Operation | None:
 
 
 def is_made_again(op: ir.Operation) -> bool:
-    """Whether the rest of a program makes the op's result again, of the same operands, instead of taking it along."""
-    return op.name.startswith(_MADE_AGAIN)
+    """Whether the rest of a program makes the op's result again, of the same operands, instead of taking it along. A literal is taken
+    along where results share memory, which it and a view of it may do."""
+    return op.name.startswith(_MADE_AGAIN) or (op.name == _LITERAL and not _results_share(op))
+
+
+def _results_share(op: ir.Operation) -> bool:
+    """Whether two results of the function that an op stands in may share memory."""
+    while op.name != "func.func":
+        op = op.parent.operation
+    return _ALIASES in op.attributes and any("result:" in ir.StringAttr(a).value for a in op.attributes[_ALIASES])
 
 
 def _captured(value: ir.Value) -> Iterator[ir.Value]:

@@ -17,7 +17,7 @@ from tierup.runtime.interpreter.tier0 import Tier0
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool", "!torch.number": "number",
             "!torch.str": "str", "!torch.none": "none", "!torch.Device": "device"}  # fmt: skip
-_LOOK_LIKE_RESULTS = ("!torch.tuple<", "!torch.optional<", "!torch.union<", "!torch.any")
+LOOK_LIKE_RESULTS = ("!torch.tuple<", "!torch.optional<", "!torch.union<", "!torch.any")  # types whose value may be a tuple or None
 _PYTHON_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str"}
 
 
@@ -91,7 +91,7 @@ def _is_ambiguous(func: ir.Operation, functions: Mapping[str, Function]) -> bool
     """Whether a function's one result may be a tuple or None, which look like several results and none. Not of one that others call,
     but where a bailout does, whose function returns what it gives."""
     results = [str(t) for t in ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results]
-    if len(results) != 1 or not results[0].startswith(_LOOK_LIKE_RESULTS):
+    if len(results) != 1 or not results[0].startswith(LOOK_LIKE_RESULTS):
         return False
     name = _symbol(func)
     return not any(isinstance(node, Let) and node.callee == name and node.results for f in functions.values() for node in nodes(f.body))

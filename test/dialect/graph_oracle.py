@@ -13,7 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.runtime.errors import GuardFailed
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.interpreter.translate import LOOK_LIKE_RESULTS, translate
 
 ENTRY = "f"
 
@@ -39,7 +39,9 @@ class Runner:
         func = next(f for f in functions(module.operation) if ir.StringAttr(f.attributes["sym_name"]).value == ENTRY)
         self.functional = "tierup.result_aliases" in func.attributes
         self.written = list(ir.DenseI64ArrayAttr(func.attributes["tierup.writebacks"])) if "tierup.writebacks" in func.attributes else []
-        self.count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+        types = [str(t) for t in ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results]
+        self.count = len(types)
+        self.single = self.count == 1 and not types[0].startswith(LOOK_LIKE_RESULTS)  # given as itself, not in a tuple
         self.tier0: Tier0 = translate(module, ENTRY, **hooks)
 
     def call(self, arguments: list[Any], **hooks: Callable[..., Any]) -> Outcome:
@@ -49,7 +51,7 @@ class Runner:
                 got = self.tier0.call(*given, **hooks)
         except Exception as e:  # noqa: BLE001 - whatever it is, both sides must raise it
             return Outcome([], e, given, [], self.functional)
-        results = [] if self.count == 0 else [got] if self.count == 1 else list(got)
+        results = [] if self.count == 0 else [got] if self.single else list(got)
         results, contents = results[: self.count - len(self.written)], results[self.count - len(self.written) :]
         sharing = _sharing([*results, *given])
         for argument, value in zip(self.written, contents, strict=True):

@@ -67,3 +67,24 @@ func.func @of_the_first_group(%x: !t) -> (!t, !torch.int) {
   %n = torch.aten.numel %1 : !t -> !torch.int
   return %5, %n : !t, !torch.int
 }
+
+// Before the size comes an op that may raise and that stays outside, behind the group: so does the size.
+// CHECK-LABEL: func.func @behind_what_raises
+// CHECK: [[G:%.+]]:2 = "tierup.fusion_group"(%arg0)
+// CHECK-NOT: torch.aten.size.int
+// CHECK: }) : (!torch.vtensor<[?,4],f32>) -> (!torch.vtensor<[?,4],f32>, !torch.vtensor<[?,4],f32>)
+// CHECK: torch.aten.unbind.int [[G]]#0
+// CHECK: torch.aten.size.int [[G]]#1
+// CHECK: return
+func.func @behind_what_raises(%x: !t) -> (!t, !torch.int) {
+  %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+  torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !t
+  %zero = torch.constant.int 0
+  %true = torch.constant.bool true
+  %0 = torch.aten.tanh %x : !t -> !t
+  %1 = torch.aten.exp %0 : !t -> !t
+  %rows = torch.aten.unbind.int %0, %zero : !t, !torch.int -> !torch.list<vtensor<[4],f32>>
+  %n = torch.aten.size.int %1, %zero : !t, !torch.int -> !torch.int
+  %2, %3 = torch.aten.sort %0, %zero, %true : !t, !torch.int, !torch.bool -> !t, !torch.vtensor<[?,4],si64>
+  return %2, %n : !t, !torch.int
+}

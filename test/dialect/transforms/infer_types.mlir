@@ -141,7 +141,7 @@ func.func @item_of_booleans(%x: !torch.vtensor<[],i1>) -> !torch.number {
 func.func private @elsewhere(%x: !torch.vtensor) -> !torch.vtensor<[?],f32>
 // CHECK-LABEL: func.func @declared
 // CHECK: call @elsewhere
-// CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<*,f32>
+// CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<[?],f32>
 func.func @declared(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = func.call @elsewhere(%x) : (!torch.vtensor) -> !torch.vtensor<[?],f32>
   %1 = torch.aten.tanh %0 : !torch.vtensor<[?],f32> -> !torch.vtensor

@@ -281,6 +281,23 @@ def test_a_continuation_gives_a_tuple_as_its_function_does() -> None:
     np.testing.assert_array_equal(first, -f32(4))
 
 
+def test_a_literal_and_a_view_of_it_share_memory_wherever_a_bet_is_lost() -> None:
+    text = """func.func @f(%x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+      %zero = torch.constant.int 0
+      %literal = torch.vtensor.literal(dense<[1, 2, 3]> : tensor<3xsi64>) : !torch.vtensor<[3],si64>
+      %all = torch.tensor_static_info_cast %literal : !torch.vtensor<[3],si64> to !torch.vtensor
+      %none = torch.constant.none
+      %one = torch.constant.int 1
+      %part = torch.aten.slice.Tensor %all, %zero, %one, %none, %one : !torch.vtensor, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.vtensor
+      %0 = torch.aten.neg %x : !torch.vtensor -> !torch.vtensor
+      %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+      return %all, %part, %1 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+    }"""
+    program = Guarded(text, "f", [[f32(4)]])
+    lost = list(program.losing_each([f32(4)]))
+    assert lost and all(np.shares_memory(whole, part) for _, (whole, part, _) in lost)
+
+
 def test_a_bailout_without_a_continuation_leaves_as_a_guard_does() -> None:
     text, entry = text_of(straight, f32(4), f32(4))
     program = Guarded(text, entry, [[f32(4), f32(4)]])

@@ -88,6 +88,22 @@ def test_a_group_gives_the_sizes_of_what_only_they_are_asked_of(symbolic: bool) 
         assert not all(s.assert_same(other))
 
 
+BEHIND = _function(f"%x: {_T}", f"""
+      %0 = torch.aten.tanh %x : {_T} -> {_T}
+      %1 = torch.aten.exp %0 : {_T} -> {_T}
+      %l = torch.aten.unbind.int %0, %zero : {_T}, !torch.int -> !torch.list<vtensor>
+      %s = torch.aten.size.int %1, %zero : {_T}, !torch.int -> !torch.int
+      %2, %3 = torch.aten.sort %0, %zero, %true : {_T}, !torch.int, !torch.bool -> {_T}, {_T}""", "%2, %s", f"{_T}, !torch.int")  # fmt: skip
+
+
+def test_a_size_stays_behind_what_raises_before_it_and_needs_the_group() -> None:
+    s = Spine(BEHIND, "f", [[f32(3, 2)]])
+    assert all(s.assert_same([f32(3, 2)], as_recorded=True))
+    assert isinstance(s.outcome(s.values, [f32()])[0], IndexError)
+    assert not all(s.assert_same([f32()]))
+    assert '"tierup.fusion_group"' in s.stages["tierup-fuse-groups"]
+
+
 def _size_of_a_part(x: np.ndarray, y: np.ndarray, i: np.ndarray) -> Any:
     z = np.exp(x[i]) * y
     return np.sort(y) * z.shape[0], z.shape[0]

@@ -9,3 +9,15 @@ func.func @never_passed(%x: !torch.vtensor<[2],f64>) -> !torch.vtensor<[2],si64>
   %2 = torch.aten.neg %1 : !torch.vtensor<[2],si64> -> !torch.vtensor<[2],si64>
   return %2 : !torch.vtensor<[2],si64>
 }
+
+// An op that raises on all values that the guards let through: nothing comes of it, and its type stays, with sizes that it leaves open.
+// CHECK-LABEL: @raises
+// CHECK: torch.aten.copy {{.*}} -> !torch.vtensor<[?,3],f64>
+func.func @raises(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[?,?],f32>) -> !torch.vtensor<[?,?],f64> {
+  %false = torch.constant.bool false
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f64[3,3]>} : (!torch.vtensor<[?,?],f64>) -> !torch.vtensor<[3,3],f64>
+  %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[2,3]>} : (!torch.vtensor<[?,?],f32>) -> !torch.vtensor<[2,3],f32>
+  %2 = torch.aten.copy %0, %1, %false : !torch.vtensor<[3,3],f64>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor<[?,3],f64>
+  %3 = torch.aten.neg %2 : !torch.vtensor<[?,3],f64> -> !torch.vtensor<[?,?],f64>
+  return %3 : !torch.vtensor<[?,?],f64>
+}
