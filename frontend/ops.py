@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tierup.dialect import optable
+from tierup.dialect import kernels, optable
 from tierup.frontend.window_ops import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tierup.frontend.window_ops import adaptive_avg_pool2d as adaptive_avg_pool2d
 from tierup.frontend.window_ops import adaptive_avg_pool3d as adaptive_avg_pool3d
@@ -39,8 +38,7 @@ from tierup.frontend.window_ops import upsample_nearest2d as upsample_nearest2d
 def _kernel(op: str) -> Any:
     row = optable.lookup(op)
     assert row is not None, op
-    module, function = row.kernel.rsplit(".", 1)
-    return getattr(import_module(f"tierup.dialect.kernels.{module}"), function)
+    return kernels.resolve(row.kernel)
 
 
 def relu(x: ArrayLike) -> np.ndarray:

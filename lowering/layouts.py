@@ -21,7 +21,7 @@ from tierup.lowering.abi import dense_strides
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
 
 _PRESERVING = frozenset(f"torch.aten.{n}" for n in ("clone", "flip", "to.dtype", "_to_copy", "copy", "relu6", "dropout"))
-_ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.FACTORY)
+_ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.SCAN, Kind.FACTORY)
 
 
 def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> tuple[int, ...]:

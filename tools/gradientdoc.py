@@ -34,14 +34,15 @@ def gradient_tables() -> str:
 
 def _rules() -> str:
     """A row for each formula, by family."""
-    formulas: defaultdict[tuple[str, str], list[Rule]] = defaultdict(list)
+    formulas: defaultdict[tuple[str, int], list[Rule]] = defaultdict(list)
     for rule in sorted(gradients.table().values(), key=_place):
-        formulas[rule.apply.__module__.rpartition(".")[2], rule.apply.__name__].append(rule)
+        formulas[_place(rule)[:2]].append(rule)
     lines = ["| ops | rule | captures |", "|---|---|---|"]
-    for (family, _), rules in sorted(formulas.items(), key=lambda item: item[0][0]):
+    for (module, _), rules in sorted(formulas.items(), key=lambda item: item[0][0].rpartition(".")[2]):
+        family, path = module.rpartition(".")[2], module.removeprefix("tierup.").replace(".", "/")
         captures = _names(dict.fromkeys(c for rule in rules for c in rule.captures)) or "-"
         zero = "zero: " if rules[0].apply is flat else ""
-        lines.append(f"| {_names(rule.op for rule in rules)} | {zero}[{family}](../dialect/gradients/{family}.py) | {captures} |")
+        lines.append(f"| {_names(rule.op for rule in rules)} | {zero}[{family}](../{path}.py) | {captures} |")
     return "\n".join(lines)
 
 

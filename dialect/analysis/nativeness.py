@@ -14,7 +14,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Tensor, Value
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.rewrites import REWRITES
+from tierup.dialect.numpy_rewrites.rewrites import rewrite_of
 from tierup.dialect.numpy_rewrites.site import Keep, Site, same_shape
 from tierup.dialect.optable.core import Kind, Op, Promotion, Tie
 
@@ -103,11 +103,12 @@ class Nativeness:
 
     def _has_torch_form(self, op: ir.Operation, row: Op) -> bool:
         """Whether `tierup-explicit-promotion` will find torch ops with native code for an op under NumPy's rules."""
-        if row.numpy not in REWRITES:
+        rewrite = rewrite_of(row)
+        if rewrite is None:
             return False
         site = Site(op, self.inference)
         try:
-            found = [self.inference[v] for v in REWRITES[row.numpy](site)]
+            found = [self.inference[v] for v in rewrite(site)]
             same = all(_is_same(new, wanted, self.inference.ties) for new, wanted in zip(found, site.results, strict=True))
             return same and all(self._made_is_native(made) for made in site.made)
         except Keep:

@@ -32,6 +32,9 @@ from tierup.dialect.records import dataclass
 RANKS = "tierup.ranks"
 """An op's attribute: the ranks of its operands, where a front end knows them and types do not say them."""
 
+Which = Union[int, str]
+"""An operand: by its name in the op's schema, or by its place."""
+
 Gradient = Union[ir.Value, None, Sequence["ir.Value | None"]]
 Gradients = Union[ir.Value, None, tuple[Gradient, ...]]
 """One per operand, in order; those left out at the end are None, and a value alone is the first operand's. A list's is a list."""
@@ -139,15 +142,21 @@ class Backward(Emitter):
         assert isinstance(found, ir.Value), "a rule of an op with several results looks at `grads`"
         return found
 
-    def wants(self, i: int) -> bool:
+    def _index(self, which: Which) -> int:
+        return which if isinstance(which, int) else self.rule.operands.index(which)
+
+    def _name(self, which: Which) -> str:
+        return which if isinstance(which, str) else self.rule.operands[which]
+
+    def wants(self, i: Which) -> bool:
         """Whether the gradient of operand i is asked for."""
-        return self._wanted[i]
+        return self._wanted[self._index(i)]
 
     # --- undoing promotion and broadcasting ----------------------------------------------------------------------------
 
-    def sum_to(self, gradient: ir.Value, i: int) -> ir.Value:
+    def sum_to(self, gradient: ir.Value, i: Which) -> ir.Value:
         """A gradient that has the sizes and dtype of what operand i was broadcast and promoted to, as that of operand i."""
-        operand = self._operands[i]
+        operand = self._operands[self._index(i)]
         if not self.same_shape(gradient, operand):
             gradient = self._sum_repeated(gradient, operand)
         return self.cast_like(gradient, operand)
@@ -168,41 +177,41 @@ class Backward(Emitter):
         repeated = [d for d, (w, n) in enumerate(zip(to, of[leading:], strict=True)) if w != n]
         return self.call("aten.sum.dim_IntList", gradient, repeated, True, None) if repeated else gradient
 
-    def cast_to(self, gradient: ir.Value, i: int) -> ir.Value:
+    def cast_to(self, gradient: ir.Value, i: Which) -> ir.Value:
         """A gradient that has the sizes of operand i, in its dtype."""
-        return self.cast_like(gradient, self._operands[i])
+        return self.cast_like(gradient, self._operands[self._index(i)])
 
-    def promoted(self, i: int) -> ir.Value:
+    def promoted(self, i: Which) -> ir.Value:
         """Operand i in the dtype of the (first) result. Counts as read."""
-        return self.cast_like(self.operands[i], self._results[0])
+        return self.cast_like(self.operands[self._index(i)], self._results[0])
 
     # --- sizes and constants of the forward op, which need not be captured ---------------------------------------------
 
-    def like(self, i: int) -> ir.Value:
+    def like(self, i: Which) -> ir.Value:
         """Operand i, to be asked for its sizes, rank or dtype alone: does not count as read."""
-        return self._operands[i]
+        return self._operands[self._index(i)]
 
-    def operand_size(self, i: int) -> ir.Value:
+    def operand_size(self, i: Which) -> ir.Value:
         """The sizes of operand i."""
-        return self.size(self._operands[i])
+        return self.size(self._operands[self._index(i)])
 
-    def zeros(self, i: int) -> ir.Value:
+    def zeros(self, i: Which) -> ir.Value:
         """Zeros of the sizes and dtype of operand i."""
-        return self.zeros_like(self._operands[i])
+        return self.zeros_like(self._operands[self._index(i)])
 
-    def rank(self, i: int) -> int | None:
+    def rank(self, i: Which) -> int | None:
         """The rank of operand i, where it is known, by its type or because the front end says so."""
-        known = self.tensor(self._operands[i]).rank
+        known = self.tensor(self._operands[self._index(i)]).rank
         if known is None and RANKS in self.op.attributes:
-            return list(ir.DenseI64ArrayAttr(self.op.attributes[RANKS]))[i]
+            return list(ir.DenseI64ArrayAttr(self.op.attributes[RANKS]))[self._index(i)]
         return known
 
-    def is_none(self, i: int) -> bool:
+    def is_none(self, i: Which) -> bool:
         """Whether operand i was left out."""
-        return is_none(self._operands[i])
+        return is_none(self._operands[self._index(i)])
 
-    def is_tensor(self, i: int) -> bool:
-        return torch_types.is_tensor(self._operands[i].type)
+    def is_tensor(self, i: Which) -> bool:
+        return torch_types.is_tensor(self._operands[self._index(i)].type)
 
     # --- the same kind of op -------------------------------------------------------------------------------------------
 
@@ -217,53 +226,54 @@ class Backward(Emitter):
 
     # --- constants among the operands ----------------------------------------------------------------------------------
 
-    def given(self, i: int) -> bool:
+    def given(self, i: Which) -> bool:
         """Whether the op has an operand i, and it is not None."""
+        i = self._index(i)
         return i < len(self._operands) and not is_none(self._operands[i])
 
-    def text(self, i: int) -> str:
+    def text(self, i: Which) -> str:
         """A string among the operands. Raises NoGradient where it is not a constant."""
-        found = str_of(under_casts(self._operands[i]))
+        found = str_of(under_casts(self._operands[self._index(i)]))
         if found is None:
-            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a constant: write it as a string")
+            raise NoGradient(f"its operand '{self._name(i)}' is not a constant: write it as a string")
         return found
 
-    def numbers(self, i: int) -> list[int | ir.Value]:
+    def numbers(self, i: Which) -> list[int | ir.Value]:
         """The integers of a list of known length among the operands: constants, or values, which then count as read. Raises NoGradient."""
-        found = items_of(under_casts(self._operands[i]))
+        found = items_of(under_casts(self._operands[self._index(i)]))
         if found is None:
             return list(self.ints(i) or [])
         each = [int_of(under_casts(v)) for v in found]
         if None in each:
-            self.operands[i]
+            self.operands[self._index(i)]
         return [v if n is None else n for v, n in zip(found, each, strict=True)]
 
-    def number(self, i: int) -> int | float | bool | ir.Value:
+    def number(self, i: Which) -> int | float | bool | ir.Value:
         """A number among the operands: itself where it is a constant, else its value, which then counts as read."""
-        value = under_casts(self._operands[i])
+        value = under_casts(self._operands[self._index(i)])
         for found in (int_of(value), float_of(value), bool_of(value)):
             if found is not None:
                 return found
-        return self.operands[i]
+        return self.operands[self._index(i)]
 
-    def constant(self, i: int) -> int | float | bool:
+    def constant(self, i: Which) -> int | float | bool:
         """A number among the operands that must be a constant. Raises NoGradient."""
         found = self.number(i)
         if isinstance(found, ir.Value):
-            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a constant: write it as a number")
+            raise NoGradient(f"its operand '{self._name(i)}' is not a constant: write it as a number")
         return found
 
-    def known_operand(self, i: int) -> Value | None:
+    def known_operand(self, i: Which) -> Value | None:
         """What is known of an operand that is no tensor: of a constant all."""
-        value = under_casts(self._operands[i])
+        value = under_casts(self._operands[self._index(i)])
         text, numbers = str_of(value), ints_of(value)
         if text is not None:
             return Str(text)
         return self.inference.values.get(value) if numbers is None else List(tuple(map(Int, numbers)))
 
-    def ints(self, i: int) -> list[int] | None:
+    def ints(self, i: Which) -> list[int] | None:
         """A list of integers among the operands; None where it was left out. Raises NoGradient where it is not constant."""
-        value = under_casts(self._operands[i])
+        value = under_casts(self._operands[self._index(i)])
         if is_none(value):
             return None
         found = ints_of(value)
@@ -272,18 +282,18 @@ class Backward(Emitter):
             items = [item.value if isinstance(item, Int) else None for item in known.items]
             found = [n for n in items if isinstance(n, int)] if all(isinstance(n, int) for n in items) else None
         if found is None:
-            raise NoGradient(f"its operand '{self.rule.operands[i]}' is not a list of constants: write it as numbers")
+            raise NoGradient(f"its operand '{self._name(i)}' is not a list of constants: write it as numbers")
         return found
 
-    def has_items(self, i: int) -> bool:
+    def has_items(self, i: Which) -> bool:
         """Whether the items of a list among the operands are known."""
-        return items_of(under_casts(self._operands[i])) is not None
+        return items_of(under_casts(self._operands[self._index(i)])) is not None
 
-    def items(self, i: int) -> list[ir.Value]:
+    def items(self, i: Which) -> list[ir.Value]:
         """The tensors of a list among the operands; what is read of them counts as a capture of it. Raises NoGradient."""
-        found = items_of(under_casts(self._operands[i]))
+        found = items_of(under_casts(self._operands[self._index(i)]))
         if found is None:
-            what = self.rule.operands[i]
+            what = self._name(i)
             raise NoGradient(f"the number of tensors in its operand '{what}' is not known: make the list where it is used")
         return [under_casts(v) for v in found]
 

@@ -1,15 +1,26 @@
-"""Tier-0 kernels: one function per op over NumPy arrays. The op table names them as "module.function"."""
+"""Tier-0 kernels: one function per op over NumPy arrays. The op table names them as "module.function" of this package,
+those of an op that is defined in one place as "family:op.tier0" (optable/define.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
+
+
+def place(name: str) -> str:
+    """Where the kernel of that name is, as "module:attribute"."""
+    family, colon, function = name.partition(":")
+    if colon:
+        return f"tierup.dialect.optable.{family}:{function}"
+    module, _, function = name.partition(".")
+    return f"{__name__}.{module}:{function}"
 
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The kernel called "module.function". Raises AttributeError or ImportError for a name that no module has."""
-    module, function = name.split(".")
-    return getattr(import_module(f"{__name__}.{module}"), function)
+    """The kernel of that name. Raises AttributeError or ImportError for a name that no module has."""
+    module, _, attributes = place(name).partition(":")
+    return attrgetter(attributes)(import_module(module))

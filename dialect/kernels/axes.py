@@ -81,6 +81,13 @@ def accumulator(dtype: np.dtype) -> np.dtype:
     return dtypes.f32.numpy if dtype in HALVES else dtype
 
 
+def accumulated_dtype(x: np.ndarray, dtype: int | None) -> np.dtype:
+    """What sums and products are made in and give: the dtype asked for by torch's number, else int64 for bools and integers."""
+    if dtype is not None:
+        return dtype_named(dtype)
+    return x.dtype if is_float(x.dtype) else np.dtype(np.int64)
+
+
 def widened(x: np.ndarray) -> np.ndarray:
     """x, in float32 when it is float16 or bfloat16. Order and value of every element are kept."""
     return x.astype(np.float32) if x.dtype in HALVES else x

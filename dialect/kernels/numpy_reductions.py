@@ -95,16 +95,6 @@ def count_nonzero_dims(x: np.ndarray, dims: Dims) -> np.ndarray:
     return np.asarray(np.count_nonzero(x, axis=_axis(dims)))
 
 
-def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    """np.cumsum(x, axis, dtype)."""
-    return np.cumsum(x, axis=dim, dtype=_dtype(dtype))
-
-
-def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    """np.cumprod(x, axis, dtype)."""
-    return np.cumprod(x, axis=dim, dtype=_dtype(dtype))
-
-
 # --- maxima and minima -------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Tier-0 kernels of sums, products, means, truth and cumulative reductions, with torch's semantics.
+"""Tier-0 kernels of sums, products, means and truth, with torch's semantics.
 
 Kernels take and give `numpy.ndarray`; a dtype operand is torch's ScalarType number. Common errors: IndexError for a dim
 out of range, ValueError for a dim named twice, TypeError for a dtype that the op refuses.
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tierup.dialect.kernels.axes import (
+    accumulated_dtype,
     accumulator,
     axes_of,
-    axis_of,
     count,
     distinct_axes,
     dtype_named,
@@ -30,15 +30,8 @@ _BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
 
 
-def _sum_dtype(x: np.ndarray, dtype: int | None) -> np.dtype:
-    """Sums and products of bools and integers are int64 unless told."""
-    if dtype is not None:
-        return dtype_named(dtype)
-    return x.dtype if is_float(x.dtype) else _INT64
-
-
 def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdim: bool, dtype: int | None) -> np.ndarray:
-    target = _sum_dtype(x, dtype)
+    target = accumulated_dtype(x, dtype)
     if dtype is not None:
         x = cast(x, target)  # torch converts first, then reduces
     if target == _BOOL:
@@ -153,30 +146,3 @@ def count_nonzero(x: np.ndarray, dim: int | None = None) -> np.ndarray:
 def count_nonzero_dims(x: np.ndarray, dims: Dims) -> np.ndarray:
     """aten.count_nonzero.dim_IntList: int64 counts over dims; [] means all."""
     return np.asarray(np.add.reduce(x.astype(_BOOL, copy=False), axis=axes_of(dims, x.ndim), dtype=_INT64))
-
-
-# --- cumulative --------------------------------------------------------------------------------------------------------
-
-
-def _cumulate(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.ndarray:
-    target = _sum_dtype(x, dtype)
-    axis = axis_of(dim, x.ndim)
-    if target == _BOOL:
-        raise TypeError("cumsum and cumprod are not implemented for 'Bool'")
-    x = cast(x, target)
-    if x.ndim == 0:
-        return x.copy()
-    # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
-    carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
-    with quiet:
-        return in_rows(rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target))
-
-
-def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    """aten.cumsum: running sums along dim; bools and integers give int64."""
-    return _cumulate(np.add, x, dim, dtype)
-
-
-def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    """aten.cumprod: running products along dim; bools and integers give int64."""
-    return _cumulate(np.multiply, x, dim, dtype)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import Category
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is
 from tierup.dialect.numpy_rewrites.site import Keep, Site
+from tierup.dialect.optable.core import Kind, Op
 
 _HALF = (dtypes.f16, dtypes.bf16)
 
@@ -37,7 +38,8 @@ def _adds_in_float(site: Site) -> bool:
     """Whether NumPy keeps a sum or product of float16 in float32, as torch does: along the last axes, in one inner loop
     (loops_utils.h, HALF_pairwise_sum; loops.c, HALF_multiply). Along others it rounds at every step. Told by the order of the axes:
     an array that is laid out in another order than theirs gets the more precise sum."""
-    if site.dtype_of(site.operands[0]) is not dtypes.f16 or site.dtype is not dtypes.f16 or "cum" in site.name:
+    row = optable.lookup(site.name)
+    if row is None or site.dtype_of(site.operands[0]) is not dtypes.f16 or site.dtype is not dtypes.f16 or row.kind is Kind.SCAN:
         return False
     if site.name in ("aten.sum", "aten.prod"):
         return True
@@ -285,13 +287,16 @@ def _all(prefix: str, rewrite: Callable[[Site], list[ir.Value]], *names: str) ->
     return {f"{prefix}.{name}": rewrite for name in names}
 
 
+FORMS: dict[str, Callable[[Op], Rewrite]] = {
+    "accumulating": lambda op: accumulating(op.operands.index("dtype")),
+}
+"""By what an op's definition calls it."""
+
 REWRITES: dict[str, Rewrite] = {
     "numpy_reductions.sum_all": accumulating(1),
     "numpy_reductions.sum_dims": accumulating(3),
     "numpy_reductions.prod_all": accumulating(1),
     "numpy_reductions.prod_dim": accumulating(3),
-    "numpy_reductions.cumsum": accumulating(2),
-    "numpy_reductions.cumprod": accumulating(2),
     "numpy_reductions.mean_all": mean(1),
     "numpy_reductions.mean_dims": mean(3),
     "numpy_reductions.var_correction": spread,

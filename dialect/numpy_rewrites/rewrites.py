@@ -1,8 +1,18 @@
-"""Every rewrite of an op under NumPy's rules into torch ops, by the name of the op's NumPy kernel."""
+"""The rewriting of an op under NumPy's rules into torch ops."""
 
 from __future__ import annotations
 
+from tierup.dialect.numpy_rewrites.others import FORMS
 from tierup.dialect.numpy_rewrites.others import REWRITES as OTHERS
 from tierup.dialect.numpy_rewrites.pointwise import REWRITES as POINTWISE
+from tierup.dialect.numpy_rewrites.pointwise import Rewrite
+from tierup.dialect.optable.core import Op
 
-REWRITES = {**POINTWISE, **OTHERS}
+_BY_KERNEL = {**POINTWISE, **OTHERS}
+
+
+def rewrite_of(row: Op) -> Rewrite | None:
+    """How the op is said in torch ops, None where it cannot be; of one whose NumPy kernel is torch's nothing need be said."""
+    if row.numpy_form:
+        return FORMS[row.numpy_form](row)
+    return _BY_KERNEL.get(row.numpy or "")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 
-from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.core import Kind, Op
 
 FAMILIES = (
     "pointwise", "comparison", "casts", "factories", "scalars", "lists",
-    "reductions", "normalisation", "formulas", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
+    "reductions", "scans", "normalisation", "formulas", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
 )  # fmt: skip
 
 
@@ -18,11 +20,21 @@ def table() -> dict[str, Op]:
     """Every row by name. Raises ValueError when two families claim one op."""
     rows: dict[str, Op] = {}
     for family in FAMILIES:
-        for op in import_module(f"tierup.dialect.optable.{family}").ROWS:
+        for op in _rows(import_module(f"tierup.dialect.optable.{family}")):
             if op.name in rows:
                 raise ValueError(f"two rows for {op.name}, the second in {family}")
             rows[op.name] = op
     return rows
+
+
+def _rows(family: ModuleType) -> Iterable[Op]:
+    """What a family defines, or lists as ROWS."""
+    return getattr(family, "ROWS", None) or [found for found in vars(family).values() if isinstance(found, Op)]
+
+
+def of_kind(kind: Kind) -> list[Op]:
+    """The ops of a kind, in the order of their definitions."""
+    return [op for op in table().values() if op.kind is kind]
 
 
 _foreign: dict[str, Op] = {}  # rows of ops that programs leave to somebody else

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from tierup.dialect.inference.dims import Dim, Expr, symbol
 from tierup.dialect.ir.values import Int, Opaque, Shape, Tensor, Value
@@ -22,6 +23,7 @@ class Kind(Enum):
 
     POINTWISE = "pointwise"  # one element out per broadcast element in
     REDUCTION = "reduction"
+    SCAN = "scan"  # running sums: each element combined with all before it along a dim
     NORMALISATION = "normalisation"  # softmax, layer_norm: reductions and pointwise work over the same rows
     PRODUCT = "product"  # mm and its kin
     VIEW = "view"  # the result shares its operand's memory
@@ -38,6 +40,13 @@ class Aliasing(Enum):
     VIEW = "view"  # always shares memory
     MAY_VIEW = "may view"  # reshape, contiguous, to: shares memory when it can
     SELF = "self"  # in-place: writes operand 0 and returns it
+
+
+class Combine(Enum):
+    """What a scan or reduction does with two elements. Floats may be combined in any order (an op says no order, a loop does)."""
+
+    ADD = "add"
+    MULTIPLY = "multiply"
 
 
 class Promotion(Enum):
@@ -59,12 +68,13 @@ class Tolerance:
 EXACT = Tolerance(0.0)
 
 InferRule = Callable[["Infer", Sequence[Value]], "Value | tuple[Value, ...]"]
+GradientRule = Callable[[Any], Any]  # of a gradients.core.Backward: gradients of the operands
 
 
 AS_MANY = -1  # results: as many as the operand has items (ListUnpack, TupleUnpack)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Op:
     """One op of the torch dialect. See the module docstring for who reads it."""
 
@@ -83,6 +93,11 @@ class Op:
     acts: bool = False  # prints, sets an attribute, changes a dict or list: tier 0 does that, once a call, in the user's order; random, too
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
     note: str = ""  # one line for the docs: the edge that surprises
+    operands: tuple[str, ...] = ()  # their names, where the schema is given
+    combine: Combine | None = None  # of scans
+    numpy_form: str = ""  # how the op under NumPy's rules is written in torch ops: a name in numpy_rewrites
+    spelled: tuple[str, ...] = ()  # what the op is called in NumPy's Python: "np.cumsum", "ndarray.cumsum"
+    gradient: tuple[GradientRule, tuple[str, ...]] | None = None  # the rule, and what it keeps of the forward run
 
     @property
     def writes(self) -> bool:

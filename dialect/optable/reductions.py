@@ -1,4 +1,4 @@
-"""Reductions: sums, extremes, truth, variances, norms and running sums."""
+"""Reductions: sums, extremes, truth, variances and norms."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from tierup.dialect.optable.operands import (
     dtype_of,
     flag,
     given,
-    integer,
-    integers,
+        integers,
     is_none,
     number,
     optional,
@@ -89,13 +88,6 @@ def _refuse_rank_0(x: Value, dims: Value) -> None:
         raise IndexError("axis 0 is out of bounds for array of dimension 0")
 
 
-@or_unknown
-def _unreduced(x: Value, dims: Value, numpy: bool) -> Shape:
-    sizes = shape(x)
-    normalise_dim(integer(dims), len(sizes))
-    return sizes or (1,) if numpy else sizes  # np.cumsum makes a vector of rank 0
-
-
 # --- dtypes ------------------------------------------------------------------------------------------------------------
 
 
@@ -124,14 +116,8 @@ def _int64(of: DType, asked: DType | None) -> DType:
     return dtypes.i64
 
 
-def _widened(of: DType, asked: DType | None) -> DType:
+def widened(of: DType, asked: DType | None) -> DType:
     return asked or (of if of.is_float else dtypes.i64)
-
-
-def _running(of: DType, asked: DType | None) -> DType:
-    if asked is dtypes.bool_:
-        raise TypeError("cumsum and cumprod are not implemented for 'Bool'")
-    return _widened(of, asked)
 
 
 def _index(of: DType, asked: DType | None) -> DType:
@@ -192,7 +178,6 @@ def _rule(
     keepdim: int | None = None,
     dtype: int | None = None,
     refuse_empty: str = "",
-    keeps_shape: bool = False,
     empty_means_none: bool = False,
     numpy_refuses_rank_0: bool = False,
 ) -> InferRule:
@@ -202,19 +187,17 @@ def _rule(
         x = operands[0]
         if numpy_refuses_rank_0 and ctx.promotion is Promotion.NUMPY:
             _refuse_rank_0(x, given(operands, dims))
-        if keeps_shape:
-            sizes = _unreduced(x, given(operands, dims), ctx.promotion is Promotion.NUMPY)
-        else:
-            sizes = _reduced(x, given(operands, dims), given(operands, keepdim), refuse_empty, empty_means_none)
+        sizes = _reduced(x, given(operands, dims), given(operands, keepdim), refuse_empty, empty_means_none)
         rules = numpy if ctx.promotion is Promotion.NUMPY else torch
-        results = tuple(Tensor(_dtype(rule, x, given(operands, dtype)), sizes) for rule in rules)
+        results = tuple(Tensor(result_dtype(rule, x, given(operands, dtype)), sizes) for rule in rules)
         return results if len(results) > 1 else results[0]
 
     return infer
 
 
 @or_unknown
-def _dtype(rule: DTypeRule, x: Value, asked: Value) -> DType | None:
+def result_dtype(rule: DTypeRule, x: Value, asked: Value) -> DType | None:
+    """A rule asked of an operand and a dtype argument; None when either is not known."""
     of = dtype_of(x)
     wanted = dtype_argument(asked)
     if of is None:
@@ -261,8 +244,8 @@ def _trace_infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     rank = x.rank if isinstance(x, Tensor) else None
     if rank is not None and rank != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {rank}")
-    rule = _numpy("sum") if ctx.promotion is Promotion.NUMPY else _widened
-    return Tensor(_dtype(rule, x, NONE), ())
+    rule = _numpy("sum") if ctx.promotion is Promotion.NUMPY else widened
+    return Tensor(result_dtype(rule, x, NONE), ())
 
 
 def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
@@ -285,7 +268,7 @@ def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
         raise ShapeError(f"_grad_sum_to_size(): size {list(to)} does not broadcast to {list(of)}")
     found = tuple(w if w == 1 else ctx.equal(n, w, "_grad_sum_to_size()") for w, n in zip(to, of[leading:], strict=True))
     same = to and not leading and all(w != 1 or n == 1 for w, n in zip(to, of, strict=True))
-    return Tensor(dtype_of(x) if same else _dtype(_widened, x, NONE), found)
+    return Tensor(dtype_of(x) if same else result_dtype(widened, x, NONE), found)
 
 
 _LOGSUMEXP = _rule((_logsumexp,), (_logsumexp,), dims=1, keepdim=2)
@@ -305,7 +288,7 @@ def _row(
 
 
 _WITHOUT_GRADIENT = frozenset({"any", "all", "count_nonzero", "argmax", "argmin"})
-_S, _P, _M = (_widened,), (_widened,), (_mean,)
+_S, _P, _M = (widened,), (widened,), (_mean,)
 _NS, _NP, _NM = (_numpy("sum"),), (_numpy("prod"),), (_numpy("mean"),)
 _V, _NV = (_variance,), (_numpy("var"),)
 _INDEX = (_int64,)
@@ -333,8 +316,6 @@ ROWS = (
     _row("all.dim", "reductions.all_dim", _rule((_truth,), (_bool,), dims=1, keepdim=2), tolerance=EXACT, note="uint8 gives uint8"),
     _row("count_nonzero", "reductions.count_nonzero", _rule(_INDEX, _INDEX, dims=1), tolerance=EXACT),
     _row("count_nonzero.dim_IntList", "reductions.count_nonzero_dims", _rule(_INDEX, _INDEX, dims=1), tolerance=EXACT),
-    _row("cumsum", "reductions.cumsum", _rule((_running,), (_numpy("cumsum"),), dims=1, dtype=2, keeps_shape=True)),
-    _row("cumprod", "reductions.cumprod", _rule((_running,), (_numpy("cumprod"),), dims=1, dtype=2, keeps_shape=True)),
     # extremes
     _row("amax", "extremes.amax", _rule((_same,), (_same,), dims=1, keepdim=2, refuse_empty="amax"), tolerance=EXACT),
     _row("amin", "extremes.amin", _rule((_same,), (_same,), dims=1, keepdim=2, refuse_empty="amin"), tolerance=EXACT),

@@ -20,7 +20,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.rewrites import REWRITES
+from tierup.dialect.numpy_rewrites.rewrites import rewrite_of
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -62,10 +62,11 @@ def _rewrite(op: ir.Operation, inference: Inference) -> None:
     if row.numpy is None:  # one kernel serves both rules
         del op.attributes[PROMOTION]
         return
-    if row.numpy not in REWRITES or any(v not in inference.values for v in (*op.operands, *op.results)):
+    rewrite = rewrite_of(row)
+    if rewrite is None or any(v not in inference.values for v in (*op.operands, *op.results)):
         return
     site = Site(op, inference)
     try:
-        site.accept(REWRITES[row.numpy](site))
+        site.accept(rewrite(site))
     except Keep:
         site.undo()

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
 from tierup.frontend.python import array_operators
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code, refuse_axis
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.scalars import number, to_bool
-from tierup.frontend.python.table import function, method
+from tierup.frontend.python.table import function, method, spelled
 from tierup.frontend.python.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
 
 
@@ -193,8 +194,8 @@ def _scan(name: str):
     return handler
 
 
-function(np.cumsum, method="cumsum")(_scan("aten.cumsum"))
-function(np.cumprod, method="cumprod")(_scan("aten.cumprod"))
+for _op in optable.of_kind(Kind.SCAN):
+    spelled(_op)(_scan(_op.name))
 
 
 @function(np.count_nonzero)

@@ -10,10 +10,12 @@ import ast
 import difflib
 import inspect
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect.optable.core import Op
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.values import Const, Value
 
@@ -32,6 +34,21 @@ def function(*objects: Any, method: str | None = None) -> Callable[[Handler], Ha
             FUNCTIONS[obj] = handler
         if method is not None:
             METHODS[method] = handler
+        return handler
+
+    return register
+
+
+def spelled(op: Op) -> Callable[[Handler], Handler]:
+    """Register a handler for what an op's definition says that it is called: "np.cumsum", "ndarray.cumsum"."""
+
+    def register(handler: Handler) -> Handler:
+        for name in op.spelled:
+            owner, _, rest = name.partition(".")
+            if owner == "ndarray":
+                METHODS[rest] = handler
+            else:
+                FUNCTIONS[attrgetter(rest)(np)] = handler
         return handler
 
     return register

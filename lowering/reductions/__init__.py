@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from tierup.lowering.call import Lowering
-from tierup.lowering.reductions import cumulative, extremes, normalisation, statistics, sums
+from tierup.lowering.reductions import extremes, normalisation, scans, statistics, sums
 
 
 @cache
 def lowerings() -> dict[str, Lowering]:
     """All lowerings by op name."""
-    return {name: f for family in (sums, extremes, statistics, normalisation, cumulative) for name, f in family.LOWERINGS.items()}
+    return {name: f for family in (sums, extremes, statistics, normalisation) for name, f in family.LOWERINGS.items()} | scans.lowerings()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect import optable
+from tierup.dialect import kernels, optable
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.mlir import ir
@@ -18,10 +18,14 @@ from tierup.runtime.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
 
-_KERNELS = "tierup.dialect.kernels"
 _SPECULATION = "tierup.runtime.interpreter.speculation"
 _TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # name sizes; nothing to do in a run
+
+
+def _hint(kernel: str) -> str:
+    """What a kernel is called in the source that is made: cumsum for "scans:cumsum.tier0"."""
+    return kernel.partition(":")[2].partition(".")[0] or kernel.rpartition(".")[2]
 
 
 class Reader:
@@ -146,8 +150,7 @@ class Reader:
         path = (row.numpy if numpy else None) or row.kernel
         if INPLACE in attributes:
             path = COPIES[ir.StringAttr(attributes[INPLACE]).value]
-        module, _, function = path.rpartition(".")
-        return Global(f"{_KERNELS}.{module}:{function}", function)
+        return Global(kernels.place(path), _hint(path))
 
     def let(self, op: ir.Operation, expression: Piece, *, shares: list[Piece] | None = None) -> Let:
         """Append `results = expression`."""

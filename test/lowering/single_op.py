@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from kernel_harness import Failed, call, fill, spec_of
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.lowering.abi import ArgumentSpec, Request
@@ -98,8 +97,7 @@ def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbo
 def tier0(op: str, operands: tuple[Any, ...], *, numpy: bool = False) -> Any:
     row = optable.lookup(op)
     path = (row.numpy or row.kernel) if numpy else row.kernel
-    module, function = path.split(".")
-    return getattr(import_module(f"tierup.dialect.kernels.{module}"), function)(*operands)
+    return kernels.resolve(path)(*operands)
 
 
 def native(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbolic: bool = False, numpy: bool = False) -> tuple[Any, ...]:

@@ -28,7 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tierup.dialect import optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
@@ -36,13 +38,12 @@ from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, positions, shuffle
 from tierup.lowering.cuda.rows.combining import Combiner, is_combining
-from tierup.lowering.origins import origin
+from tierup.lowering.origins import Origin, origin
 
 _THREADS, _EACH = 256, 4
 _TILE = _THREADS * _EACH
 _TILES = 8  # of a part, at least
 _BLOCKS = 1056  # that keep any device busy, eight for each of 132 multiprocessors
-_ORDERLESS = ("aten.cumsum", "aten.cumprod")
 
 Element = Callable[[ir.Value], ir.Value]
 Put = Callable[[ir.Value, ir.Value], None]
@@ -103,10 +104,15 @@ def _scan(loop: ir.Operation) -> _Scan | None:
     if made is None or made.block != block or not is_combining(made) or [use.owner.operation for use in state.uses] != [made]:
         return None
     found = origin(last.location)
-    if not isinstance(state.type, ir.IntegerType) and (found is None or found.op not in _ORDERLESS):
+    if not isinstance(state.type, ir.IntegerType) and not _is_scan(found):
         return None
     inner = [each.regions[0].blocks[0].arguments[0] for each in loops]
     return _Scan(tuple(loops), Combiner(made, state.type)) if _goes_along(ops, inner, loop) else None
+
+
+def _is_scan(found: Origin | None) -> bool:
+    row = None if found is None else optable.lookup(found.op)
+    return row is not None and row.kind is Kind.SCAN
 
 
 def _counts_from_zero(loop: ir.Operation, outermost: ir.Operation) -> bool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.inference.dims import Expr, evaluate, symbol
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Tensor
 from tierup.dialect.optable.core import Infer, Promotion
@@ -34,8 +33,7 @@ def array(shape: tuple[int, ...], dtype: dtypes.DType, seed: int = 0) -> np.ndar
 def kernel(op: str) -> Callable[..., Any]:
     row = optable.lookup(op)
     assert row is not None and row.numpy is not None, f"{op} has no NumPy flavour"
-    module, function = row.numpy.split(".")
-    return getattr(import_module(f"tierup.dialect.kernels.{module}"), function)
+    return kernels.resolve(row.numpy)
 
 
 def abstract(value: Any, symbolic: dict[str, int] | None = None) -> Any:

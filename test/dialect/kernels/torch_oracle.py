@@ -9,12 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 
 import numpy as np
 import torch
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.inference.dims import Expr, evaluate, symbol
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor
 from tierup.dialect.optable.core import Aliasing, Infer
@@ -50,8 +49,7 @@ def kernel(op: str, numpy: bool = False):
     row = optable.lookup(op)
     assert row is not None, op
     path = (row.numpy or row.kernel) if numpy else row.kernel
-    module, function = path.split(".")
-    return getattr(import_module(f"tierup.dialect.kernels.{module}"), function)
+    return kernels.resolve(path)
 
 
 def to_torch(value: object) -> object:

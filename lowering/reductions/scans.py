@@ -1,11 +1,12 @@
-"""Running sums and products: dialect/kernels/reductions.py's `_cumulate` as loops."""
+"""Scans: the ops of dialect/optable/scans.py as loops that carry what was combined so far."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Combine, Kind
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
 from tierup.lowering.call import Call, Lowering
@@ -14,7 +15,7 @@ from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 
-def _cumulate(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
+def _scan(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
     def lower(c: Call) -> list[Tensor]:
         x, target = c.tensor(0), c.dtype()
         dims = c.ints(1)
@@ -44,7 +45,11 @@ def _cumulate(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Loweri
     return lower
 
 
-LOWERINGS: dict[str, Lowering] = {
-    "aten.cumsum": _cumulate(0, lambda x, y: x + y),
-    "aten.cumprod": _cumulate(1, lambda x, y: x * y),
+_COMBINE: dict[Combine, tuple[int, Callable[[Scalar, Scalar], Scalar]]] = {
+    Combine.ADD: (0, lambda x, y: x + y),
+    Combine.MULTIPLY: (1, lambda x, y: x * y),
 }
+
+
+def lowerings() -> dict[str, Lowering]:
+    return {op.name: _scan(*_COMBINE[op.combine]) for op in optable.of_kind(Kind.SCAN) if op.combine is not None}

@@ -1,0 +1,98 @@
+"""How an op is defined: one place, in the file of its family, that says all that is true of it.
+
+    @op("aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN, infer=..., combine=Combine.ADD,
+        spelled=("np.cumsum", "ndarray.cumsum"))
+    def cumsum(x, dim, dtype=None):  # tier 0 with torch's semantics: arrays and Python values in the schema's order
+        ...
+
+    @cumsum.under_numpy(form="accumulating")  # tier 0 with NumPy's, and the torch ops that native code is made of
+    def _(x, dim, dtype=None):
+        ...
+
+    @cumsum.vjp(reads=("result",))  # gradients/core.py says what a rule gets and gives
+    def _(g):
+        ...
+
+An op's kind and properties (`combine`, ...) say how native code for CPU and GPU is made of it: lowering has a recipe for each kind and no
+list of names. An op that is defined is called like a function; that runs tier 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tierup.dialect.optable.core import GradientRule, InferRule, Kind, Op
+
+Kernel = Callable[..., Any]
+
+
+class DefinedOp(Op):
+    """An op with its functions: `tier0` and, where NumPy's rules differ, `numpy_tier0`."""
+
+    tier0: Kernel
+    numpy_tier0: Kernel
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.tier0(*operands)
+
+    def under_numpy(self, *, form: str) -> Callable[[Kernel], Kernel]:
+        """What the op computes in NumPy's Python; `form` names the rewriting into torch ops (numpy_rewrites/)."""
+
+        def register(kernel: Kernel) -> Kernel:
+            self.numpy_tier0, self.numpy_form = kernel, form
+            self.numpy = self.kernel.replace(".tier0", ".numpy_tier0")
+            return kernel
+
+        return register
+
+    def vjp(self, *, reads: Iterable[str] = ()) -> Callable[[GradientRule], GradientRule]:
+        """The op's gradient; `reads`: the operands, by the schema's names, and results (`result`) that are kept until it is computed."""
+        named = tuple(reads)
+        for name in named:
+            if name not in self.operands and not name.startswith("result"):
+                raise ValueError(f"the gradient of {self.name} reads '{name}', which is none of {', '.join(self.operands)}")
+
+        def register(rule: GradientRule) -> GradientRule:
+            self.gradient = rule, named
+            return rule
+
+        return register
+
+
+def op(schema: str, kind: Kind, *, infer: InferRule, **fields: Any) -> Callable[[Kernel], DefinedOp]:
+    """Define the op of a schema as PyTorch writes it (native_functions.yaml), with the function that is decorated as its tier 0.
+
+    `infer`: the rule of its results' types. `fields`: as in `Op`. Raises ValueError for a schema that cannot be read.
+    """
+    name, operands = read_schema(schema)
+
+    def define(kernel: Kernel) -> DefinedOp:
+        family = kernel.__module__.removeprefix("tierup.dialect.optable.")
+        made = DefinedOp(name, kind, f"{family}:{kernel.__name__}.tier0", infer, operands=operands, **fields)
+        made.tier0, made.__doc__ = kernel, kernel.__doc__
+        return made
+
+    return define
+
+
+def read_schema(schema: str) -> tuple[str, tuple[str, ...]]:
+    """The name of an op and those of its operands: ("aten.cumsum", ("self", "dim", "dtype")). Raises ValueError."""
+    head, arrow, _ = schema.partition(" -> ")
+    name, bracket, rest = head.partition("(")
+    if not (arrow and bracket and rest.endswith(")")):
+        raise ValueError(f"no schema: {schema!r}; write it as name(Type operand, *, Type operand=default) -> Type")
+    parts = [part.strip() for part in _split(rest[:-1])]
+    return name, tuple(part.partition("=")[0].split()[-1] for part in parts if part and part != "*")
+
+
+def _split(text: str) -> list[str]:
+    """At commas that no bracket holds: int[2] padding=[0, 0] is one operand."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

@@ -1,0 +1,148 @@
+"""Running sums and products: each element of a dim combined with all before it.
+
+torch's results of bools and integers are int64, NumPy's are those of its sums; torch keeps rank 0, NumPy makes a vector of it.
+Native code is lowering/reductions/scans.py, on a GPU tierup-scans-to-blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.kernels.axes import accumulated_dtype, accumulator, axis_of, dtype_named, in_rows, quiet, rounded
+from tierup.dialect.kernels.casts import cast
+from tierup.dialect.optable.core import Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
+from tierup.dialect.optable.define import op
+from tierup.dialect.optable.factors import has_zero, moved_last, places
+from tierup.dialect.optable.operands import given, integer, or_unknown, shape
+from tierup.dialect.optable.reductions import DTypeRule, numpy_result, result_dtype, widened
+
+if TYPE_CHECKING:
+    from tierup.dialect.gradients.core import Backward
+    from tierup.dialect.mlir import ir
+
+_NO_BOOLS = "cumsum and cumprod are not implemented for 'Bool'"
+_TOLERANCE = Tolerance(4.0, 1.0)
+
+
+# --- what they share ---------------------------------------------------------------------------------------------------
+
+
+def _torch_dtype(of: DType, asked: DType | None) -> DType:
+    if asked is dtypes.bool_:
+        raise TypeError(_NO_BOOLS)
+    return widened(of, asked)
+
+
+def _infer(numpy: DTypeRule) -> InferRule:
+    """The operand's shape; `numpy`: the dtype under NumPy's rules."""
+
+    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+        is_numpy = ctx.promotion is Promotion.NUMPY
+        dtype = result_dtype(numpy if is_numpy else _torch_dtype, operands[0], given(operands, 2))
+        return Tensor(dtype, _shape(operands[0], given(operands, 1), is_numpy))
+
+    return infer
+
+
+@or_unknown
+def _shape(x: Value, dim: Value, is_numpy: bool) -> Shape:
+    sizes = shape(x)
+    normalise_dim(integer(dim), len(sizes))
+    return sizes or (1,) if is_numpy else sizes
+
+
+def _scan(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.ndarray:
+    target = accumulated_dtype(x, dtype)
+    axis = axis_of(dim, x.ndim)
+    if target == np.bool_:
+        raise TypeError(_NO_BOOLS)
+    x = cast(x, target)
+    if x.ndim == 0:
+        return x.copy()
+    # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
+    carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
+    with quiet:
+        return in_rows(rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target))
+
+
+def _numpy_dtype(code: int | None) -> np.dtype | None:
+    return None if code is None else dtype_named(code)
+
+
+def sums_from_the_end(g: Backward, x: ir.Value, dim: int) -> ir.Value:
+    return g.call("aten.flip", g.call("aten.cumsum", g.call("aten.flip", x, [dim]), dim, None), [dim])
+
+
+def _as_operand(g: Backward, gradient: ir.Value) -> ir.Value:
+    """In the operand's sizes and dtype: NumPy makes a vector of a running sum of rank 0."""
+    if not g.same_shape(gradient, g.like(0)) and (g.rank(0) or 0) == 0:
+        gradient = g.call("aten.reshape", gradient, g.operand_size(0))
+    return g.cast_to(gradient, 0)
+
+
+# --- the ops -----------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN,
+    infer=_infer(partial(numpy_result, "cumsum")), combine=Combine.ADD, tolerance=_TOLERANCE, spelled=("np.cumsum", "ndarray.cumsum"),
+)  # fmt: skip
+def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    """Running sums along dim."""
+    return _scan(np.add, x, dim, dtype)
+
+
+@cumsum.under_numpy(form="accumulating")
+def _(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    return np.cumsum(x, axis=dim, dtype=_numpy_dtype(dtype))
+
+
+@cumsum.vjp()
+def _(g: Backward) -> ir.Value:
+    """Each element went into all sums from its own on."""
+    return _as_operand(g, sums_from_the_end(g, g.grad, int(g.constant("dim"))))
+
+
+@op(
+    "aten.cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN,
+    infer=_infer(partial(numpy_result, "cumprod")), combine=Combine.MULTIPLY, tolerance=_TOLERANCE,
+    spelled=("np.cumprod", "ndarray.cumprod"),
+)  # fmt: skip
+def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    """Running products along dim."""
+    return _scan(np.multiply, x, dim, dtype)
+
+
+@cumprod.under_numpy(form="accumulating")
+def _(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
+    return np.cumprod(x, axis=dim, dtype=_numpy_dtype(dtype))
+
+
+@cumprod.vjp(reads=("self", "result"))
+def _(g: Backward) -> ir.Value:
+    """Sums of gradient times result, from each element on, divided by it; where a factor is zero multiplied up without it."""
+    x, dim = g.promoted("self"), int(g.constant("dim"))
+    return _as_operand(g, g.choose(
+        has_zero(g, x),
+        lambda: _with_zeros(g, x, dim),
+        lambda: g.div(sums_from_the_end(g, g.mul(g.results[0], g.grad), dim), x),
+    ))  # fmt: skip
+
+
+def _with_zeros(g: Backward, x: ir.Value, dim: int) -> ir.Value:
+    """Sum over i >= j of g[i] times the product of x[k], k <= i, k != j, for all pairs i, j at once."""
+    if g.rank(0) == 0:
+        return g.grad
+    rows, gradient = moved_last(g, x, dim), moved_last(g, g.grad, dim)
+    of = places(g, rows)
+    factor = g.call("aten.unsqueeze", of, -1)  # [j, i] or [j, k]
+    without = g.where(g.compare("eq", of, factor), 1.0, g.call("aten.unsqueeze", rows, -2))  # [..., j, k]: x[k], 1 where k is j
+    products = g.where(g.compare("ge", of, factor), g.call("aten.cumprod", without, -1, None), 0.0)
+    return moved_last(g, g.call("aten.sum.dim_IntList", g.mul(products, g.call("aten.unsqueeze", gradient, -2)), [-1], False, None), dim)
