@@ -7,15 +7,18 @@ As a view, which `tierup-functionalize` takes a detach for, it would give back l
     torch.aten.add_.Tensor %1, %w, %one                %2 = torch.aten.clone %1, %none
                                                        torch.aten.add_.Tensor %2, %w, %one
 
-Where nothing else sees the detached memory, as with all that a `torch.no_grad` block computes, a copy is the same. Elsewhere the write is
-refused. What is written without a gradient of its own, numbers and what was detached itself, may go through: there is none to lose.
+Where nothing else sees the detached memory, as with all that a `torch.no_grad` block computes, a copy is the same. Elsewhere what was
+detached would lose its gradient, which PyTorch leaves as it is, and the write is refused, but where there is none to lose: what was
+detached requires none, and what is written has none either, as numbers and what was detached itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from tierup.dialect.analysis.points_to import row_of
+from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
@@ -23,19 +26,25 @@ from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.passes import PassFailure
 
 
-def part_detached_writes(func: ir.Operation) -> None:
-    """Let no write go through a detach. Raises PassFailure, at the write, where memory is shared with what was detached."""
+def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operation], wrt: Sequence[int]) -> None:
+    """Let no write go through a detach that something is lost by, when the arguments `wrt` require a gradient. Raises PassFailure, at the
+    write, where memory is shared with what was detached."""
     ops = list(walk(func))
     writes = [op for op in ops if (row := row_of(op)) is not None and row.writes]
+    states = cache(lambda: RequiresGrad(func, functions, arguments=[i in wrt for i in range(len(func.regions[0].blocks[0].arguments))]))
     for detach in [op for op in ops if op.name == "torch.aten.detach"] if writes else []:
         views = _views(detach.results[0])
-        through = next((op for op in writes if op.operands[0] in views and not all(map(_is_detached, op.operands[1:]))), None)
-        if through is None:
+        through = [op for op in writes if op.operands[0] in views]
+        flowing = [op for op in through if not all(map(_is_detached, op.operands[1:]))]
+        if not through:
             continue
-        if not _is_last(detach.operands[0]):
+        if not _is_last(detach):
+            if not flowing and not states().may(detach.operands[0]):
+                continue
             what = "writes to a detached tensor, through memory that is not its own"
-            raise PassFailure(through, f"{what}: write to a copy (x.detach().clone())")
-        _copy(detach)
+            raise PassFailure((flowing or through)[0], f"{what}: write to a copy (x.detach().clone())")
+        if flowing:
+            _copy(detach)
 
 
 def _is_detached(value: ir.Value) -> bool:
@@ -51,9 +60,10 @@ def _is_detached(value: ir.Value) -> bool:
     return "tensor" not in str(value.type)
 
 
-def _is_last(value: ir.Value) -> bool:
-    """Whether a value has memory of its own that its one user alone sees."""
-    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1:
+def _is_last(detach: ir.Operation) -> bool:
+    """Whether what is detached has memory of its own that nobody else sees, in another round of a loop neither."""
+    value = detach.operands[0]
+    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1 or value.owner.operation.block != detach.block:
         return False
     row = row_of(value.owner.operation)
     return row is not None and row.aliasing is Aliasing.FRESH and not row.writes

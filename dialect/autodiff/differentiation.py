@@ -66,7 +66,8 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
         raise ValueError(f"the module has no function @{entry}")
     writer = _first_writer(func)
     parse(_ONE_FUNCTION).run(module)
-    part_detached_writes(function_names(module)[entry])
+    functions = function_names(module)
+    part_detached_writes(functions[entry], functions, wrt)
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
     read_copies(func)

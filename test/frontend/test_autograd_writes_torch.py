@@ -159,7 +159,41 @@ def scales_part_of_what_is_detached(x, w):
     return x * w + held[0]
 
 
-@pytest.mark.parametrize("program", [scales_what_is_detached, scales_part_of_what_is_detached], ids=lambda p: p.__name__)
+def doubles_what_is_detached(x, w):
+    x.detach().view(-1).mul_(2)
+    return x * w
+
+
+def doubles_on_a_path_what_is_detached(x, w):
+    y = x * w
+    held = y.detach()[1:]
+    if bool(x.sum() > 0):
+        held.mul_(2)
+    return y
+
+
+def adds_in_each_round_to_what_is_detached(x, w):
+    y, z = x * w, w * 0
+    for i in range(2):
+        held = y.detach()
+        held.add_(w)
+        z = z + held
+    return z
+
+
+def adds_without_gradients_to_a_view(x, w):
+    with torch.no_grad():
+        x[1:].add_(1)
+    return x * w
+
+
+_SEEN_ELSEWHERE = [
+    scales_what_is_detached, scales_part_of_what_is_detached, doubles_what_is_detached, doubles_on_a_path_what_is_detached,
+    adds_in_each_round_to_what_is_detached, adds_without_gradients_to_a_view,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", _SEEN_ELSEWHERE, ids=lambda p: p.__name__)
 def test_a_write_to_what_is_detached_from_memory_that_is_seen_elsewhere_is_left_to_pytorch(program):
     ours, found = from_torchscript(torch.jit.script(program)), []
     for f in (ours, program):
@@ -169,6 +203,42 @@ def test_a_write_to_what_is_detached_from_memory_that_is_seen_elsewhere_is_left_
     torch.testing.assert_close(*found)
     assert calls(ours) == (0, 1)
     assert "writes to a detached tensor, through memory that is not its own" in ours.explain()
+
+
+class WritesWhatItDetaches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.arange(1.0, 4.0))
+        self.register_buffer("seen", torch.zeros(3))
+
+    def forward(self, x):
+        self.seen.detach().add_(1).mul_(x.detach())
+        return x * self.w + self.seen
+
+
+def test_what_is_written_to_a_detached_tensor_that_requires_no_gradient_is_tierup_s():
+    module = WritesWhatItDetaches()
+    ours = from_torchscript(torch.jit.script(module))
+    found = []
+    for f in (copy.deepcopy(module), ours):
+        x = torch.arange(3.0, requires_grad=True)
+        found.append([*torch.autograd.grad(f(x).sum(), (x, (module if f is ours else f).w)), (module if f is ours else f).seen])
+    torch.testing.assert_close(*found)
+    assert calls(ours) == (1, 0)
+
+
+class WritesADetachedParameter(WritesWhatItDetaches):
+    def forward(self, x):
+        self.w.detach().mul_(2)
+        return x * self.w
+
+
+def test_a_detached_leaf_is_written_in_grad_mode():
+    module = WritesADetachedParameter()
+    ours = from_torchscript(torch.jit.script(module))
+    x = torch.ones(3, requires_grad=True)
+    ours(x).sum().backward()
+    assert (module.w.tolist(), x.grad.tolist(), module.w.grad.tolist()) == ([2, 4, 6], [2, 4, 6], [1, 1, 1])
 
 
 def test_a_write_to_one_of_two_tensors_in_one_memory_is_left_to_pytorch():
