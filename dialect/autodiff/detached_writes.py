@@ -9,7 +9,8 @@ As a view, which `tierup-functionalize` takes a detach for, it would give back l
 
 Where nothing else sees the detached memory, as with all that a `torch.no_grad` block computes, a copy is the same. Elsewhere what was
 detached would lose its gradient, which PyTorch leaves as it is, and the write is refused, but where there is none to lose: what was
-detached requires none, and what is written has none either, as numbers and what was detached itself.
+detached requires none, and what is written has none either, as numbers and what was detached itself. In programs from Python `z[0] = c` in
+a `no_grad` block is such a write to a part that was detached: what is overwritten as a whole has no gradient there.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.float_constants import is_from_python
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.passes import PassFailure
+
+
+_OVERWRITES = frozenset({"torch.aten.copy_", "torch.aten.fill_.Scalar", "torch.aten.fill_.Tensor", "torch.aten.zero_"})
 
 
 def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operation], wrt: Sequence[int]) -> None:
@@ -31,6 +36,7 @@ def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operatio
     write, where memory is shared with what was detached."""
     ops = list(walk(func))
     writes = [op for op in ops if (row := row_of(op)) is not None and row.writes]
+    from_python = is_from_python(func)
     states = cache(lambda: RequiresGrad(func, functions, arguments=[i in wrt for i in range(len(func.regions[0].blocks[0].arguments))]))
     for detach in [op for op in ops if op.name == "torch.aten.detach"] if writes else []:
         views = _views(detach.results[0])
@@ -39,7 +45,8 @@ def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operatio
         if not through:
             continue
         if not _is_last(detach):
-            if not flowing and not states().may(detach.operands[0]):
+            overwritten = from_python and all(op.operands[0] == detach.results[0] and op.name in _OVERWRITES for op in through)
+            if not flowing and (overwritten or not states().may(detach.operands[0])):
                 continue
             what = "writes to a detached tensor, through memory that is not its own"
             raise PassFailure((flowing or through)[0], f"{what}: write to a copy (x.detach().clone())")

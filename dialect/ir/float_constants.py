@@ -23,10 +23,15 @@ MESSAGE = (
 )
 
 
+def is_from_python(func: ir.Operation) -> bool:
+    """Whether a function was made of NumPy-style Python, whose rules are not always PyTorch's."""
+    return "tierup.source" in func.attributes and ir.StringAttr(func.attributes["tierup.source"]).value == "jit"
+
+
 def refuse_floats(func: ir.Operation, activity: Callable[[], Mapping[ir.Value, bool]]) -> None:
     """Raises PassFailure at an op that makes a float of an active value (`activity` says which), if arrays are computed with it. For
     functions from Python alone."""
-    if "tierup.source" not in func.attributes or ir.StringAttr(func.attributes["tierup.source"]).value != "jit":
+    if not is_from_python(func):
         return
     makers = [op for op in walk(func) if op.name in _MAKES_FLOAT]
     if not makers:

@@ -1,4 +1,4 @@
-"""tierup-separate-results: what is computed in a result's buffer is that result's alone.
+"""tierup-separate-results: what is computed in a result's buffer is that result's alone, and what a round of a loop computes is the round's.
 
 `eliminate-empty-tensors` lets a result grow in the caller's buffer from the `tensor.empty` that its chain of destinations starts
 with. It does not ask who else uses a value of that chain: cse has let several results start from one empty tensor or one fill,
@@ -20,7 +20,18 @@ becomes
 
 Where a chain's value that is computed, not filled, has other uses, or a loop goes on from it, the chain starts from a
 `bufferization.alloc_tensor` in place of the `tensor.empty`: memory of its own, copied to the result at the end. The last value of a
-chain may be read as often as it is: the buffer holds it to the end. Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
+chain may be read as often as it is: the buffer holds it to the end.
+
+`eliminate-empty-tensors` also computes what is inserted into a tensor there, in its memory. In a loop, a tensor from outside is read again in
+the next round, which would find what this round computed:
+
+    scf.for ... { %2 = tensor.insert_slice %1 into %outside[%i] [1] [1] }
+
+becomes
+
+    scf.for ... { %c = bufferization.alloc_tensor() copy(%outside)   %2 = tensor.insert_slice %1 into %c[%i] [1] [1] }
+
+Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
 """
 
 from __future__ import annotations
@@ -31,9 +42,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 
+_ALLOC = "bufferization.alloc_tensor"
 _EMPTY = "tensor.empty"
 _MATERIALIZE = "bufferization.materialize_in_destination"
 _DESTINATIONS = {"tensor.insert_slice": 1, "tensor.insert": 1}  # op -> its operand that the result grows in
+_LOOPS = frozenset({"scf.for", "scf.while"})
 _SAME_MEMORY = frozenset({"tensor.cast", "tensor.expand_shape", "tensor.collapse_shape"})
 
 
@@ -45,13 +58,22 @@ class SeparateResults(Pass):
     name = "tierup-separate-results"
 
     def run_on_function(self, func: ir.Operation) -> None:
+        for op in [op for op in walk(func) if op.name == "tensor.insert_slice" and _is_from_before_a_loop(op.operands[1], op)]:
+            with op.location:
+                op.operands[1] = ir.Operation.create(
+                    _ALLOC,
+                    results=[op.operands[1].type],
+                    operands=[op.operands[1]],
+                    attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 0])},
+                    ip=ir.InsertionPoint(op),
+                ).results[0]
         for op in unerased(walk(func)):
             if op.name == _EMPTY:
                 _separate(op)
         for op in [op for op in walk(func) if op.name == _EMPTY and not _is_private(op.results[0])]:
             with op.location:
                 kept = ir.Operation.create(
-                    "bufferization.alloc_tensor",
+                    _ALLOC,
                     results=[op.results[0].type],
                     operands=list(op.operands),
                     attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0, 0])},
@@ -59,6 +81,24 @@ class SeparateResults(Pass):
                 )
             op.results[0].replace_all_uses_with(kept.results[0])
             op.erase()
+
+
+def _is_from_before_a_loop(value: ir.Value, user: ir.Operation) -> bool:
+    """Whether every round of a loop around an op has the same value, which something is in."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name in (_EMPTY, _ALLOC) and not _copies(owner.operation):
+        return False  # nothing is read of it
+    made = owner if isinstance(owner, ir.Block) else owner.operation.block
+    block, loops = user.block, False
+    while block != made:
+        around = block.owner.operation
+        loops = loops or around.name in _LOOPS
+        block = around.block
+    return loops
+
+
+def _copies(op: ir.Operation) -> bool:
+    return op.name == _ALLOC and list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[1] > 0
 
 
 def _separate(empty: ir.Operation) -> None:

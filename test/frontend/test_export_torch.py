@@ -254,14 +254,15 @@ def test_gradients_that_tierup_cannot_make_are_pytorchs():
     model = Program()
     eager, program = copy.deepcopy(model), export(model, (torch.randn(3, 4),))
     ours = from_export(program)
-    for _ in range(2):
+    for seed in range(2):
         x = torch.randn(3, 4)
         for f in (ours, eager):
+            torch.manual_seed(seed)
             f(x).backward()
     torch.testing.assert_close(model.w.grad, eager.w.grad)
     assert program.state_dict["calls"] == 2
     assert "0 calls by tierup's forward and backward programs, 2 by the original program in PyTorch" in ours.explain()
-    with pytest.raises(tierup.NotDifferentiable, match="poisson"):
+    with pytest.raises(tierup.NotDifferentiable, match="_standard_gamma"):
         from_export(program, gradients="error")(torch.randn(3, 4))
 
 

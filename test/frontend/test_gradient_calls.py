@@ -239,6 +239,20 @@ def test_no_grad_blocks_that_write() -> None:
         assert_close(found, 3 * x + np.array([0, 1, 1, 1]))
 
 
+def test_a_write_in_a_no_grad_block_to_part_of_a_view_is_refused() -> None:
+    """The rest of the view would lose its gradient."""
+
+    def f(p: Any) -> Any:
+        z = p * 2
+        with tierup.no_grad():
+            v = z[1:]
+            v[0] = 5
+        return np.sum(z)
+
+    with pytest.raises(tierup.NotDifferentiable, match="through memory that is not its own"):
+        tierup.grad(f)(np.ones(4))
+
+
 def test_no_grad_without_parentheses() -> None:
     @tierup.jit
     @tierup.no_grad

@@ -161,8 +161,11 @@ def check(program: TorchProgram, options: dict[str, Any], folder: Path) -> tuple
             scripted = torch.jit.script(module)
         except Exception as e:  # noqa: BLE001 - TorchScript's own refusals are of many types
             raise Refused("TorchScript: " + str(e).strip().split("\n")[0]) from None
-    ours = from_torchscript(scripted)
+    ours, apart = from_torchscript(scripted), False
     for count, number in enumerate(program.calls, 1):
+        for buffer in (*module.buffers(), *twin.buffers()):
+            buffer.detach_()  # it may hold what the last call gave it, with its history: then no module can be copied
+        twin = copy.deepcopy(module) if apart else twin
         before = copy.deepcopy(twin)
         want = call(twin, twin, program, number, ours=False)
         with tierup.options(**options):
@@ -172,8 +175,7 @@ def check(program: TorchProgram, options: dict[str, Any], folder: Path) -> tuple
         what = difference(got, want, joins="if " in program.source)
         if what and difference(got, _by_torchscript(before, program, number)):
             return count, f"call {number}: {what}"
-        if (got.error is None) != (want.error is None):  # and may be: one has written buffers that the other has not
-            twin = copy.deepcopy(module)
+        apart = (got.error is None) != (want.error is None)  # and may be: one has written buffers that the other has not
     return len(program.calls), ""
 
 

@@ -47,11 +47,36 @@ WHILE = """
   } : (!torch.int, !torch.bool, !torch.vtensor, !torch.int) -> (!torch.vtensor, !torch.int)
   return %r#0, %r#1 : !torch.vtensor, !torch.int"""
 
+SCATTERS = """
+  %true = torch.constant.bool true
+  %false = torch.constant.bool false
+  %one = torch.constant.int 1
+  %zero = torch.constant.int 0
+  %none = torch.constant.none
+  %w = torch.aten.mul.Scalar %a0, %zero : !torch.vtensor, !torch.int -> !torch.vtensor
+  %r = torch.prim.Loop %a1, %true, init(%a0) {
+  ^bb0(%i: !torch.int, %v: !torch.vtensor):
+    %x = torch.aten.mul.Scalar %a0, %i : !torch.vtensor, !torch.int -> !torch.vtensor
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %row = torch.aten.sum.dim_IntList %x, %dims, %false, %none : !torch.vtensor, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor
+    %0 = torch.aten.select_scatter %w, %row, %zero, %i : !torch.vtensor, !torch.vtensor, !torch.int, !torch.int -> !torch.vtensor
+    %1 = torch.aten.add.Tensor %v, %0, %one : !torch.vtensor, !torch.vtensor, !torch.int -> !torch.vtensor
+    torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor)
+  } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
+  return %r : !torch.vtensor"""
+
 SIZES = pytest.mark.parametrize("with_symbols", [False, True], ids=["static", "symbolic"])
 
 
 def _build(body: str, values: list, with_symbols: bool):
     return build(body, values, symbolic(values) if with_symbols else None)
+
+
+@SIZES
+def test_what_a_round_inserts_is_not_there_in_the_next(with_symbols: bool) -> None:
+    artifact = _build(SCATTERS, [X, 3], with_symbols)
+    (found,) = call(artifact, [X, 3])
+    np.testing.assert_allclose(found, X + np.arange(3)[:, None] * X.sum(0), rtol=1e-6)
 
 
 @SIZES

@@ -144,3 +144,43 @@ func.func @written_by_a_loop(%x: tensor<4xf64>, %n: index, %v: f64, %p: memref<4
   bufferization.materialize_in_destination %0 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
   return
 }
+
+// -----
+
+// What is inserted into a tensor from before the loop: each round has a copy of it, since the next one reads it again.
+// CHECK-LABEL: func.func @insert_in_each_round
+// CHECK: scf.for
+// CHECK: %[[C:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<4xf64>
+// CHECK-NOT: alloc_tensor
+// CHECK: tensor.insert_slice %{{.*}} into %[[C]]
+func.func @insert_in_each_round(%x: tensor<4xf64>, %s: tensor<f64>, %n: index, %c: i1) -> tensor<4xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %1 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<4xf64>) {
+    %2 = scf.if %c -> (tensor<4xf64>) {
+      %3 = tensor.insert_slice %s into %x[%i] [1] [1] : tensor<f64> into tensor<4xf64>
+      scf.yield %3 : tensor<4xf64>
+    } else {
+      scf.yield %t : tensor<4xf64>
+    }
+    scf.yield %2 : tensor<4xf64>
+  }
+  return %1 : tensor<4xf64>
+}
+
+// -----
+
+// What a loop carries is inserted into as it is, and so is an empty tensor, of which nothing is read.
+// CHECK-LABEL: func.func @insert_into_what_is_carried
+// CHECK-NOT: copy(
+func.func @insert_into_what_is_carried(%x: tensor<4xf64>, %s: tensor<f64>, %n: index) -> (tensor<4xf64>, tensor<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf64>
+  %1:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x, %u = %x) -> (tensor<4xf64>, tensor<4xf64>) {
+    %2 = tensor.insert_slice %s into %t[%i] [1] [1] : tensor<f64> into tensor<4xf64>
+    %3 = tensor.insert_slice %u into %e[0] [4] [1] : tensor<4xf64> into tensor<4xf64>
+    scf.yield %2, %3 : tensor<4xf64>, tensor<4xf64>
+  }
+  return %1#0, %1#1 : tensor<4xf64>, tensor<4xf64>
+}
