@@ -28,6 +28,7 @@ from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.passes import PassFailure
 
 
+
 _OVERWRITES = frozenset({"torch.aten.copy_", "torch.aten.fill_.Scalar", "torch.aten.fill_.Tensor", "torch.aten.zero_"})
 
 

@@ -1,4 +1,4 @@
-"""tierup-separate-results: what is computed in a result's buffer is that result's alone, and what a round of a loop computes is the round's.
+"""tierup-separate-results: what is computed in a result's buffer is that result's alone, and what a loop's round computes is the round's.
 
 `eliminate-empty-tensors` lets a result grow in the caller's buffer from the `tensor.empty` that its chain of destinations starts
 with. It does not ask who else uses a value of that chain: cse has let several results start from one empty tensor or one fill,
@@ -22,8 +22,8 @@ Where a chain's value that is computed, not filled, has other uses, or a loop go
 `bufferization.alloc_tensor` in place of the `tensor.empty`: memory of its own, copied to the result at the end. The last value of a
 chain may be read as often as it is: the buffer holds it to the end.
 
-`eliminate-empty-tensors` also computes what is inserted into a tensor there, in its memory. In a loop, a tensor from outside is read again in
-the next round, which would find what this round computed:
+`eliminate-empty-tensors` also computes what is inserted into a tensor there, in its memory. In a loop, a tensor from outside is read again
+in the next round, which would find what this round computed:
 
     scf.for ... { %2 = tensor.insert_slice %1 into %outside[%i] [1] [1] }
 
