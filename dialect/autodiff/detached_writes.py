@@ -27,8 +27,6 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.passes import PassFailure
 
-
-
 _OVERWRITES = frozenset({"torch.aten.copy_", "torch.aten.fill_.Scalar", "torch.aten.fill_.Tensor", "torch.aten.zero_"})
 
 
