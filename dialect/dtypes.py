@@ -69,6 +69,10 @@ BY_NAME = {d.name: d for d in ALL}
 BY_MLIR = {d.mlir: d for d in ALL}
 BY_CODE = {d.code: d for d in ALL}
 _BY_NUMPY = {d.numpy: d for d in ALL}
+_CODES = {
+    **{d.numpy: d.code for d in ALL},  # and of those that no program computes in, but NumPy gives: np.cumsum of uint8, np.fft
+    **{np.dtype(t): code for t, code in ((np.complex64, 9), (np.complex128, 10), (np.uint16, 27), (np.uint32, 28), (np.uint64, 29))},
+}
 
 
 def refuses_some(target: DType, source: DType, *, weak: bool) -> bool:
@@ -76,6 +80,11 @@ def refuses_some(target: DType, source: DType, *, weak: bool) -> bool:
     what they cannot hold, uint8 does so of Python's numbers alone."""
     is_asked = target.category is Category.INT and (weak or target is not u8)
     return is_asked and not np.can_cast(source.numpy, target.numpy, "safe")
+
+
+def code_of(dtype: np.dtype) -> int | None:
+    """torch's ScalarType number of a NumPy dtype, also of one that programs cannot hold; None where torch has none."""
+    return _CODES.get(dtype)
 
 
 def from_numpy(dtype: object) -> DType | None:

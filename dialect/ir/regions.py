@@ -104,10 +104,22 @@ def forget_unproven(func: ir.Operation, functions: Mapping[str, ir.Operation]) -
         set_signature(func, block)
 
 
-def _forget_once(func: ir.Operation, inference: Inference) -> bool:
+def forget_unproven_in(group: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+    """The same of the types in a fusion group, and of its results: what a number that it takes is, nothing in it says."""
+    for _ in range(_MAX_ROUNDS):
+        inference = infer_function(group, symbols.argument_values(group), functions, tolerant=True)
+        if not _forget_once(group, inference, in_groups=True):
+            break
+    body = group.regions[0].blocks[0]
+    for result, value in zip(group.results, list(body.operations)[-1].operands, strict=True):
+        result.set_type(value.type)
+    match_edges(list(walk(group)), functions)
+
+
+def _forget_once(func: ir.Operation, inference: Inference, *, in_groups: bool = False) -> bool:
     changed = False
     for op in walk(func):
-        if op.name in _REFINING or op.name in _LITERALS or _in_group(op):
+        if op.name in _REFINING or op.name in _LITERALS or (not in_groups and _in_group(op)):
             continue
         blocks = [block for region in op.regions for block in region.blocks]
         for value in (*op.results, *(a for block in blocks for a in block.arguments)):

@@ -207,10 +207,10 @@ def length(x: Any) -> int:
 
 def dtype_code(x: np.ndarray) -> int:
     """prim.dtype: torch's ScalarType number."""
-    known = dtypes.from_numpy(x.dtype)
-    if known is None:
+    code = dtypes.code_of(x.dtype)
+    if code is None:
         raise TypeError(f"arrays of dtype {x.dtype} are not supported")
-    return known.code
+    return code
 
 
 def is_floating_point(x: np.ndarray) -> bool:

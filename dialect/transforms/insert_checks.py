@@ -64,6 +64,8 @@ class InsertChecks(Pass):
 
 
 def _guard(group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
+    if not all(torch_types.is_tensor(v.type) for v in group.operands):
+        regions.forget_unproven_in(group, callees)
     wanted = [i for i, v in enumerate(group.operands) if torch_types.is_tensor(v.type) and not is_checked(group, i)]
     if not wanted:
         return

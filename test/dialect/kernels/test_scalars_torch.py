@@ -141,6 +141,13 @@ def test_dtype_is_torchs_number() -> None:
         assert kernel("prim.dtype")(array((1,), dtype)) == dtype.code == torch.ops.prim.dtype(to_torch(array((1,), dtype)))
 
 
+def test_dtype_of_what_no_program_computes_in_is_torchs_number_too() -> None:
+    for name in ("uint16", "uint32", "uint64", "complex64", "complex128"):
+        assert kernel("prim.dtype")(np.zeros(1, name)) == torch.ops.prim.dtype(torch.zeros(1, dtype=getattr(torch, name)))
+    with pytest.raises(TypeError, match="object"):
+        kernel("prim.dtype")(np.zeros(1, object))
+
+
 @pytest.mark.parametrize("op", ["item", "Int.Tensor", "Float.Tensor", "Bool.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit"])
 def test_the_only_element(op: str) -> None:
     for dtype in dtypes.ALL:

@@ -147,3 +147,24 @@ func.func @sizes_that_no_fact_states(%x: !torch.vtensor, %y: !torch.vtensor, %z:
   %3 = torch.tensor_static_info_cast %0 : !torch.vtensor<[?],f32> to !torch.vtensor
   return %3 : !torch.vtensor
 }
+
+// -----
+// A size that a number from outside gives is not known in the group, which takes any number.
+// CHECK-LABEL: func.func @number_from_outside
+// CHECK: "tierup.check"(%arg0) {expected = [#tierup.profiled<f32[2]>]}
+// CHECK: "tierup.fusion_group"
+// CHECK: torch.aten.reshape {{.*}} -> !torch.vtensor<[?,1],f32>
+// CHECK: torch.aten.tanh {{.*}} -> !torch.vtensor<[?,1],f32>
+// CHECK: }) : (!torch.vtensor<[2],f32>, !torch.int) -> !torch.vtensor<[?,1],f32>
+func.func @number_from_outside(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2,1],f32> {
+  %n = torch.aten.numel %x : !torch.vtensor<[2],f32> -> !torch.int
+  %0 = "tierup.fusion_group"(%x, %n) ({
+  ^bb0(%a: !torch.vtensor<[2],f32>, %m: !torch.int):
+    %one = torch.constant.int 1
+    %sizes = torch.prim.ListConstruct %m, %one : (!torch.int, !torch.int) -> !torch.list<int>
+    %1 = torch.aten.reshape %a, %sizes : !torch.vtensor<[2],f32>, !torch.list<int> -> !torch.vtensor<[2,1],f32>
+    %2 = torch.aten.tanh %1 : !torch.vtensor<[2,1],f32> -> !torch.vtensor<[2,1],f32>
+    "tierup.yield"(%2) : (!torch.vtensor<[2,1],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2],f32>, !torch.int) -> !torch.vtensor<[2,1],f32>
+  return %0 : !torch.vtensor<[2,1],f32>
+}

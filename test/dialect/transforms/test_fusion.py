@@ -104,6 +104,25 @@ def test_a_size_stays_behind_what_raises_before_it_and_needs_the_group() -> None
     assert '"tierup.fusion_group"' in s.stages["tierup-fuse-groups"]
 
 
+NUMBER = _function(f"%x: {_T}", f"""
+      %0 = torch.aten.tanh %x : {_T} -> {_T}
+      %1 = torch.aten.exp %0 : {_T} -> {_T}
+      %n = torch.aten.numel %1 : {_T} -> !torch.int
+      %2, %3 = torch.aten.sort %1, %zero, %true : {_T}, !torch.int, !torch.bool -> {_T}, {_T}
+      %l = torch.prim.ListConstruct %n, %one : (!torch.int, !torch.int) -> !torch.list<int>
+      %4 = torch.aten.reshape %2, %l : {_T}, !torch.list<int> -> {_T}
+      %5 = torch.aten.relu %4 : {_T} -> {_T}
+      %6 = torch.aten.neg %5 : {_T} -> {_T}""", "%1, %6", f"{_T}, {_T}")  # fmt: skip
+
+
+def test_a_group_knows_no_size_that_a_number_from_outside_gives() -> None:
+    s = Spine(NUMBER, "f", [[f32(2)]])
+    checked = s.stages["tierup-insert-checks"]
+    assert checked.count('"tierup.fusion_group"') == 2 and "-> !torch.vtensor<[?,1],f32>" in checked
+    assert all(s.assert_same([f32(2)], as_recorded=True))
+    assert not any(s.assert_same([f32(3)]))
+
+
 def _size_of_a_part(x: np.ndarray, y: np.ndarray, i: np.ndarray) -> Any:
     z = np.exp(x[i]) * y
     return np.sort(y) * z.shape[0], z.shape[0]
