@@ -170,8 +170,8 @@ class _Call:
         pair, outputs, positions = self.pair, [], []
         first_content = len(results) - len(pair.written)
         places: list[Any] = [None] * len(results)
-        bases = [k for k in range(first_content) if isinstance(results[k], np.ndarray) and results[k].flags.owndata]
-        for k in dict.fromkeys((*range(first_content, len(results)), *bases, *range(first_content))):  # a base before its views
+        shown = sorted(range(first_content), key=lambda k: _priority(results[k]))  # a base before its views, a view before its parts
+        for k in (*range(first_content, len(results)), *shown):
             value = results[k]
             if not isinstance(value, np.ndarray):
                 places[k] = "value", torch_tensors.to_tensors(value)
@@ -265,6 +265,11 @@ class _Call:
         if base.requires_grad and not self._flows_into(k):
             base = base.detach()
         return shared_memory.view(base, array, self.arrays[k])
+
+
+def _priority(value: Any) -> tuple[bool, int]:
+    """Of results, those first that others may be views of."""
+    return (not value.flags.owndata, -value.nbytes) if isinstance(value, np.ndarray) else (True, 0)
 
 
 class _Saved:

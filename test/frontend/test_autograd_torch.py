@@ -235,6 +235,21 @@ def test_a_detached_result_is_no_way_for_gradients():
     assert found.tolist() == [3, 3, 3]
 
 
+def test_a_result_that_is_part_of_a_later_one_is_a_view_of_it():
+    def program(x):
+        whole = (x * x)[1:]
+        return whole[:2], whole
+
+    ours, found = from_torchscript(torch.jit.script(program)), []
+    for f in (ours, program):
+        x = torch.arange(4.0, requires_grad=True)
+        part, whole = f(x)
+        with torch.no_grad():
+            whole.mul_(2)
+        found.append([part.detach(), torch.autograd.grad(part.sum() + (whole * 3).sum(), x)[0]])
+    torch.testing.assert_close(*found)
+
+
 def test_results_in_an_argument_s_memory_are_views_of_it_beside_what_is_detached():
     @torch.jit.script
     def program(x, w):
