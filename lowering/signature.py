@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tierup.dialect import dtypes, optable
+from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
@@ -21,6 +22,7 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, 
 from tierup.lowering.errors import Unsupported
 from tierup.lowering.layouts import order_in_memory
 from tierup.lowering.objects.own_memory import ensure_apart, ensure_own, is_made
+from tierup.lowering.objects.read_only import ReadOnly
 from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
 from tierup.lowering.views import Unknown, View, contiguous_strides, view_of
@@ -29,7 +31,6 @@ WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
 SOURCE = "tierup.source"
 _TORCHS = ("torchscript", "fx")
-READ_ONLY = "tierup.read_only"  # the numbers of the user's results that nobody may write, for they are views that NumPy locks
 _LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
@@ -127,10 +128,21 @@ def decide(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inferenc
     specs = [_result(value, to_arguments(stated[i]), roots, inference, known) for i, value in enumerate(returned[:users])]
     for i, value in enumerate(returned[:users]):
         _keep_apart(value, stated[i], returned, specs, inference)
-    for i in ir.DenseI64ArrayAttr(function.attributes[READ_ONLY]) if READ_ONLY in function.attributes else ():
-        specs[i] = replace(specs[i], read_only=specs[i].kind in _LOCKED)
+    read_only, locked = ReadOnly(function, inference, argument_views(block, arguments)), _numbers(function, READ_ONLY)
+    unclear = _numbers(function, PERHAPS_READ_ONLY) if ALIASES in function.attributes else range(users)
+    for i, value in enumerate(returned[:users]):
+        if specs[i].kind not in _LOCKED or i not in (*locked, *unclear):
+            continue
+        if i in locked or read_only.surely(value):
+            specs[i] = replace(specs[i], read_only=True)
+        elif not read_only.ensure_writable(value):
+            raise _at(value, "a result is read-only on some of the paths through the program")
     specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
     return tuple(specs)
+
+
+def _numbers(function: ir.Operation, name: str) -> list[int]:
+    return list(ir.DenseI64ArrayAttr(function.attributes[name])) if name in function.attributes else []
 
 
 def lay_out(
@@ -174,7 +186,7 @@ def settle(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], results:
     with ir.Location.unknown(function.context):
         function.attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in arguments])
-        for name in (WRITEBACKS, ALIASES, READ_ONLY, "res_attrs"):
+        for name in (WRITEBACKS, ALIASES, READ_ONLY, PERHAPS_READ_ONLY, "res_attrs"):
             if name in function.attributes:
                 del function.attributes[name]
 

@@ -116,12 +116,13 @@ class Recording:
 
 @dataclass(frozen=True)
 class Publication:
-    """How the results of a graph of values become the user's: `writebacks`, `aliases`, `read_only` as `tierup-functionalize` says."""
+    """How the results of a graph of values become the user's: `writebacks`, `aliases` and so on as `tierup-functionalize` says."""
 
     n_results: int
     writebacks: tuple[int, ...] = ()
     aliases: tuple[str, ...] = ()
     read_only: tuple[int, ...] = ()
+    perhaps_read_only: tuple[int, ...] = ()
 
     def refusal(self) -> str:
         """Why the results cannot be published from values; "" when they can."""
@@ -171,7 +172,8 @@ class Publication:
         for i, value in enumerate(user):
             alias = self.aliases[i] if self.aliases else ""
             if alias == "fresh" and isinstance(value, np.ndarray):
-                if any(np.may_share_memory(value, other) for other in others):
+                copied = not value.flags.writeable and i not in (*self.read_only, *self.perhaps_read_only)
+                if copied or any(np.may_share_memory(value, other) for other in others):
                     value = value.copy()
                 others.append(value)
             made.append(value)
@@ -205,7 +207,9 @@ class Regions:
         Raises NotCompiled when the program cannot be told as values."""
 
         instrumented = steps.regions.instrument(graph, entry)
-        publish = Publication(instrumented.n_results, instrumented.writebacks, instrumented.aliases, instrumented.read_only)
+        publish = Publication(
+            instrumented.n_results, instrumented.writebacks, instrumented.aliases, instrumented.read_only, instrumented.perhaps_read_only
+        )
         if publish.refusal():
             raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
         self._recordings[classes] = Recording(instrumented, publish, culprits(instrumented.text, [culprit]))

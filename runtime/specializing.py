@@ -151,7 +151,7 @@ class SpecializingExecutor:
         except NotCompiled as e:
             return None if self._postponed.failed(e, spec.describe(program.names), "the pristine graph runs") else program
         self._postponed.succeeded()
-        publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only)
+        publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only, made.perhaps_read_only)
         return self.plan_type(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:

@@ -205,6 +205,6 @@ class _Function:
                     given = list(ir.ArrayAttr(self.func.attributes[name]))
                     given = given if name == "arg_attrs" else given[:kept]
                     self.func.attributes[name] = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * (size - len(given))])
-            for name in (_ALIASES, "tierup.read_only"):  # of the function as it was; it may be functionalised again
+            for name in (_ALIASES, "tierup.read_only", "tierup.perhaps_read_only"):  # of the function as it was
                 if name in self.func.attributes:
                     del self.func.attributes[name]

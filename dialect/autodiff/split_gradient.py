@@ -250,7 +250,7 @@ class _Splitter:
                 given = list(ir.ArrayAttr(self.func.attributes["res_attrs"]))[:results]
                 more = [ir.DictAttr.get({})] * (len(handed) - len(given))
                 self.func.attributes["res_attrs"] = ir.ArrayAttr.get([*given, *more])
-            for name in ("tierup.result_aliases", "tierup.read_only"):
+            for name in ("tierup.result_aliases", "tierup.read_only", "tierup.perhaps_read_only"):
                 if name in self.func.attributes:
                     del self.func.attributes[name]
 

@@ -18,6 +18,7 @@ IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torc
 _PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 PROMOTION = "tierup.promotion"
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
+LOCKED = "tierup.locked"  # the unit attribute of one that was NumPy's before tierup-explicit-promotion
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
 
 
@@ -43,11 +44,16 @@ def perhaps_identity(chain: Sequence[Step]) -> bool:
     return all(step.name in _PERHAPS_IDENTITIES for step in chain)
 
 
+def is_read_only(op: ir.Operation) -> bool:
+    """Whether NumPy lets nobody write what an op gives."""
+    return op.name in _READ_ONLY and (PROMOTION in op.attributes or LOCKED in op.attributes)
+
+
 def read_only(chain: Sequence[Step]) -> bool:
     """Whether NumPy lets nobody write through a chain: behind np.broadcast_to and np.diagonal, unless a reshape may have copied."""
     found = False
     for step in chain:
-        found = step.name in _READ_ONLY and PROMOTION in step.op.attributes or found and step.name not in _MAY_COPY
+        found = is_read_only(step.op) or found and step.name not in _MAY_COPY
     return found
 
 

@@ -52,7 +52,8 @@ def elements(attribute: ir.Attribute, op: ir.Operation) -> np.ndarray:
         if hexadecimal:
             return _from_bytes(bytes.fromhex(hexadecimal["hex"]), dtype, shape)
         return _bfloat16(text[: text.rindex(" : ")], shape)
-    return np.array(np.array(attribute).reshape(shape), dtype=dtype.numpy, order="C")
+    # astype, for np.array keeps the dtype that it is given, which is "q" for 64 bits, where NumPy's own is "l"
+    return np.array(attribute).reshape(shape).astype(dtype.numpy, order="C")
 
 
 def _from_bytes(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import Category
+from tierup.dialect.functional.views import LOCKED
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
@@ -287,6 +288,13 @@ def _all(prefix: str, rewrite: Callable[[Site], list[ir.Value]], *names: str) ->
     return {f"{prefix}.{name}": rewrite for name in names}
 
 
+def locked(site: Site) -> list[ir.Value]:
+    """broadcast_to, diagonal: torch's op, which then says itself that nobody may write what it gives."""
+    found = site.again()
+    found[0].owner.operation.attributes[LOCKED] = ir.UnitAttr.get(site.op.context)
+    return found
+
+
 FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "accumulating": lambda op: accumulating(op.operands.index("dtype")),
 }
@@ -320,10 +328,8 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_factories.eye_m": factory(2),
     "numpy_factories.scalar_tensor": factory(1, fill=0),
     "numpy_factories.tensor": factory(1),
-    **_all(
-        "numpy_views", as_is, "reshape", "squeeze", "squeeze_dim", "unsqueeze", "transpose", "permute", "movedim", "broadcast_to", "select",
-        "diagonal",
-    ),
+    **_all("numpy_views", as_is, "reshape", "squeeze", "squeeze_dim", "unsqueeze", "transpose", "permute", "movedim", "select"),
+    **_all("numpy_views", locked, "broadcast_to", "diagonal"),
     "numpy_views.slice_": slice_,
     **_all("numpy_movement", joined, "cat", "stack", "hstack", "column_stack"),
     "numpy_movement.constant_pad_nd": padded,

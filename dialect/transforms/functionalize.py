@@ -40,6 +40,7 @@ from __future__ import annotations
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
+from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
@@ -49,7 +50,6 @@ from tierup.dialect.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"
-READ_ONLY = "tierup.read_only"
 
 
 @register
@@ -113,6 +113,8 @@ class _Function:
         self._describe(new, inputs, results, self._aliases(entries), [i for i, _, _ in written])
         if locked := [i for i, entry in enumerate(entries) if isinstance(entry, Ref) and read_only(entry.chain)]:
             new.attributes[READ_ONLY] = ir.DenseI64ArrayAttr.get(locked, func.context)
+        if unclear := [i for i, value in enumerate(results[: len(entries)]) if i not in locked and perhaps_read_only(value)]:
+            new.attributes[PERHAPS_READ_ONLY] = ir.DenseI64ArrayAttr.get(unclear, func.context)
         func.erase()
 
     def _aliases(self, entries: list[Entry]) -> list[str]:

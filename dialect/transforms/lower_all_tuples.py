@@ -38,7 +38,7 @@ from tierup.dialect.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPA
 
 _TUPLE = "!torch.tuple<"
 _CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
-_COUNTING = ("tierup.writebacks", "tierup.result_aliases", "tierup.read_only")
+_COUNTING = ("tierup.writebacks", "tierup.result_aliases", "tierup.read_only", "tierup.perhaps_read_only")
 _FORWARDING = frozenset({"torch.prim.If", "torch.prim.Loop", "func.call"})
 
 

@@ -77,7 +77,7 @@ def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequen
         types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in handed])
         func.attributes["function_type"] = ir.TypeAttr.get(types)
         func.attributes[LIST_RESULTS] = ir.DenseI64ArrayAttr.get(counts)
-        for name in ("res_attrs", "tierup.result_aliases", "tierup.read_only"):
+        for name in ("res_attrs", "tierup.result_aliases", "tierup.read_only", "tierup.perhaps_read_only"):
             if name in func.attributes:
                 del func.attributes[name]
     return counts

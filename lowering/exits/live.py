@@ -56,18 +56,18 @@ class _Decoder:
         leaves = [leaf for live in site.live for leaf in _leaves(live)]
         self._n_arrays = sum(leaf.kind is ResultKind.ALLOCATED for leaf in leaves)
         layout, owner, at = f"={1 + self._n_arrays}q", 0, 1 + self._n_arrays
-        # (the word with the owner, or 0; the first word; rank; dtype, or the number's type; bytes of an element)
-        self._plan: list[tuple[int, int, int, Any, int]] = []
+        # (the word with the owner, or 0; the first word; rank; dtype, or the number's type; bytes of an element; whether it is read-only)
+        self._plan: list[tuple[int, int, int, Any, int, bool]] = []
         for leaf in leaves:
             if leaf.kind is ResultKind.SCALAR:
                 python, code = _SCALARS[leaf.dtype]
                 layout += code
-                self._plan.append((0, at, 0, python, 0))
+                self._plan.append((0, at, 0, python, 0, False))
                 at += 1
             else:
                 owner += 1
                 dtype, rank = dtypes.BY_NAME[leaf.dtype].numpy, len(leaf.sizes)
-                self._plan.append((owner, at, rank, dtype, dtype.itemsize))
+                self._plan.append((owner, at, rank, dtype, dtype.itemsize, leaf.read_only))
                 layout += f"{1 + 2 * rank}q"
                 at += 1 + 2 * rank
         self._words = struct.Struct(layout)
@@ -80,7 +80,7 @@ class _Decoder:
         owned = {at: _Allocated.from_address(at) for at in {*words[1 : 1 + self._n_arrays]}}
         taken: set[int] = set()
         handed: list[Any] = []
-        for owner, at, rank, kind, itemsize in self._plan:
+        for owner, at, rank, kind, itemsize, read_only in self._plan:
             if not owner:
                 handed.append(kind(words[at]))
                 continue
@@ -89,6 +89,8 @@ class _Decoder:
             array = np.ndarray(words[at + 1 : middle], kind, owned[allocation], words[at] - allocation, strides)
             # What the kernel has in one place may be copies of each other in the program: no two results of it may share memory
             handed.append(array if allocation not in taken else array.copy())
+            if read_only:
+                handed[-1].flags.writeable = False
             taken.add(allocation)
         return tuple(handed) if self._all_handed else self._placed(handed, flat)
 

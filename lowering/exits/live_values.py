@@ -21,6 +21,7 @@ from tierup.lowering import builders as b
 from tierup.lowering import signature
 from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, live_words, words_of
+from tierup.lowering.objects.read_only import ReadOnly
 from tierup.lowering.origins import origin
 from tierup.lowering.transforms.outline_exits import EXITS
 from tierup.lowering.views import Unknown, View, view_of
@@ -28,6 +29,7 @@ from tierup.lowering.views import Unknown, View, view_of
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _FRESH = "fresh"
 _MESSAGE = "a value that lives on is an argument on this path"
+_READ_ONLY = "a value that lives on may be read-only on this path"
 
 
 def sites(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ExitSite, ...]:
@@ -59,6 +61,7 @@ class _Arguments:
         self.known = signature.symbols_of(arguments)
         self.inference = inference
         stated = b.strings(function.attributes[signature.ALIASES]) if signature.ALIASES in function.attributes else [""]
+        self.read_only = ReadOnly(function, inference, self.roots)
         self.shares = any(signature.to_arguments(alias) != _FRESH for alias in stated)  # a result may be memory of an argument
 
     def live(self, exit_: ir.Operation, operand: ir.Value, handed: list[ir.Value]) -> Live:
@@ -87,14 +90,18 @@ class _Arguments:
             view = view_of(value, self.roots, self.inference)
         except Unknown:
             view = None
+        locked = self.read_only.surely(value)
+        if not locked and not self.read_only.ensure_writable(value):
+            with exit_.location, ir.InsertionPoint(exit_):
+                t.check(_as_value(False), _READ_ONLY)
         if view is not None and signature.is_described(view, self.known):
-            return ResultSpec(ResultKind.VIEW, dtype.name, view.sizes, view.argument, view.offset, view.strides)
+            return ResultSpec(ResultKind.VIEW, dtype.name, view.sizes, view.argument, view.offset, view.strides, read_only=locked)
         if self.shares:
             with exit_.location, ir.InsertionPoint(exit_):
                 own = own_memory(value, self.roots)
                 if own is not True:
                     t.check(_as_value(own), _MESSAGE)
-        return ResultSpec(ResultKind.ALLOCATED, dtype.name, (0,) * len(sizes))
+        return ResultSpec(ResultKind.ALLOCATED, dtype.name, (0,) * len(sizes), read_only=locked)
 
 
 Own = Union[bool, Callable[[], ir.Value]]  # whether memory is the call's own: known, or a !torch.bool to be made where it is asked

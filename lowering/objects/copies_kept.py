@@ -1,7 +1,8 @@
 """Copies that canonicalisation must not take away: of `w = x.copy() if n > 1 else x` it would make `x` on both paths.
 
-A value is as good as its copy but where a result is the one on some paths and memory of another's on others (`tierup.result_aliases`).
-There what an op makes is hidden while others fold, in front of what hands it on to the result:
+A value is as good as its copy but where a result is the one on some paths and memory of another's on others (`tierup.result_aliases`),
+or where the value is read-only and a copy is not (np.broadcast_to, np.diagonal). There what an op makes is hidden while others fold, in
+front of what hands it on to the result:
 
     %0 = torch.aten.clone %x, %none                    %0 = torch.aten.clone %x, %none
     torch.prim.If.yield %0                      ->     %1 = "tierup.hidden"(%0)
@@ -17,6 +18,8 @@ from collections.abc import Iterator
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.contracts import defined_functions
+from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.lowering import builders as b
@@ -31,12 +34,16 @@ Use = tuple[ir.Operation, int]  # an op, and which of its operands
 
 
 def hide(module: ir.Module) -> None:
-    """Hide what ops make for results whose memory the path decides."""
+    """Hide what ops make for results whose memory the path decides, or whether they are read-only; then also what lives on elsewhere."""
     for func in defined_functions(module):
         stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
         last = list(func.regions[0].blocks[0].operations)[-1].operation
-        for i, alias in enumerate(stated):
-            for user, k in [] if alias.startswith(_SETTLED) else list(_made((last, i), set())):
+        unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
+        uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
+        if unclear:
+            uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
+        for use in uses:
+            for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
                 with user.location, ir.InsertionPoint(user):
                     value = user.operands[k]
                     user.operands[k] = b.value(HIDDEN, [value], value.type, **{_OWN: ir.UnitAttr.get()})

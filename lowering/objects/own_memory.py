@@ -78,8 +78,8 @@ def _leave_no_round(op: ir.Operation, inference: Inference, message: str) -> boo
     return True
 
 
-class _Paths:
-    """Whether a value lies apart, and the checks that leave to tier 0 the paths on which it does not."""
+class Paths:
+    """Whether a value is as it should be, apart from others or writable, and the checks that leave other paths to tier 0."""
 
     message: str
 
@@ -95,6 +95,8 @@ class _Paths:
         value = where_control_stayed(value)
         if self.is_shared(value):
             return False
+        if self.is_settled(value):
+            return True
         if isinstance(value.owner, ir.Block):
             return self.is_argument_apart(value)
         op, number = value.owner.operation, ir.OpResult(value).result_number
@@ -107,7 +109,7 @@ class _Paths:
                 return False
             return (yield op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
         row = optable.lookup(op.name)
-        if _is_view(op, row):
+        if is_view(op, row):
             return (yield op.operands[0])
         if row is None or row.kind is Kind.SCALAR:
             return False  # an item of a list
@@ -117,8 +119,12 @@ class _Paths:
         return (yield op.operands[0]) if known is None else known
 
     def is_shared(self, value: ir.Value) -> bool:
-        """Whether it is what the value should lie apart from."""
+        """Whether it is what the value should lie apart from, or should not be."""
         raise NotImplementedError
+
+    def is_settled(self, value: ir.Value) -> bool:
+        """Whether it is as it should be on all paths, whatever the rest says of it."""
+        return False
 
     def is_argument_apart(self, value: ir.Value) -> bool:
         """The answer for an argument of a block."""
@@ -129,7 +135,7 @@ class _Paths:
         return None
 
 
-class _Arguments(_Paths):
+class _Arguments(Paths):
     """Apart from the arguments."""
 
     message = "a result is an argument on this path"
@@ -147,7 +153,7 @@ class _Arguments(_Paths):
         return view_of(value, self._roots, self.inference) is None
 
 
-class _Apart(_Paths):
+class _Apart(Paths):
     """Apart from what one op makes."""
 
     message = "two results share memory on this path"
@@ -173,7 +179,7 @@ def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
     return at.name != "func.func"
 
 
-def _is_view(op: ir.Operation, row: Op | None) -> bool:
+def is_view(op: ir.Operation, row: Op | None) -> bool:
     return op.name in _CASTS or (row is not None and row.aliasing is Aliasing.VIEW)
 
 
@@ -183,7 +189,7 @@ def _base(value: ir.Value) -> ir.Value:
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
         row = optable.lookup(op.name)
-        if not _is_view(op, row) and (row is None or row.aliasing is not Aliasing.MAY_VIEW):
+        if not is_view(op, row) and (row is None or row.aliasing is not Aliasing.MAY_VIEW):
             break
         value = where_control_stayed(op.operands[0])
     return value

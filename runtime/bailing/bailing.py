@@ -126,7 +126,7 @@ class Bailing:
             try:
                 with failures_are_refusals("recording values in mid-program"):
                     made = steps.bailouts.instrument(program.graph, program.entry)
-                publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only)
+                publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only, made.perhaps_read_only)
                 if publish.refusal():
                     raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
                 with self._lock:

@@ -51,6 +51,7 @@ class Instrumented:
     writebacks: tuple[int, ...]
     aliases: tuple[str, ...]
     read_only: tuple[int, ...]
+    perhaps_read_only: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,15 @@ def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
     return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
 
 
-def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
-    """How many results are the user's, which arguments the others are written to, what the user's share memory with, which are locked."""
+def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+    """How many results are the user's, which arguments the others are written to, what the user's share memory with, which are read-only
+    and which perhaps."""
     attributes = func.attributes
-    writebacks = tuple(ir.DenseI64ArrayAttr(attributes["tierup.writebacks"])) if "tierup.writebacks" in attributes else ()
+    names = ("tierup.writebacks", "tierup.read_only", "tierup.perhaps_read_only")
+    writebacks, read_only, perhaps = (tuple(ir.DenseI64ArrayAttr(attributes[n])) if n in attributes else () for n in names)
     aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
     n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
-    read_only = tuple(ir.DenseI64ArrayAttr(attributes["tierup.read_only"])) if "tierup.read_only" in attributes else ()
-    return n_results, writebacks, aliases, read_only
+    return n_results, writebacks, aliases, read_only, perhaps
 
 
 def recorder_of(facts: Facts) -> Record:

@@ -43,6 +43,7 @@ class Specialized:
     writebacks: tuple[int, ...]
     aliases: tuple[str, ...]
     read_only: tuple[int, ...]
+    perhaps_read_only: tuple[int, ...]
 
 
 def required(graph: str, entry: str) -> tuple[str, Tier0]:

@@ -32,6 +32,7 @@ def assert_same(got: Any, want: Any, tolerance: float, where: str) -> None:
     else:
         assert type(got) is type(want), f"{where}: {type(got).__name__} {got!r} is not {type(want).__name__} {want!r}"
         if isinstance(want, (np.ndarray, np.generic)):
+            assert got.dtype.char == want.dtype.char, f"{where}: dtypes {got.dtype.char!r} and {want.dtype.char!r}"  # "q" equals "l"
             assert got.dtype == want.dtype and got.shape == want.shape, f"{where}: {got.dtype}{got.shape} is not {want.dtype}{want.shape}"
             _assert_close(got, want, tolerance, where)
         elif isinstance(want, float):
