@@ -182,8 +182,10 @@ class Backward(Emitter):
         return self.cast_like(gradient, self._operands[self._index(i)])
 
     def promoted(self, i: Which) -> ir.Value:
-        """Operand i in the dtype of the (first) result. Counts as read."""
-        return self.cast_like(self.operands[self._index(i)], self._results[0])
+        """Operand i in the dtype of the (first) result, or of its gradient where that is not known: a gradient is of floats, also where a
+        path makes the result of ints, which have no product with it and raise for a divisor of 0. Counts as read."""
+        known, grad = self.tensor(self._results[0]).dtype is not None, self.grads[0]
+        return self.cast_like(self.operands[self._index(i)], self._results[0] if known or not isinstance(grad, ir.Value) else grad)
 
     # --- sizes and constants of the forward op, which need not be captured ---------------------------------------------
 

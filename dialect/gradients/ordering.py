@@ -30,4 +30,5 @@ def _at_indices(g: Backward, dim: int, kept: bool) -> Gradient:
     if not isinstance(grad, ir.Value):
         return None
     d = int(g.constant(dim))
-    return g.call("aten.scatter.src", g.zeros(0), d, keepdims(g, g.results[1], [d], kept), keepdims(g, grad, [d], kept))
+    zeros = g.cast_like(g.zeros(0), grad)  # the operand may be of ints or bools on the path taken
+    return g.cast_to(g.call("aten.scatter.src", zeros, d, keepdims(g, g.results[1], [d], kept), keepdims(g, grad, [d], kept)), 0)

@@ -71,8 +71,12 @@ def remainder(g: Backward) -> Gradients:
 
 def _remainder(g: Backward, quotient: Callable[[ir.Value, ir.Value], ir.Value]) -> Gradients:
     """r = x - q y with a q that is constant between its jumps."""
-    of_divisor = g.sum_to(g.neg(g.mul(g.grad, quotient(g.promoted(0), g.promoted(1)))), 1) if g.wants(1) else None
-    return g.sum_to(g.grad, 0), of_divisor
+    if not g.wants(1):
+        return g.sum_to(g.grad, 0), None
+    x, y = g.promoted(0), g.promoted(1)
+    if g.tensor(y).dtype is None:
+        y = g.sub(y, 0.0)  # floats, where a path has ints: by 0 they have no quotient
+    return g.sum_to(g.grad, 0), g.sum_to(g.neg(g.mul(g.grad, quotient(x, y))), 1)
 
 
 @RULES.vjp("aten.div.Tensor_mode(self, other, rounding_mode)", captures=("self", "other"))

@@ -397,7 +397,30 @@ def _of_bools_on_one_path(function):
     return f
 
 
-@pytest.mark.parametrize("function", [np.var, np.std, np.arcsin, np.arccos, np.arctan, np.arctanh, np.arcsinh, np.arccosh, np.mean, np.cumsum], ids=lambda f: f.__name__)
+@tierup.jit
+def _product_with_ints(v):
+    return np.matmul(v, np.array([1, 0, 2]))
+
+
+@tierup.jit
+def _outer_with_ints(v):
+    return np.outer(v, np.array([1, 0, 2]))
+
+
+@tierup.jit
+def _remainder(v):
+    return np.remainder(v, v) + np.fmod(v, v)
+
+
+@tierup.jit
+def _table_of_ints(v):
+    return np.dot(np.array([[1, 2, 3], [4, 5, 6]]), v)
+
+
+@pytest.mark.parametrize("function", [
+    np.var, np.std, np.arcsin, np.arccos, np.arctan, np.arctanh, np.arcsinh, np.arccosh, np.mean, np.cumsum,
+    np.sort, np.max, _product_with_ints, _outer_with_ints, _remainder, _table_of_ints,
+], ids=lambda f: getattr(f, "__name__", str(f)))  # fmt: skip
 def test_what_is_of_bools_on_one_path_has_no_gradient_there_and_raises_nothing(function):
     f, x = _of_bools_on_one_path(function), np.array([0.5, -0.25, 0.75])
     g = tierup.value_and_grad(f, optimize=False)
