@@ -25,7 +25,7 @@ BINARY = ("X + Y", "X * Y", "X - Y", "X / (Y * Y + 1)", "torch.maximum(X, Y)", "
 VIEWS = ("X.t()", "X.view(-1)", "X.reshape(-1)", "X[0]", "X[1:]", "X[:-1]", "X[::2]", "X.unsqueeze(0)", "X.transpose(0, -1)", "X.select(0, 0)", "X.narrow(0, 0, 1)", "X.expand(2, -1, -1)", "X.squeeze()", "X[:, 0]",
          "X[..., 1:]", "X.chunk(2)[0]", "X.split(1)[-1]", "X.unbind(0)[0]", "X.flatten()", "X.diagonal()", "X.permute(1, 0)", "X.expand_as(X)", "X.view(X.size(0), -1)", "X.detach()")  # fmt: skip
 WRITES = ("X.add_(1)", "X.mul_(2)", "X.add_(Y)", "X.mul_(Y)", "X.copy_(Y)", "X.zero_()", "X.fill_(0.5)", "X[0] = Y", "X[0] = 1.5", "X[1:] = Y", "X[X > 0] = 0.0", "X += Y", "X *= 2", "X.relu_()", "X.sub_(Y, alpha=2)",
-          "X.clamp_(-1, 1)", "X.tanh_()", "X[:, 0] = 2.0", "X.masked_fill_(X > 1, 0.0)", "X[0].add_(1)", "X.t().mul_(2)", "X.view(-1).add_(1)", "X[::2].mul_(3)")  # fmt: skip
+          "X.clamp_(-1, 1)", "X.tanh_()", "X[:, 0] = 2.0", "X.masked_fill_(X > 1, 0.0)", "X[0].add_(1)", "X.t().mul_(2)", "X.view(-1).add_(1)", "X[::2].mul_(3)", "X.detach().mul_(2)", "X.detach()[0].fill_(0.5)", "X.data.add_(1)", "X.detach().add_(Y)")  # fmt: skip
 TESTS = ("bool(X.sum() > 0)", "X.size(0) > 3", "flag", "bool((X > 1).any())", "X.dim() > 1", "bool(X.max() > 1.0)", "not flag", "n > 2")
 SHAPES = (("n", "m"), ("n", "m"), ("m",), ("m", "m"), ("n",))
 

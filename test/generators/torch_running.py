@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch_entries import Refused, calls_of, entered, entry_of
 from torch_programs import TorchProgram, tensors
 
 import tierup
@@ -35,10 +37,6 @@ class Seen:
     autograd: bool  # without it a view of a parameter of rank 1 may be the parameter itself, for eager
     gradients: list[torch.Tensor | None] | None  # None: eager refuses them, since something it saved was written
     failed: str = ""  # why there are none, where eager may have some
-
-
-class Refused(Exception):
-    """TorchScript or its front end does not take the program."""
 
 
 def module_of(program: TorchProgram, folder: Path) -> Any:
@@ -82,7 +80,8 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
         given.append(x)
     arguments = [*given, chance.choice((0, 2, 3)), chance.random() < 0.5]
     leaves += list(module.parameters()) if autograd else []
-    with torch.set_grad_enabled(autograd), warnings.catch_warnings():
+    inference = not autograd and chance.random() < 0.4
+    with torch.inference_mode() if inference else torch.set_grad_enabled(autograd), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             found = f(*arguments)
@@ -103,8 +102,9 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
     return Seen(results, None, given, autograd, gradients)
 
 
-def difference(got: Seen, want: Seen, *, joins: bool = False) -> str:
-    """How two calls differ, "" when they do not. `joins`: a result that requires a gradient on one path does on all (docs/pytorch.md)."""
+def difference(got: Seen, want: Seen, *, joins: bool = False, memory: bool = True) -> str:
+    """How two calls differ, "" when they do not. `joins`: a result that requires a gradient on one path does on all (docs/pytorch.md).
+    `memory`: what shares memory is compared."""
     if "modified inplace" in str(want.error):  # docs/pytorch.md: some of eager's refusals of views do not raise
         return ""
     if (got.error is None) != (want.error is None):
@@ -123,7 +123,7 @@ def difference(got: Seen, want: Seen, *, joins: bool = False) -> str:
             found = _differ(a, b, name != "gradients" and not joins and want.autograd)
             if found:
                 return f"{name}[{i}]: {found}"
-    if want.error is None:
+    if memory:
         both = [[[_shares(a, b) for b in [*s.results[:i], *s.given]] for i, a in enumerate(s.results)] for s in (got, want)]
         if both[0] != both[1]:
             return f"what shares memory: {both[0]}, not {both[1]}"
@@ -155,33 +155,64 @@ def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def check(program: TorchProgram, options: dict[str, Any], folder: Path) -> tuple[int, str]:
     """(calls that were made, how the last of them differed). Raises Refused."""
+    entry = entry_of(program)
+    torch._dynamo.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = module_of(program, folder)
         twin = copy.deepcopy(module)
-        try:
-            scripted = torch.jit.script(module)
-        except Exception as e:  # noqa: BLE001 - TorchScript's own refusals are of many types
-            raise Refused("TorchScript: " + str(e).strip().split("\n")[0]) from None
-    ours, apart = from_torchscript(scripted), False
-    for count, number in enumerate(program.calls, 1):
+        if entry == "script":
+            oracle, ours = twin, from_torchscript(_scripted(module))
+        else:
+            oracle, ours = entered(entry, twin, program, ours=False), entered(entry, module, program, ours=True)
+    apart = False
+    for count, number in enumerate(calls_of(program, entry), 1):
         for buffer in (*module.buffers(), *twin.buffers()):
             buffer.detach_()  # it may hold what the last call gave it, with its history: then no module can be copied
-        twin = copy.deepcopy(module) if apart else twin
+        if apart:
+            twin.load_state_dict(module.state_dict())
         before = copy.deepcopy(twin)
-        want = call(twin, twin, program, number, ours=False)
+        with torch.jit.optimized_execution(False):
+            want = call(oracle, twin, program, number, ours=False)
         with tierup.options(**options):
             got = call(ours, module, program, number)
             if options.get("compile") == "background":
                 tierup.wait_for_compiles(120)
-        what = difference(got, want, joins="if " in program.source)
-        if what and difference(got, _by_torchscript(before, program, number)):
-            return count, f"call {number}: {what}"
+        what = difference(got, want, joins="if " in program.source, memory=entry != "export")
+        if what and _order_decides(copy.deepcopy(before), program, number):
+            return count, ""
+        if what and (entry != "script" or difference(got, _by_torchscript(before, program, number))):
+            return count, f"call {number}: {what}" + f" ({entry})" * (entry != "script")
         apart = got.error is not None or want.error is not None  # one may have written buffers that the other has not
     return len(program.calls), ""
+
+
+def _scripted(module: Any) -> Any:
+    try:
+        return torch.jit.script(module)
+    except Exception as e:  # noqa: BLE001 - TorchScript's own refusals are of many types
+        raise Refused("TorchScript: " + str(e).strip().split("\n")[0]) from None
 
 
 def _by_torchscript(module: Any, program: TorchProgram, number: int) -> Seen:
     """What TorchScript itself does: it drops unused operations that would raise, and knows no gradient to be absent after a branch."""
     with torch.jit.optimized_execution(False):
         return call(torch.jit.script(module), module, program, number, ours=False)
+
+
+class _ReadsWhatItWrites(TorchDispatchMode):
+    """Notes whether an op reads, element by element, memory that it writes in another order (`x.t().add_(x)`): what comes of it PyTorch leaves open."""
+
+    found = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._schema.is_mutable:
+            written, *read = [a for a in args if isinstance(a, torch.Tensor)]
+            self.found |= any(_shares(written, r) and written.stride() != r.stride() for r in read)
+        return func(*args, **(kwargs or {}))
+
+
+def _order_decides(module: Any, program: TorchProgram, number: int) -> bool:
+    with _ReadsWhatItWrites() as mode:
+        call(module, module, program, number, ours=False)
+    return mode.found
