@@ -12,7 +12,7 @@ from tierup.dialect.functional.views import LOCKED
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is
+from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is, of_known_rank
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.optable.core import Kind, Op
 
@@ -328,12 +328,14 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_factories.eye_m": factory(2),
     "numpy_factories.scalar_tensor": factory(1, fill=0),
     "numpy_factories.tensor": factory(1),
-    **_all("numpy_views", as_is, "reshape", "squeeze", "squeeze_dim", "unsqueeze", "transpose", "permute", "movedim", "select"),
+    **_all("numpy_views", as_is, "reshape", "squeeze", "unsqueeze", "select"),
+    **_all("numpy_views", of_known_rank, "squeeze_dim", "transpose", "permute", "movedim"),
     **_all("numpy_views", locked, "broadcast_to", "diagonal"),
     "numpy_views.slice_": slice_,
     **_all("numpy_movement", joined, "cat", "stack", "hstack", "column_stack"),
     "numpy_movement.constant_pad_nd": padded,
-    **_all("numpy_movement", as_is, "tile", "repeat_interleave", "roll", "flip", "tril", "triu"),
+    **_all("numpy_movement", as_is, "tile", "repeat_interleave"),
+    **_all("numpy_movement", of_known_rank, "roll", "flip", "tril", "triu"),
     "numpy_indexing.index_select": take(None),
     "numpy_indexing.embedding": take(0),
     "numpy_indexing.gather": gather,

@@ -100,6 +100,14 @@ def as_is(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+def of_known_rank(site: Site) -> list[ir.Value]:
+    """As it is, where the rank is known: of a vector NumPy's triangles are of a matrix, of rank 0 it refuses the axes that torch takes."""
+    x = site.values[0]
+    if not isinstance(x, Tensor) or x.shape is None:
+        raise Keep("an operand's rank is not known")
+    return site.again()
+
+
 def copied(site: Site) -> list[ir.Value]:
     """copy: NumPy drops leading sizes of 1 from a source of more dimensions, torch refuses it."""
     target, source = (site.known(v) for v in site.operands[:2])

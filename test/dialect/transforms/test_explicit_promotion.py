@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from pointwise_samples import OPS, dtype_pairs, full_range
@@ -10,7 +13,10 @@ from sampling import drawn
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.registry import parse
+from tierup.runtime.interpreter.translate import translate
 
 # What stays under NumPy's rules, and why it must.
 LEFT = {
@@ -152,3 +158,34 @@ def test_other_ops_keep_dtype_and_value(op: str) -> None:
     assert any(_common(c) and runs(op, c) for c in OTHERS[op]), f"NumPy runs {op} for none of these"
     kept = {described(c).partition("], " if isinstance(c[0], np.ndarray) else ", ")[2] for c in outcome.kept if _common(c)}
     assert kept == STAY.get(op, set())
+
+
+@pytest.mark.parametrize(
+    ("op", "rest", "types", "function"),
+    [
+        ("triu", "%one", "!torch.int", lambda x: np.triu(x, 1)),
+        ("tril", "%zero", "!torch.int", np.tril),
+        ("transpose.int", "%zero, %minus", "!torch.int, !torch.int", lambda x: np.swapaxes(x, 0, -1)),
+        ("squeeze.dim", "%zero", "!torch.int", lambda x: np.squeeze(x, 0)),
+        ("flip", "%axes", "!torch.list<int>", lambda x: np.flip(x, (0,))),
+    ],
+)
+def test_of_unknown_rank_an_op_stays_numpys(op: str, rest: str, types: str, function: Callable[..., Any]) -> None:
+    module = parse_module(f"""func.func @f(%x: !torch.vtensor) -> !torch.vtensor {{
+      %zero = torch.constant.int 0
+      %one = torch.constant.int 1
+      %minus = torch.constant.int -1
+      %axes = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+      %0 = "torch.aten.{op}"(%x, {rest}) {{tierup.promotion = "numpy"}} : (!torch.vtensor, {types}) -> !torch.vtensor
+      return %0 : !torch.vtensor
+    }}""")
+    parse("tierup-explicit-promotion").run(module)
+    tier0 = translate(module, "f")
+    for x in (np.array(2.0), np.arange(3.0), np.arange(3.0)[None], np.arange(6.0).reshape(2, 3)):
+        try:
+            want = function(x)
+        except (TypeError, ValueError) as e:  # np.exceptions.AxisError is one of the last
+            with pytest.raises(type(e)):
+                tier0(x)
+        else:
+            np.testing.assert_array_equal(tier0(x), want)
