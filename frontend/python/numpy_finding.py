@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.frontend.python import array_operators, arrays, index_items, indexing, stores
 from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
 from tierup.frontend.python.branch import select
@@ -21,6 +22,7 @@ CONSTANT_MODE = Const("constant")
 from tierup.frontend.python.numpy_shape import copied, flat, known_rank
 
 WHOLE = Slice(NONE, NONE, NONE)
+_INT = np.dtype(np.int64)
 
 
 @function(np.take, method="take")
@@ -38,9 +40,11 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
         dim += known_rank(frame, node, x, "np.take on a negative axis")
     if not is_number(indices) or number_kind(indices) == "bool":
         index = as_array(frame, node, indices)
-        if index.dtype is None or index.dtype.kind == "b":
-            known = None if index.dtype is None else np.dtype(np.int64)
-            index = replace(index, ssa=em.numpy("aten.mul.Scalar", [index.ssa, em.int(1)]), dtype=known)
+        if isinstance(indices, Sequence) and not indices.items:  # of no dtype of its own
+            code = em.int(dtypes.i64.code)
+            index = replace(index, ssa=em.numpy("aten.to.dtype", [index.ssa, code, em.bool(False), em.bool(False), em.none]), dtype=_INT)
+        if index.dtype is None or index.dtype.kind not in "iu":  # `| 0`: bools become ints, and floats raise the TypeError that NumPy does
+            index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))
         indices = index
     found = indexing.load(frame, node, x, Sequence("tuple", [*[WHOLE] * dim, indices]))
     assert isinstance(found, Array)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from frontend_oracle import check
 
+import tierup
+
 F32 = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 F64 = np.linspace(0.5, 2, 12).reshape(3, 4)
 I32 = np.arange(-5, 7, dtype=np.int32).reshape(3, 4)
@@ -342,3 +344,21 @@ def plus(x):
 def test_plus_is_a_copy_and_raises_for_bools():
     check(plus, np.array([1.0, -0.0, np.nan]))
     assert isinstance(check(plus, np.array([True, False])), TypeError)
+
+
+@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
+def test_indices_of_take_are_ints_or_bools_and_nothing_is_taken_at_none(options):
+    @tierup.jit(**options)
+    def taken(x, index):
+        return np.take(x, index), np.take(x, ())
+
+    x = np.arange(4.0)
+    for index in (np.array([True, False]), np.array([3, 0], np.uint8), np.array([-1])):
+        for _ in range(3):
+            got = taken(x, index)
+            np.testing.assert_array_equal(got[0], np.take(x, index))
+            assert got[1].shape == (0,) and got[1].dtype == x.dtype
+    for index in (np.array([1.0, 0.0]), np.array([])):
+        for _ in range(3):
+            with pytest.raises(TypeError):
+                taken(x, index)
