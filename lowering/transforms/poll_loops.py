@@ -16,9 +16,10 @@ becomes
     tierup_poll_end(%state)
     return
 
-Whoever is asked is `lowering/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does the
-same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
-nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop.
+Whoever is asked is `lowering/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does
+the same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
+nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop. A loop that
+surely goes round once does so whatever the status: what it gives, and who owns that, has been folded on the strength of it.
 
 A part of a long entry (`split_kernel.py`) that has such loops gets the entry's status as its last argument.
 
@@ -225,12 +226,16 @@ def _prepared(block: ir.Block) -> _Poll:
 def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     """Turn an scf.for into one of fewer rounds in an scf.while that polls."""
     low, high, step, *carried = loop.operands
+    runs_once = bool(carried) and bool(_trip(loop))
     types, unknown = [b.index_type(), *(r.type for r in loop.results)], ir.Location.unknown()
     with ir.InsertionPoint(loop):
         outer = b.op("scf.while", [low, *carried], types, regions=2)
     before, after = (region.blocks.append(*types, arg_locs=[unknown] * len(types)) for region in outer.regions)
     with ir.InsertionPoint(before):
-        more = b.value("arith.andi", [_compare(_LESS, before.arguments[0], high), poll.clear()], b.integer_type(1))
+        below, clear = _compare(_LESS, before.arguments[0], high), poll.clear()
+        if runs_once:
+            clear = b.value("arith.ori", [clear, _compare(_EQUAL, before.arguments[0], low)], b.integer_type(1))
+        more = b.value("arith.andi", [below, clear], b.integer_type(1))
         b.op("scf.condition", [more, *before.arguments])
     for old, new in zip(loop.results, list(outer.results)[1:], strict=True):
         old.replace_all_uses_with(new)
@@ -239,6 +244,8 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         rest = b.value("arith.subi", [high, start], b.index_type())
         rounds = max(1, CHUNK // (work.known + _UNKNOWN * len(work.arrays)))
         chunk = b.value("arith.muli", [step, b.index(rounds)], b.index_type())
+        if runs_once:
+            chunk = b.value("arith.select", [poll.clear(), chunk, step], b.index_type())
         end = b.value("arith.addi", [start, b.value("arith.minsi", [rest, chunk], b.index_type())], b.index_type())
     loop.detach_from_parent()
     after.append(loop)

@@ -306,6 +306,32 @@ print("fine")
 """
 
 
+def test_a_check_that_fails_before_loops_leaves_what_they_carry_to_be_freed_once() -> None:
+    """The kernel goes on to its end with loops that end at once: the outer one, which surely goes round, gave what it had begun with."""
+
+    @tierup.jit(worker=False, fusion_strategy=[("dynamic", 1)])
+    def rows(y, z, rounds):
+        picked = z[-6]
+        for _ in range(3):
+            at = 0
+            while at < rounds:
+                y[:, 2] = 1
+                at = at + 1
+                if at > 3:
+                    break
+        return picked
+
+    for count in (6, 6, 7, 3, 3, 6):
+        y, z = np.ones((1, 4), np.float32), np.ones((count, 2, 4))
+        if count < 6:
+            with pytest.raises(IndexError, match="-6 is out of bounds"):
+                rows(y, z, 9)
+            assert (y == 1).all()
+        else:
+            rows(y, z, 9)
+    assert rows.stats().bailouts == 2 and rows.stats().versions == 1
+
+
 @pytest.mark.parametrize("options", ["", "speculate='bailout'"])
 def test_a_kernel_that_gets_no_memory_is_a_memory_error_and_frees_what_it_had(options: str, tmp_path: Path) -> None:
     """200 MB an array, in a process that may have 300 more."""

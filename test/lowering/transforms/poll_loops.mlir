@@ -46,6 +46,31 @@ func.func @numbers(%n: index, %status: memref<i32>) -> i64 attributes {tierup.re
 
 // -----
 
+// What a loop that surely goes round gives may have been folded: it goes round once where the status is set before.
+// CHECK-LABEL: func.func @surely
+// CHECK: scf.while (%[[I:[a-z0-9_]+]] = %[[LOW:[a-z0-9_]+]],
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[I]],
+// CHECK: %[[CLEAR:.*]] = arith.cmpi eq
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[I]], %[[LOW]]
+// CHECK: %[[ON:.*]] = arith.ori %[[CLEAR]], %[[FIRST]]
+// CHECK: %[[GO:.*]] = arith.andi %[[BELOW]], %[[ON]]
+// CHECK: scf.condition(%[[GO]])
+// CHECK: arith.select %{{.*}}, %{{.*}}, %c1
+func.func @surely(%status: memref<i32>) -> i64 attributes {tierup.result_kinds = ["scalar"], tierup.error_sites = []} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = arith.constant 1000000 : index
+  %start = arith.constant 0 : i64
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %start) -> (i64) {
+    %i64 = arith.index_cast %i : index to i64
+    %next = arith.addi %s, %i64 : i64
+    scf.yield %next : i64
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return %sum : i64
+}
+
+// -----
+
 // A loop that ends by its condition polls in each round, and so does one over arrays of which the run alone knows the sizes: these count.
 // CHECK-LABEL: func.func @rounds
 // CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[STATUS:.*]]: memref<i32>)
