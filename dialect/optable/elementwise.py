@@ -107,12 +107,20 @@ def _numpy_probe(kernel: str, described: tuple[Any, ...]) -> DType | None:
 
 
 def numpy_dtype(kernel: str, values: Sequence[Value]) -> DType | None:
-    """The dtype that a NumPy-flavoured kernel gives for such operands, None when not known. Raises what the kernel would."""
-    try:
-        described = tuple(_stand_in(v) for v in values)
-    except KeyError:
-        return None
-    return _numpy_probe(kernel, described)
+    """The dtype that a NumPy-flavoured kernel gives for such operands, None when not known. Raises what the kernel would, of a number of
+    unknown kind where it would for all kinds."""
+    results: set[DType | None] = set()
+    refusal: TypeError | ShapeError | None = None
+    for option in itertools.product(*([Int(), Float(), Bool()] if type(v) is Number else [v] for v in values)):
+        try:
+            results.add(_numpy_probe(kernel, tuple(_stand_in(v) for v in option)))
+        except KeyError:
+            return None
+        except (TypeError, ShapeError) as e:
+            refusal = e
+    if not results and refusal is not None:
+        raise refusal
+    return results.pop() if len(results) == 1 else None
 
 
 def broadcast(ctx: Infer, values: Sequence[Value]) -> Shape | None:

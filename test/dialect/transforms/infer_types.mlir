@@ -223,3 +223,14 @@ func.func @an_arm_of_an_arm_raises(%x: !torch.vtensor<[3],f32>, %y: !torch.vtens
   }
   return %0 : !torch.vtensor
 }
+
+// -----
+// What a number of unknown kind gives where NumPy's rules make the same of all kinds.
+// CHECK-LABEL: func.func @numbers
+// CHECK: torch.aten.mul.Scalar {{.*}} -> !torch.vtensor<[2],f64>
+// CHECK: torch.aten.mul.Scalar {{.*}} -> !torch.vtensor<[2],unk>
+func.func @numbers(%x: !torch.vtensor<[2],f64>, %y: !torch.vtensor<[2],si32>, %n: !torch.number) -> (!torch.vtensor, !torch.vtensor) {
+  %0 = torch.aten.mul.Scalar %x, %n {tierup.promotion = "numpy"} : !torch.vtensor<[2],f64>, !torch.number -> !torch.vtensor
+  %1 = torch.aten.mul.Scalar %y, %n {tierup.promotion = "numpy"} : !torch.vtensor<[2],si32>, !torch.number -> !torch.vtensor
+  return %0, %1 : !torch.vtensor, !torch.vtensor
+}
