@@ -114,7 +114,11 @@ class Native:
             assert_same(got, wanted, "against tier 0", rounding=True)
             if self.function is not None:
                 oracle = _flat(self.function(*copy.deepcopy(arguments)))
-                for value, expected in zip(got, oracle, strict=False):  # what is written comes after what is returned
+                values = iter(got)  # what is written comes after what is returned
+                for expected in oracle:
+                    value = next(values)
+                    if np.asarray(value).dtype == bool and np.asarray(expected).dtype != bool:
+                        value = next(values)  # that was the flag of the result before: whether it is a scalar in Python
                     np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
         return [-1 if live is None else where for where, live in self.left]
 
