@@ -52,11 +52,21 @@ def test_only_the_main_thread_has_it_done_by_another_and_that_one_does_nested_wo
 
 
 def test_an_exception_of_a_handler_leaves_at_once_and_the_work_goes_on(interrupt):
-    steps, go = [], threading.Event()
+    steps, go, interrupted = [], threading.Event(), threading.Event()
+    raises = signal.getsignal(signal.SIGALRM)
+
+    def handler(*_):
+        if not interrupted.is_set():
+            interrupted.set()
+            raises()
+
+    signal.signal(signal.SIGALRM, handler)
 
     def work():
         steps.append("begun")
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)  # no sooner: it would have interrupted what comes before
+        while not interrupted.is_set():  # one that comes just before the main thread waits for its lock does not wake it
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+            interrupted.wait(0.05)
         go.wait()
         steps.append("ended")
 
