@@ -45,7 +45,7 @@ from tierup.lowering.pipelines import STAGES
 from tierup.lowering.service import request_json
 from tierup.lowering.transforms.unpack_lists import check_items
 from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import NotCompiled, Produced, note, note_code, request_for
+from tierup.runtime.explaining.plans import NotCompiled, Produced, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options
 
 # The inliner must not canonicalise: what torch's patterns rewrite loses its `tierup.promotion` (aten.sign to aten.sgn, for one)
@@ -100,7 +100,8 @@ def specialise_refined(module: ir.Module) -> str:
         _clean(module)
         _custom("post-fusion", module)
     except custom.CustomPassError as e:
-        raise NotCompiled(Reason.CUSTOM_PASS_FAILED, "".join(traceback.format_exception(e)).strip()) from e
+        reason = Reason.NO_RESOURCES if is_passing(e) else Reason.CUSTOM_PASS_FAILED
+        raise NotCompiled(reason, "".join(traceback.format_exception(e)).strip()) from e
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
     return _text(module)

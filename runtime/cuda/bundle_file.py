@@ -151,7 +151,7 @@ def _result(spec: ResultSpec) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": spec.kind.value, "dtype": spec.dtype, "sizes": sizes, "argument": spec.argument}
     if spec.kind is ResultKind.VIEW:
         found |= {"offset": _dim(spec.offset), "strides": [_dim(d) for d in spec.strides]}
-    return found | ({"read_only": True} if spec.read_only else {})
+    return found | ({"read_only": True} if spec.read_only else {}) | ({"order": list(spec.order)} if spec.order else {})
 
 
 def _dim(dim: Dim) -> Any:
@@ -255,7 +255,8 @@ def _read_result(found: dict[str, Any]) -> ResultSpec:
     sizes = tuple(_read_dim(d) for d in found["sizes"])
     offset = _read_dim(found.get("offset", 0))
     kind, argument, read_only = ResultKind(found["kind"]), int(found["argument"]), bool(found.get("read_only"))
-    return ResultSpec(kind, str(found["dtype"]), sizes, argument, offset, strides, read_only)
+    order = tuple(map(int, found.get("order", ())))
+    return ResultSpec(kind, str(found["dtype"]), sizes, argument, offset, strides, order, read_only)
 
 
 def _read_dim(found: Any) -> Dim:

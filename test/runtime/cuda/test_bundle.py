@@ -76,6 +76,7 @@ def test_every_kind_of_part_is_read_as_it_was(tmp_path: Path) -> None:
     results = (
         ResultSpec(ResultKind.BUFFER, "f16", (size, 3)), ResultSpec(ResultKind.VIEW, "", (s,), 0, stride_symbol(0, 0) + 1, (stride_symbol(0, 0),)),
         ResultSpec(ResultKind.SCALAR, "int"), ResultSpec(ResultKind.ALIAS, argument=1), ResultSpec(ResultKind.NONE), ResultSpec(ResultKind.ARGUMENT, "f32", (s,), 0),
+        ResultSpec(ResultKind.BUFFER, "f32", (s, 3, 4), order=(2, 0, 1), read_only=True),
     )  # fmt: skip
     made = CudaArtifact("ptx ä", "sm_70", host, (), results, (ErrorSite("op", "f.py:1"),), ((s, t * 2),))
     bundle_file.write(tmp_path / "b", [_program(made), _program(made, name="g")])
