@@ -117,7 +117,7 @@ def _let_imports_go() -> None:
 def _others_import() -> bool:
     """Whether other threads are importing what a child needs: it would find the locks of these modules held. A module has a lock only
     while somebody has looked it up."""
-    module_locks = getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]
+    module_locks = getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]  # CPython's own, unstated
     for name, ref in module_locks.copy().items():
         if name.partition(".")[0] in _IMPORTED:
             found = ref()

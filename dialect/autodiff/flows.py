@@ -303,19 +303,19 @@ class _Emitter:
             return self._op("torch.constant.bool", [], before, {"value": ir.BoolAttr.get(expression == TRUE, before.context)})
         kind, *rest = self.finder.expressions[expression]
         if kind == "or":
-            first, *others = (self.value(e, before) for e in rest[0])  # type: ignore[attr-defined]
+            first, *others = (self.value(e, before) for e in rest[0])  # type: ignore[attr-defined]  # of an "or": a tuple
             for other in others:
                 first = self._op("torch.aten.__or__.bool", [first, other], before)
             return first
-        op = self.finder.ops[rest[0]]  # type: ignore[index]
+        op = self.finder.ops[rest[0]]  # type: ignore[index]  # of all others: the number of an op
         if kind == "ran":
             return self._ran(op, before)
         if kind == "if":
-            return self._taken(expression, op, rest[1], rest[2], before)  # type: ignore[arg-type]
+            return self._taken(expression, op, rest[1], rest[2], before)  # type: ignore[arg-type]  # of an "if": numbers
         _, k, n, is_inside = rest
         outside = self.finder.number("carried", rest[0], k, n, False)
         if outside not in self._given:
-            self._carry(outside, op, *self.finder.carried[rest[0], k, n])  # type: ignore[index]
+            self._carry(outside, op, *self.finder.carried[rest[0], k, n])  # type: ignore[index]  # of a "carried": numbers
         return (self._inside if is_inside else self._given)[outside]
 
     def _ran(self, op: ir.Operation, before: ir.Operation) -> ir.Value:

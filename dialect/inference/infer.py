@@ -156,7 +156,7 @@ class _Walker:
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
             if row.results == AS_MANY and _is_of_other_length(operands[0], len(op.results)):
-                raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]
+                raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]  # known items
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
             self.refuse(op, e)
             return self.declared(op)
