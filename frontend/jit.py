@@ -21,9 +21,10 @@ from tierup.frontend.python.gradient_spec import GradientSpec, function_of
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
-from tierup.runtime.function import Built, Function
+from tierup.runtime.function import Function
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import Program
+from tierup.runtime.variant import Built
 
 _NOT_GIVEN = object()
 

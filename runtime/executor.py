@@ -7,7 +7,7 @@ code depends on (`Options.code`) choose among the executors here, all others are
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +17,7 @@ from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining import counters
 from tierup.runtime.explaining.counters import Counters
@@ -27,6 +27,7 @@ from tierup.runtime.once import Once
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.regions import Split
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Executor:
         return self._gradients is not None
 
     @property
-    def gradient_executors(self) -> list[Executor]:
+    def gradient_executors(self) -> Sequence[ProgramExecutor]:
         """Those of the forward and backward programs that there are."""
         return [] if self._gradients is None else self._gradients.executors
 
@@ -245,22 +246,22 @@ class Executor:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the compiles in the background of this program, of its regions, continuations and gradients, are done. False when the
         seconds are over first."""
-        histories = [executor.history for executor in self._with_parts()]
+        histories = [executor.history for executor in self.with_parts()]
         return queue.wait(timeout, lambda job: any(map(job.is_for, histories)))
 
-    def _with_parts(self) -> Iterator[Executor]:
+    def with_parts(self) -> Iterator[ProgramExecutor]:
         """This one, those of its regions, of what goes on where its bets are lost, and of its gradients."""
         yield self
         for version in self.all_versions:
             if isinstance(version, Split):
                 for region in version.regions:
-                    yield from region._with_parts()
+                    yield from region.with_parts()
             resuming = self.resuming(version)
             if resuming is not None:
                 for rest in resuming.executors.values():
-                    yield from rest._with_parts()
+                    yield from rest.with_parts()
         for executor in self.gradient_executors:
-            yield from executor._with_parts()
+            yield from executor.with_parts()
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered."""

@@ -29,7 +29,7 @@ from tierup.runtime import options as options_module
 from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
 
 if TYPE_CHECKING:
-    from tierup.runtime.dispatching.version_table import Version
+    from tierup.runtime.protocols import NativeVersion
 
 __all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
 
@@ -260,7 +260,7 @@ def lose_bets() -> bool:
 
 
 @contextmanager
-def forcing(versions: Sequence[Version]) -> Iterator[None]:
+def forcing(versions: Sequence[NativeVersion]) -> Iterator[None]:
     """Around a call of native code: versions lose the bets that are to be lost. The code has one place for it: threads that force one
     version to different ends at once get in each other's way."""
     codes = []

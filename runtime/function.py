@@ -11,24 +11,22 @@ import inspect
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tierup.dialect import forking
-from tierup.dialect.records import cached_property
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
 from tierup.runtime.arguments.binding import Binding
-from tierup.runtime.arguments.changing import ChangingNumbers, Numbers, told_apart
-from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
+from tierup.runtime.changing import ChangingNumbers, told_apart
 from tierup.runtime.compiling import early
 from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
 from tierup.runtime.executor import Executor
 from tierup.runtime.explaining.counters import Counters, total_of
@@ -36,59 +34,13 @@ from tierup.runtime.explaining.explain import explain
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import Once
-from tierup.runtime.program import Program
+from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.regions import Split
-from tierup.runtime.shortcuts import Finish, Match, finisher, matcher
+from tierup.runtime.shortcuts import Match
+from tierup.runtime.variant import Build, Built, Numbers, Variant
 
 if TYPE_CHECKING:
     from tierup.runtime.explaining.debug_state import DebugState
-
-
-@dataclass(frozen=True)
-class Built:
-    """A graph and how calls map to it: what a front end's `build` returns."""
-
-    program: Program
-    output: OutputTree
-    hidden: tuple[HiddenInput, ...]
-    constants: tuple[Constant, ...]
-
-
-Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]
-
-
-@dataclass(frozen=True, eq=False)
-class Variant:
-    """A graph in use: the calls it is right for, and its executor."""
-
-    built: Built
-    executor: Executor
-
-    def holds(self, arguments: Mapping[str, object]) -> bool:
-        constants = self.built.constants
-        return not constants or all(c.holds(arguments) for c in constants)
-
-    @cached_property
-    def finish(self) -> Finish:
-        """Makes the user's result of the flat ones."""
-        return finisher(self.built.output)
-
-    def shortcut(self, shape: CallShape) -> Match | None:
-        """Gives the leaves, hidden inputs last, of calls of this shape by position; None where there is no such function."""
-        return matcher(shape, self.built.constants, self.built.hidden)
-
-    def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
-        """The hidden inputs' values now; None when the graph does not take them."""
-        values = []
-        for item in self.built.hidden:
-            try:
-                value = item.read(arguments)
-            except (NameError, AttributeError, KeyError, IndexError):
-                return None
-            if not item.fits(value):
-                return None
-            values.append(item.flat(value))
-        return tuple(values)
 
 
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
@@ -367,7 +319,7 @@ class Function:
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
-        constants = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
+        constants: dict[ProgramExecutor, str] = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
         return explain(self.__name__, self._executors, self._stats_before, sorted(set(map(str, self._numbers.read))), constants)
 
     def reset(self) -> None:

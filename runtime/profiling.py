@@ -16,19 +16,20 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime import faults
-from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import Signature, Unsupported, classes_of, signature_of
 from tierup.runtime.bailing.splitting import Splitting
+from tierup.runtime.compiling import placement
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.backoff import Backoff
-from tierup.runtime.compiling.bet import from_disk, make_version
+from tierup.runtime.compiling.bet import Make, from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.dispatching import guards
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.settled import FOR_GOOD, SettledMisses
-from tierup.runtime.dispatching.version_table import Version, VersionTable
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import Happening, History
@@ -37,6 +38,7 @@ from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import warn
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor
 from tierup.runtime.simple import SimplePlan
 from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
 
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from tierup.runtime.bailing.bailing import Bailing
     from tierup.runtime.bailing.bailout_splits import BailoutSplits
     from tierup.runtime.dispatching.direct import DirectTable
-    from tierup.runtime.executor import Executor
     from tierup.runtime.regions import Publication, Split
 
 _RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING, Reason.NO_RESOURCES)  # calls that a later bet in mid-program is made on
@@ -70,10 +71,10 @@ class ProfilingExecutor:
         overrides: Overrides,
         history: History,
         direct: DirectTable | None,
-        make_region: Callable[[Program], Executor],
+        make_region: MakeExecutor,
         *,
         is_region: bool,
-        make_rest: Callable[[Program], Executor] | None = None,
+        make_rest: MakeExecutor | None = None,
     ) -> None:
         self.program, self.history, self.make_region = program, history, make_region
         self._overrides = overrides
@@ -137,6 +138,11 @@ class ProfilingExecutor:
     def compiling(self) -> bool:
         """Whether a version is being compiled."""
         return self._log.pending
+
+    @property
+    def make(self) -> Make | None:
+        """How a version is made of a bet; None: as all are, without bets in mid-program."""
+        return None if self.bailing is None else self.bailing.make
 
     @property
     def undecided(self) -> bool:
@@ -379,8 +385,7 @@ class ProfilingExecutor:
                 self.compile_in_background(attempt, bet, valued, options)
                 return Reason.COMPILING
             if outcome is None:
-                make = make_version if self.bailing is None else self.bailing.make
-                outcome = make(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
+                outcome = (self.make or make_version)(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
         try:

@@ -29,11 +29,11 @@ from tierup.runtime.explaining.last_plan import ExecutedPlan
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.protocols import ProgramExecutor
 
 if TYPE_CHECKING:
     from tierup.runtime.bailing.resuming import Resuming
     from tierup.runtime.compiling.regions import Facts, Instrumented, RegionCode, SplitCode
-    from tierup.runtime.executor import Executor
 
 Classes = tuple[ArgumentClass, ...]
 MAX_CUTS = 4  # a region whose code is refused after all names the op that was at fault, and the program is cut again without it
@@ -48,7 +48,7 @@ class Split:
     code: SplitCode
     publish: Publication
     tier0: Tier0
-    regions: tuple[Executor, ...]
+    regions: tuple[ProgramExecutor, ...]
     call: int
     milliseconds: float
     hits: int = 0
@@ -262,7 +262,13 @@ class Regions:
         return results
 
     def cut(
-        self, recording: Recording, entry: str, make_region: Callable[[RegionCode, int], Executor], call: int, classes: Classes, guards: str
+        self,
+        recording: Recording,
+        entry: str,
+        make_region: Callable[[RegionCode, int], ProgramExecutor],
+        call: int,
+        classes: Classes,
+        guards: str,
     ) -> Split:
         """The split that the recordings suggest, made in call number `call`. Raises NotCompiled when no region is worth it."""
 
@@ -307,7 +313,7 @@ def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
 class Site:
     """What a split program's source calls for a region."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: ProgramExecutor) -> None:
         self._executor = executor
 
     def __call__(self, *values: Any) -> Any:

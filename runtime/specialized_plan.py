@@ -11,18 +11,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
 from tierup.runtime.bailing.splitting import SPLITTABLE
-from tierup.runtime.compiling import later, steps
-from tierup.runtime.compiling.attempt import Attempt, Underway
+from tierup.runtime.compiling import later, placement, steps
+from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import from_disk, make_version
@@ -30,7 +29,8 @@ from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.handed_over import HandedOver
-from tierup.runtime.dispatching.version_table import Version, VersionTable
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining import last_plan
@@ -40,12 +40,9 @@ from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor
 from tierup.runtime.regions import MAX_CUTS, Publication, Site, Split, culprits
-from tierup.runtime.strategy import Bet, with_values
-
-if TYPE_CHECKING:
-    from tierup.runtime.bailing.bailing import Bailing
-    from tierup.runtime.executor import Executor
+from tierup.runtime.strategy import Bet, Underway, with_values
 
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
 
@@ -75,7 +72,7 @@ class Owner(Protocol):
 
     program: Program
     history: History
-    make_region: Callable[[Program], Executor]
+    make_region: MakeExecutor
     is_region: bool
 
     def options(self) -> Options: ...
@@ -96,7 +93,7 @@ class SpecializedPlan:
         self.program: Program = program
         self._publish = program.publish
         self.history = owner.history
-        self.bailing: Bailing | None = None  # a plan makes no bets in mid-program
+        self.make = None  # a plan makes no bets in mid-program: `make_version` makes its versions
         self.closed = False
         self.users = 0  # calls in it, counted under the owner's lock
         self.split: Split | None = None

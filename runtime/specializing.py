@@ -19,20 +19,19 @@ from tierup.runtime.arguments.signature import Unsupported, signature_of
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor
 from tierup.runtime.regions import Publication, Split
 from tierup.runtime.specialized_plan import SpecializedPlan, ValuesProgram
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager as Lock
-
-    from tierup.runtime.executor import Executor
 
 Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
 
@@ -50,7 +49,7 @@ class SpecializingExecutor:
         program: Program,
         overrides: Overrides,
         history: History,
-        make_region: Callable[[Program], Executor],
+        make_region: MakeExecutor,
         *,
         is_region: bool,
     ) -> None:

@@ -24,7 +24,6 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs, static_specs
-from tierup.runtime.compiling.attempt import Underway
 from tierup.runtime.options import Options
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
@@ -64,6 +63,29 @@ def _count(seen: OrderedDict[Any, int], key: Any) -> None:
     seen.move_to_end(key)
     if len(seen) > _SIGNATURES_KEPT:
         seen.popitem(last=False)
+
+
+class Underway:
+    """The bets of one owner that are being compiled. The caller holds a lock."""
+
+    def __init__(self) -> None:
+        self._bets: dict[tuple[ArgumentSpec, ...], Bet] = {}
+
+    def __contains__(self, specs: tuple[ArgumentSpec, ...]) -> bool:
+        return specs in self._bets
+
+    def __bool__(self) -> bool:
+        return bool(self._bets)
+
+    def begin(self, bet: Bet) -> None:
+        self._bets[bet.specs] = bet
+
+    def end(self, bet: Bet) -> bool:
+        """Whether this very bet was on its way: another attempt at the same guards goes on."""
+        if self._bets.get(bet.specs) is not bet:
+            return False
+        del self._bets[bet.specs]
+        return True
 
 
 class SpeculationLog:

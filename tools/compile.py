@@ -16,8 +16,8 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import ptxas
-from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.compiling import placement
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.errors import BundleError

@@ -30,7 +30,7 @@ from tierup.frontend.torch import shared_memory, transforms
 from tierup.frontend.torch.second_derivatives import Again, Original
 from tierup.runtime.dispatching.guards import overlaps_itself
 from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.gradients.list_leaves import Nesting
+from tierup.runtime.gradients.nesting import Nesting
 
 if TYPE_CHECKING:
     from tierup.dialect.autodiff.split_gradient import Capture

@@ -24,7 +24,8 @@ from tierup.runtime.events import EventKind
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_module import Attributes
-    from tierup.runtime.function import Function, Variant
+    from tierup.runtime.function import Function
+    from tierup.runtime.variant import Variant
 
 
 def call(

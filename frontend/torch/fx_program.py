@@ -14,7 +14,8 @@ from tierup.frontend.jit import built
 from tierup.frontend.torch.fx_graph import FxBuilder
 from tierup.frontend.torch.fx_nodes import place_of
 from tierup.frontend.torch.script_module import Attributes
-from tierup.runtime.function import Built, Function
+from tierup.runtime.function import Function
+from tierup.runtime.variant import Built
 
 FOREIGN = ("torch", "error")
 

@@ -16,7 +16,8 @@ from tierup.frontend.torch.script_graph import GraphBuilder
 from tierup.frontend.torch.script_module import Attributes
 from tierup.frontend.torch.script_results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
-from tierup.runtime.function import Built, Function
+from tierup.runtime.function import Function
+from tierup.runtime.variant import Built
 
 FOREIGN = ("torch", "error")
 

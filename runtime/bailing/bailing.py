@@ -24,10 +24,9 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime import faults
-from tierup.runtime.arguments import placement
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailing.resuming import Resuming, Tally
-from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling import later, placement, steps
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import Produce, make_version
@@ -38,6 +37,7 @@ from tierup.runtime.explaining.plans import NotCompiled, Produced, failures_are_
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor
 from tierup.runtime.regions import Publication, Split
 from tierup.runtime.site_log import SiteLog
 from tierup.runtime.strategy import Bet
@@ -45,8 +45,7 @@ from tierup.runtime.strategy import Bet
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
     from tierup.runtime.compiling.regions import Facts, Instrumented
-    from tierup.runtime.dispatching.version_table import Version
-    from tierup.runtime.executor import Executor
+    from tierup.runtime.dispatching.version import Version
     from tierup.runtime.profiling import ProfilingExecutor
 
 Shapes = tuple[tuple[ArgumentClass, ...], tuple[tuple[int, ...], ...]]
@@ -56,7 +55,7 @@ _SHAPES_KEPT = 64  # per program, as in the speculation log: an unseen shape per
 class Bailing:
     """The bets in mid-program of one profiling executor. `make_rest` makes the executor of a continuation."""
 
-    def __init__(self, owner: ProfilingExecutor, make_rest: Callable[[Program], Executor]) -> None:
+    def __init__(self, owner: ProfilingExecutor, make_rest: MakeExecutor) -> None:
         self._owner = owner
         self._make_rest = make_rest
         self._lock = forking.lock()

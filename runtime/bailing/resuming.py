@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,11 @@ from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor, ProgramExecutor
 from tierup.runtime.site_log import SiteLog
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
-    from tierup.runtime.executor import Executor
 
 
 class Deeper(Overrides):
@@ -55,13 +54,13 @@ class Tally:
 class Resuming:
     """The rest of a guarded program from each of its bailouts. Thread-safe."""
 
-    def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: Callable[[Program], Executor]) -> None:
+    def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: MakeExecutor) -> None:
         self.code = code
         self.name, self._log, self._history, self._make = name, log, history, make
         self._postponed = Postponing(history)
         self._lock = forking.lock()
         self._here = threading.local()
-        self._executors: dict[int, Executor] = {}
+        self._executors: dict[int, ProgramExecutor] = {}
         self.lost: dict[int, int] = {}  # how often each bet was lost
         self.tally = Tally()
         self._summed_up_at = -1
@@ -102,7 +101,7 @@ class Resuming:
     def was_left(self, value: bool) -> None:
         self._here.left = value
 
-    def _executor(self, index: int) -> Executor:
+    def _executor(self, index: int) -> ProgramExecutor:
 
         bet = self.code.bets[index]
         try:
@@ -118,7 +117,7 @@ class Resuming:
             return self._executors.setdefault(index, made)
 
     @property
-    def executors(self) -> dict[int, Executor]:
+    def executors(self) -> dict[int, ProgramExecutor]:
         """The continuations that there are, by the indices of their bailouts."""
         return dict(self._executors)
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 from tierup.runtime.compiling.background import Job, queue
 
 if TYPE_CHECKING:
-    from tierup.lowering.abi import ArgumentSpec
     from tierup.runtime.strategy import Bet
 
 
@@ -53,26 +52,3 @@ class Attempt:
         has_thread = queue.submit(job)
         self._bet = None
         return has_thread
-
-
-class Underway:
-    """The bets of one owner that are being compiled. The caller holds a lock."""
-
-    def __init__(self) -> None:
-        self._bets: dict[tuple[ArgumentSpec, ...], Bet] = {}
-
-    def __contains__(self, specs: tuple[ArgumentSpec, ...]) -> bool:
-        return specs in self._bets
-
-    def __bool__(self) -> bool:
-        return bool(self._bets)
-
-    def begin(self, bet: Bet) -> None:
-        self._bets[bet.specs] = bet
-
-    def end(self, bet: Bet) -> bool:
-        """Whether this very bet was on its way: another attempt at the same guards goes on."""
-        if self._bets.get(bet.specs) is not bet:
-            return False
-        del self._bets[bet.specs]
-        return True

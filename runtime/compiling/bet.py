@@ -15,7 +15,7 @@ from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining import dump, plans
 from tierup.runtime.explaining.plans import Compiled, NotCompiled, Produced
 from tierup.runtime.options import Options
@@ -23,6 +23,7 @@ from tierup.runtime.program import Program
 from tierup.runtime.strategy import Bet
 
 Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], Produced]  # graph, its entry, guards, options; raises NotCompiled
+Make = Callable[[Program, Bet, tuple[ArgumentSpec, ...], Options, int, Produce], Version]  # as `make_version`
 
 
 def from_disk(program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:

@@ -26,7 +26,7 @@ from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
 from tierup.runtime.errors import NotDifferentiable, Origin
 from tierup.runtime.gradients.kinds import Equal, Kind, Sizes
-from tierup.runtime.gradients.list_leaves import Nesting
+from tierup.runtime.gradients.nesting import Nesting
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import time
 import traceback
 import weakref
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tierup.dialect.forking import fork_allowed, no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
-from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import workers
-from tierup.runtime.compiling.bet import make_version
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.compiling import placement, workers
+from tierup.runtime.compiling.bet import Make, make_version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining import plans
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, Produced
@@ -26,18 +25,16 @@ from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.strategy import Bet, Classes
 
-if TYPE_CHECKING:
-    from tierup.runtime.bailing.bailing import Bailing
-
 
 class Owner(Protocol):
-    """Who made the bet."""
+    """Who made the bet. `make`: how a version is made of one, where that is not `make_version`."""
 
     program: Program
     history: History
     closed: bool
-    bailing: Bailing | None
 
+    @property
+    def make(self) -> Make | None: ...
     def calls(self) -> int: ...
     def prepare(self, options: Options) -> None: ...
     def ends(self, bet: Bet) -> None: ...
@@ -87,7 +84,7 @@ class CompileJob:
     def _run(self) -> None:
         outcome: Version | NotCompiled
         owner = self._owner()
-        make = make_version if owner is None or owner.bailing is None else owner.bailing.make
+        make = make_version if owner is None else owner.make or make_version
         del owner  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
         try:
             outcome = make(self._program, self.bet, self._valued, self.options, self.call, self._produce)

@@ -1,6 +1,6 @@
 """The compiler's steps by name, for the runtime: `regions.instrument(graph, entry)` is that function of `runtime/compiling/regions.py`.
 
-A step takes texts and gives texts. It is done by the worker that is up (`runtime/arguments/placement.py`): that is what a compiler which
+A step takes texts and gives texts. It is done by the worker that is up (`runtime/compiling/placement.py`): that is what a compiler which
 crashes takes along. Else it is done here, by a module that loads MLIR when the first is wanted (`runtime/compiling/in_process.py`).
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 from tierup.dialect.forking import fork_allowed, no_fork
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import options
-from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import in_process
+from tierup.runtime.compiling import in_process, placement
 
 _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given objects of this process, and run no passes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,11 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import MakeExecutor
 
 if TYPE_CHECKING:
     from tierup.runtime.cuda.executor import CudaExecutor
     from tierup.runtime.cuda.specializing import CudaSpecializingExecutor
-    from tierup.runtime.executor import Executor
 
 
 class _Changed(Overrides):
@@ -74,10 +73,10 @@ def executor(
     options: Options,
     overrides: Overrides,
     history: History,
-    make_region: Callable[[Program], Executor],
+    make_region: MakeExecutor,
     *,
     is_region: bool,
-    make_rest: Callable[[Program], Executor] | None,
+    make_rest: MakeExecutor | None,
 ) -> CudaExecutor | CudaSpecializingExecutor:
     """The executor of a program's calls on the device, of the kind that `options` ask for."""
     settled = OnDevice(overrides)

@@ -28,7 +28,7 @@ from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, 
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 
 if TYPE_CHECKING:
-    from tierup.runtime.dispatching.version_table import Version
+    from tierup.runtime.dispatching.version import Version
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.dispatching.version_table import Version, VersionTable
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options

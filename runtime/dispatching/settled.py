@@ -14,7 +14,7 @@ import numpy as np
 from tierup.dialect.speculation.reasons import Reason
 
 if TYPE_CHECKING:
-    from tierup.runtime.dispatching.version_table import Version
+    from tierup.runtime.dispatching.version import Version
     from tierup.runtime.explaining.history import Happening
     from tierup.runtime.options import Options
 

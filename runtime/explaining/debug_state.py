@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.records import dataclass
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.compiling import steps
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.regions import Split
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def debug_state(
     )
 
 
-def program_state(executor: Executor) -> ProgramState:
+def program_state(executor: ProgramExecutor) -> ProgramState:
     """The state of one program, of one moment."""
     with ExitStack() as locks:
         kinds = executor.locked(locks)
@@ -204,7 +205,7 @@ def program_state(executor: Executor) -> ProgramState:
         )
 
 
-def _executor_state(executor: Executor, code: tuple[object, ...], kind: Kind) -> ExecutorState:
+def _executor_state(executor: ProgramExecutor, code: tuple[object, ...], kind: Kind) -> ExecutorState:
     named = tuple(zip(Options.CODE, code, strict=True))
     if not isinstance(kind, ProfilingExecutor):
         return ExecutorState("specializing", named, None, (), (), plans=tuple(_spec_states(kind)))

@@ -10,8 +10,8 @@ from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.strategy import BETTABLE
 
 if TYPE_CHECKING:
-    from tierup.runtime.dispatching.version_table import Version
-    from tierup.runtime.executor import Executor
+    from tierup.runtime.dispatching.version import Version
+    from tierup.runtime.protocols import ProgramExecutor
     from tierup.runtime.regions import Split
 
 _EVENTS_SHOWN = 12
@@ -19,10 +19,10 @@ _EVENTS_SHOWN = 12
 
 def explain(
     name: str,
-    executors: Sequence[Executor],
+    executors: Sequence[ProgramExecutor],
     before: Stats | None = None,
     read: Sequence[str] = (),
-    constants: Mapping[Executor, str] | None = None,
+    constants: Mapping[ProgramExecutor, str] | None = None,
 ) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
     were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ."""
@@ -83,7 +83,7 @@ def _where(version: Version) -> str:
     return f"on the device ({target})" if target else "native"
 
 
-def _handed_over(executor: Executor) -> list[str]:
+def _handed_over(executor: ProgramExecutor) -> list[str]:
     """Why native code left calls to tier 0, and what helps."""
     why = "    there a result is an argument, or another result, itself, where on other paths it is new memory; "
     if any(spec.kind in BETTABLE for version in executor.versions for spec in version.record.arguments):
@@ -133,7 +133,7 @@ def _products(version: Version) -> list[str]:
     return [f"    large products {plan.on.about_library()}: {named}"]
 
 
-def _gradients(executor: Executor) -> list[str]:
+def _gradients(executor: ProgramExecutor) -> list[str]:
     """The forward and backward programs, and which of them served calls."""
     if not executor.has_gradients:
         return []
@@ -155,7 +155,7 @@ def _plan_cache(stats: Stats) -> str:
     return f"; plan cache: {_count(stats.plan_cache_hits, 'hit')}, {_count(stats.plan_cache_misses, 'miss', 'misses')}"
 
 
-def _splits(executor: Executor) -> list[str]:
+def _splits(executor: ProgramExecutor) -> list[str]:
     lines = []
     for split in executor.splits:
         regions = _count(len(split.regions), "native region")
@@ -172,7 +172,7 @@ def _splits(executor: Executor) -> list[str]:
     return lines
 
 
-def _bets(executor: Executor, version: Version | Split, calls: int) -> list[str]:
+def _bets(executor: ProgramExecutor, version: Version | Split, calls: int) -> list[str]:
     """The bets in mid-program of a version that answered so many calls, and what goes on where they were lost."""
     resuming = executor.resuming(version)
     if resuming is None:

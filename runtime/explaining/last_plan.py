@@ -17,9 +17,7 @@ from tierup.dialect.records import dataclass
 if TYPE_CHECKING:
     from ctypes import c_int64
 
-    from tierup.runtime.dispatching.version_table import Version
-    from tierup.runtime.program import Program
-    from tierup.runtime.regions import Split
+    from tierup.runtime.protocols import AnyVersion, Executed, NativeVersion
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class ExecutedPlan:
 
     function: str
     tier: str
-    version: Version | Split | None = None
+    version: AnyVersion | None = None
     guards: str = ""
     regions: tuple[str, ...] = ()
 
@@ -52,7 +50,7 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _open_cell: Callable[[], c_int64] | None = None
-_versions: weakref.WeakValueDictionary[int, Version] = weakref.WeakValueDictionary()  # by serial
+_versions: weakref.WeakValueDictionary[int, NativeVersion] = weakref.WeakValueDictionary()  # by serial
 
 
 def watch_dispatcher(open_cell: Callable[[], c_int64]) -> None:
@@ -61,7 +59,7 @@ def watch_dispatcher(open_cell: Callable[[], c_int64]) -> None:
     _open_cell = open_cell
 
 
-def register(serial: int, version: Version) -> None:
+def register(serial: int, version: NativeVersion) -> None:
     """Let a version be found by the number that dispatchers note."""
     _versions[serial] = version
 
@@ -72,7 +70,7 @@ def function_of(serial: int) -> str:
     return "" if version is None else version.function
 
 
-def note(plan: Version | Split | Program) -> None:
+def note(plan: Executed) -> None:
     """This thread ran `plan`, and it has returned."""
     _thread.plan = weakref.ref(plan)
     _number().value = 0

@@ -32,14 +32,15 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.plans import NotCompiled, is_passing
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.gradients.kinds import Equal, Key, are_equal, difference, kind_of
-from tierup.runtime.gradients.list_leaves import ListPullback, Nesting, takes_list
+from tierup.runtime.gradients.list_leaves import ListPullback
+from tierup.runtime.gradients.nesting import Nesting, takes_list
 from tierup.runtime.gradients.pullback import Array, Captured, Pullback, own, shape_of
 from tierup.runtime.gradients.recent import Recent
 from tierup.runtime.program import Program
+from tierup.runtime.protocols import ProgramExecutor
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.gradients import Halves, Source
-    from tierup.runtime.executor import Executor
 
 __all__ = ["Captured", "GradientStats", "Gradients", "Pair", "Pullback", "forward"]
 _SHAPES_KEPT = 256
@@ -65,7 +66,7 @@ class GradientStats:
     pairs: int = 0
 
 
-def forward(executor: Executor, leaves: Sequence[Any], wrt: Sequence[int], *, order: int = 1) -> tuple[tuple[Any, ...], Pullback]:
+def forward(executor: ProgramExecutor, leaves: Sequence[Any], wrt: Sequence[int], *, order: int = 1) -> tuple[tuple[Any, ...], Pullback]:
     """The flat results of a program for flat leaves, and what gives the gradients of the leaves `wrt`, arrays of floating dtype.
 
     `order`: 2 for gradients that have gradients themselves (`Pullback.again`). With an empty `wrt` the plain program runs and no pair is
@@ -83,7 +84,7 @@ class Backward:
     """A backward program. `order`: which captured values it takes. `positions`: of its results in `wrt`."""
 
     owner: Gradients
-    executor: Executor
+    executor: ProgramExecutor
     order: tuple[int, ...]
     positions: tuple[int, ...]
 
@@ -161,7 +162,7 @@ class Pair:
         return Backward(self._owner, executor, order, split.gradients)
 
     @property
-    def executors(self) -> list[Executor]:
+    def executors(self) -> list[ProgramExecutor]:
         """Forward, backward, and backward from fewer cotangents."""
         return [self.forward, self.backward.executor, *(backward.executor for backward in self._from_fewer.all())]
 
@@ -173,7 +174,7 @@ class Gradients:
     are the last results of its pairs (`Pair.written`), for the caller to write; and where there is no gradient the program is not run.
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: ProgramExecutor) -> None:
         self._executor = executor
         self.name = executor.program.name
         self.joins = False
@@ -314,7 +315,7 @@ class Gradients:
         milliseconds = (time.perf_counter() - start) * 1e3
         self._executor.history.emit(EventKind.DIFFERENTIATED, reason, guard=guard, action=action, milliseconds=milliseconds, **details)
 
-    def executor_of(self, name: str, source: Source) -> Executor:
+    def executor_of(self, name: str, source: Source) -> ProgramExecutor:
         program = Program(name, source.graph, source.entry, source.names, source.tier0, self._executor.program.place)
         return self._executor.another(program)
 
@@ -338,7 +339,7 @@ class Gradients:
         return self._pairs.all()
 
     @property
-    def executors(self) -> list[Executor]:
+    def executors(self) -> list[ProgramExecutor]:
         """Of all forward and backward programs."""
         return [executor for pair in self.pairs for executor in pair.executors]
 

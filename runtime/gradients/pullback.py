@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
 from tierup.runtime import faults
 from tierup.runtime.errors import NotDifferentiable
-
-if TYPE_CHECKING:
-    from tierup.runtime.gradients.pair import Backward, Pair
+from tierup.runtime.protocols import BackwardProgram, GradientPair
 
 Array = np.ndarray
 Shape = tuple[tuple[int, ...], Any]  # an array's sizes and dtype
@@ -38,7 +36,7 @@ class Pullback:
 
     def __init__(
         self,
-        pair: Pair | None,
+        pair: GradientPair | None,
         captured: tuple[Any, ...],
         results: tuple[Shape | None, ...],
         wanted: tuple[Shape, ...],
@@ -132,7 +130,7 @@ class Pullback:
         return given
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> GradientPair:
         """The programs that it runs. Only of a run of which gradients were wanted."""
         assert self._pair is not None
         return self._pair
@@ -146,7 +144,7 @@ class Pullback:
         """This pullback with other captured values in the same order; without any it holds nothing, and is good for nothing else."""
         return Pullback(self._pair, values, self._results, self._wanted)
 
-    def seeds(self, there: Sequence[bool]) -> tuple[Backward | None, tuple[int, ...]]:
+    def seeds(self, there: Sequence[bool]) -> tuple[BackwardProgram | None, tuple[int, ...]]:
         """The backward program for cotangents of these results, and of which results it takes cotangents; None where nothing flows."""
         if self._pair is None:
             return None, ()
@@ -235,7 +233,7 @@ class SecondPullback:
 class Call:
     """A call of a backward program. `seeds`: the results whose cotangents are there. `values`: captured ones, then cotangents."""
 
-    backward: Backward
+    backward: BackwardProgram
     seeds: tuple[int, ...]
     values: tuple[Any, ...]
 

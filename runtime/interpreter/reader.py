@@ -5,7 +5,7 @@ Constants become text at their uses; identities and inlined regions vanish; ops 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tierup.dialect import kernels, optable
 from tierup.dialect.inference import symbols
@@ -15,12 +15,18 @@ from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.inplace import COPIES, INPLACE
 from tierup.dialect.pipelines import diagnostics
 from tierup.runtime.errors import Origin, UnsupportedOp
-from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
 
+Handler = Callable[["Reader", ir.Operation, "list[Piece]"], None]  # of one kind of op: see structural.py
+_SUPPORT = "tierup.runtime.interpreter.support"
 _SPECULATION = "tierup.runtime.interpreter.speculation"
 _TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # name sizes; nothing to do in a run
+
+
+def support(function: str) -> Global:
+    """A function of support.py."""
+    return Global(f"{_SUPPORT}:{function}", function)
 
 
 def _hint(kernel: str) -> str:
@@ -30,10 +36,16 @@ def _hint(kernel: str) -> str:
 
 class Reader:
     """Reads the functions that an entry reaches. `record`: keep profile ops as statements. `sites`: what stands for functions.
-    `fail`: guards ask whether they must fail."""
+    `fail`: guards ask whether they must fail. `handlers`: of the ops that are no rows of the table, by name."""
 
     def __init__(
-        self, functions: Mapping[str, ir.Operation], *, record: bool, sites: Mapping[str, object], fail: bool = False
+        self,
+        functions: Mapping[str, ir.Operation],
+        handlers: Mapping[str, Handler],
+        *,
+        record: bool,
+        sites: Mapping[str, object],
+        fail: bool = False,
     ) -> None:
         self.record = record
         self.fail = fail
@@ -42,7 +54,7 @@ class Reader:
         self.functions: dict[str, Function] = {}  # those read, in the order they were met
         self.constants: dict[str, object] = {}
         self.env: dict[ir.Value, Piece] = {}
-        self._declared = functions
+        self._declared, self._handlers = functions, handlers
         self._memory: dict[ir.Type, bool] = {}
         self._body = Body([])
         self._name = ""  # of the function that is read
@@ -113,7 +125,7 @@ class Reader:
             if op.name in _DECLARATIONS:
                 continue
             operands = [self._operand(op, v) for v in op.operands]
-            handler = structural.HANDLERS.get(op.name) or tierup_ops.HANDLERS.get(op.name)
+            handler = self._handlers.get(op.name)
             if handler is not None:
                 handler(self, op, operands)
             elif op.name in _TERMINATORS:
@@ -174,7 +186,7 @@ class Reader:
 
     def unpack(self, op: ir.Operation, expression: Piece, shares: list[Piece]) -> None:
         """Append `a, b = expression`: the op's results are the items of a list or tuple."""
-        self.let(op, expression if len(op.results) > 1 else call(structural.support("only"), [expression]), shares=shares)
+        self.let(op, expression if len(op.results) > 1 else call(support("only"), [expression]), shares=shares)
 
     def define(self, op: ir.Operation) -> list[Var]:
         """New variables for an op's results."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,17 +15,7 @@ from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.mlir import ir
 from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing
-
-if TYPE_CHECKING:
-    from tierup.runtime.interpreter.reader import Reader
-
-Handler = Callable[["Reader", ir.Operation, "list[Piece]"], None]
-_SUPPORT = "tierup.runtime.interpreter.support"
-
-
-def support(function: str) -> Global:
-    """A function of support.py."""
-    return Global(f"{_SUPPORT}:{function}", function)
+from tierup.runtime.interpreter.reader import Handler, Reader, support
 
 
 def spell(value: object) -> str:

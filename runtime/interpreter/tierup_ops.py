@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tierup.dialect import optable
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.mlir import ir
 from tierup.runtime.interpreter import symbol_scopes
 from tierup.runtime.interpreter.graph import Body, Global, If, Piece, call, group, listing
-from tierup.runtime.interpreter.structural import Handler, call_function, spell
+from tierup.runtime.interpreter.reader import Handler, Reader
+from tierup.runtime.interpreter.structural import call_function, spell
 from tierup.runtime.interpreter.tier0 import COUNT_RUN, EXIT
-
-if TYPE_CHECKING:
-    from tierup.runtime.interpreter.reader import Reader
 
 _SPECULATION = "tierup.runtime.interpreter.speculation"
 

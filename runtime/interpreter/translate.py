@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
 from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Let, Piece, nodes
 from tierup.runtime.interpreter.memory import Memory
@@ -50,8 +51,11 @@ def translate(
     return _translate(functions, name, record, sites or {}, fail)
 
 
+_HANDLERS = {**tierup_ops.HANDLERS, **structural.HANDLERS}
+
+
 def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, sites: Mapping[str, object], fail: bool) -> Tier0:
-    reader = Reader(declared, record=record, sites=sites, fail=fail)
+    reader = Reader(declared, _HANDLERS, record=record, sites=sites, fail=fail)
     functions = reader.program(entry)
     memory = Memory(functions, entry)
     func = declared[entry]

@@ -25,7 +25,7 @@ from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.compiling.attempt import Attempt
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor

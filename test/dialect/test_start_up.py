@@ -43,7 +43,7 @@ def test_mlir_free_modules_import_no_mlir(module: str) -> None:
 def test_what_starts_the_worker_is_there_before_numpy_mlir_and_llvm() -> None:
     """The worker imports while the rest is imported here: what comes before its start is time that both lose."""
     loaded = _run("import sys, tierup.runtime.compiling.early, tierup.lowering.service.service\nprint(*sys.modules)").split()
-    assert not {"numpy", "torch_mlir", "llvmlite", "tierup.frontend.jit", "tierup.runtime.arguments.placement"} & set(loaded)
+    assert not {"numpy", "torch_mlir", "llvmlite", "tierup.frontend.jit", "tierup.runtime.compiling.placement"} & set(loaded)
     asks = "import os\nos.environ.update(TIERUP_WORKER='1', TIERUP_CACHE='0')\nimport tierup\ntierup.jit\n"
     started = _run(f"{asks}from tierup.runtime.compiling import workers\nprint(*workers.services)")
     assert started.strip() == "waited for"

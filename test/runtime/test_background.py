@@ -17,8 +17,7 @@ import tierup
 from tierup.dialect import registry
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import background, later
+from tierup.runtime.compiling import background, later, placement
 from tierup.runtime.compiling import workers as compilers
 from tierup.runtime.compiling.background import Queue, queue
 from tierup.runtime.events import EventKind
@@ -535,7 +534,7 @@ def test_a_child_of_fork_compiles_what_its_parent_had_asked_for_and_the_parent_g
 EXIT = """
 import sys, threading, time
 import numpy as np, tierup
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import placement
 from tierup.runtime.compiling import workers
 sys.path.insert(0, {helpers!r})
 placement.COMPILER = ("compile_functions", "slow")

@@ -13,7 +13,7 @@ import pytest
 import tierup
 from tierup.dialect.kernels import numpy_movement
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import Event, EventKind, log_listener
 from tierup.runtime.function import Function
 

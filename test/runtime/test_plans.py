@@ -16,7 +16,7 @@ import pytest
 
 import tierup
 from tierup.lowering.objects import store
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import placement
 from tierup.runtime.explaining import plans
 from tierup.runtime.options import Options
 

@@ -12,7 +12,7 @@ import pytest
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import placement
 from tierup.runtime.compiling import version as compile_version
 from tierup.runtime.events import EventKind
 

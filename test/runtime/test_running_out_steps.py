@@ -96,7 +96,7 @@ def test_what_runs_out_in_a_step_postpones_it(monkeypatch, step, function, optio
     whole = called(function, options | how, 8)
     if how and step == "version.produce":
         from tierup.lowering.errors import WorkerUnavailable
-        from tierup.runtime.arguments import placement
+        from tierup.runtime.compiling import placement
 
         def unavailable(*_, **__):
             raise WorkerUnavailable("no processes here")

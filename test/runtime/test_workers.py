@@ -10,8 +10,7 @@ import pytest
 import tierup
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
-from tierup.runtime.arguments import placement
-from tierup.runtime.compiling import in_process, steps, workers
+from tierup.runtime.compiling import in_process, placement, steps, workers
 from tierup.runtime.events import EventKind
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
@@ -191,7 +190,7 @@ import sys
 print("begins")
 import numpy as np
 import tierup
-from tierup.runtime.arguments import placement
+from tierup.runtime.compiling import placement
 from tierup.runtime.compiling import in_process, steps, workers
 
 @tierup.jit

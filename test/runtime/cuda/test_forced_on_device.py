@@ -22,7 +22,7 @@ from thread_emulator import emulated
 import tierup
 from tierup.lowering.cuda import compile as compile_cuda
 from tierup.lowering.cuda.assembling import ptxas
-from tierup.runtime.dispatching.version_table import Version
+from tierup.runtime.dispatching.version import Version
 
 SAMPLED = 2
 

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tierup.runtime.arguments.hidden import Access, same_value
+from tierup.runtime.executor import Executor
 from tierup.runtime.once import Once, warn
-
-if TYPE_CHECKING:
-    from tierup.runtime.executor import Executor
-    from tierup.runtime.function import Built, Variant
+from tierup.runtime.variant import Built, Numbers, Variant
 
 _GRAPHS_BEFORE_READING = 2
 _MANY_GRAPHS = 8  # of one call structure: then changes of anything else outside are told
-Numbers = frozenset[Access]
 
 
 class ChangingNumbers:

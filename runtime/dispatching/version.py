@@ -1,0 +1,51 @@
+"""A version: code that answers the calls whose arguments keep its guards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.last_plan import ExecutedPlan
+from tierup.runtime.explaining.plans import Compiled
+from tierup.runtime.strategy import Bet
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A compiled bet."""
+
+    bet: Bet
+    record: VersionRecord
+    compiled: Compiled
+    call: int
+    guards: str
+    function: str = ""  # the program's name
+
+    def __post_init__(self) -> None:
+        last_plan.register(self.record.serial, self)
+
+    @property
+    def milliseconds(self) -> float:
+        return self.compiled.milliseconds
+
+    def covers(self, other: Version) -> bool:
+        """Whether all calls that fit the other one's guards on dtypes and sizes fit these too, and not the other way round."""
+        return other is not self and other.bet.specs != self.bet.specs and all(map(_covers, self.bet.specs, other.bet.specs))
+
+    def executed(self) -> ExecutedPlan:
+        """What `last_executed_plan` says after a run."""
+        return ExecutedPlan(self.function, "native", self, self.guards)
+
+    def __repr__(self) -> str:
+        return f"<version: {self.guards}: {self.bet.kind}, compiled in {self.milliseconds:.0f} ms>"
+
+
+def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:
+    if any(getattr(general, name) != getattr(special, name) for name in ("kind", "dtype", "layout")):
+        return False
+    if len(general.sizes) != len(special.sizes) or general.value not in (None, special.value):
+        return False
+    sizes = zip(general.sizes, special.sizes, strict=True)
+    return all(g == s or isinstance(g, str) and (isinstance(s, str) or s >= 2) for g, s in sizes)
