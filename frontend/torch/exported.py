@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import torch
@@ -14,7 +14,9 @@ from torch.utils import _pytree as pytree
 from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.exported_inputs import InputCheck
+from tierup.frontend.torch.exported_memory import Memory, without_gradients_in_blocks
 from tierup.frontend.torch.function import TorchFunction
+from tierup.frontend.torch.fx_graph import Written
 from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
@@ -43,22 +45,18 @@ def from_export(
         raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
     if gradients not in FOREIGN:
         raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
+    memory = Memory(program)
     with decompositions.tracing():
-        functional = program.run_decompositions(decompositions.table())
-    inputs = [n for n in functional.graph.nodes if n.op == "placeholder"]
-    specs = functional.graph_signature.input_specs
-    state: dict[Node, str] = {}
-    user: list[Node] = []
-    for node, spec in zip(inputs, specs, strict=True):
-        if spec.kind is InputKind.USER_INPUT:
-            user.append(node)
-        elif spec.kind in _STATE:
-            state[node] = str(spec.target)
-        elif spec.kind is not InputKind.TOKEN:
-            raise UnsupportedProgram(f"the input {node.name} ({spec.kind.name.lower()}) is not supported")
-    results, written = _results(functional, {n.name: n for n in inputs}, {name: n for n, name in state.items()})
-    targets = {target for target, _ in written}
-    used = [n for n in user if not _is_constant(n) and (n.users or n in targets)]
+        functional = without_gradients_in_blocks(program).run_decompositions(decompositions.table())
+    inputs, user, state = _inputs(functional)
+    inputs_before, user_before, state_before = _inputs(program)
+    same = dict(zip(user_before, user, strict=True))
+    same |= {n: now for n, name in state_before.items() for now, other in state.items() if name == other}
+    before = {now: n for n, now in same.items()}
+    joined = {same[n] for n in memory.joined if n in same}
+    results, written = _results(functional, {n.name: n for n in inputs}, {name: n for n, name in state.items()}, joined)
+    targets = {w.target for w in written}
+    used = [n for n in user if not _is_constant(n) and (n.users or before[n].users or n in targets)]
     read = {n: name for n, name in state.items() if n.users or n in targets}
     owner = _State(functional)
     source = FxProgram(
@@ -71,24 +69,42 @@ def from_export(
         state=read,
         written=written,
         results=results,
-        eager=_eager(functional, used, state, owner) if gradients == "torch" else None,
+        lost={same[n]: why for n, why in memory.lost.items() if n in same},
+        owners=[None if n is None else same.get(n) for n in memory.owners],
+        eager=_eager(program, inputs_before, [before[n] for n in used], state_before, owner) if gradients == "torch" else None,
     )
     return ExportedFunction(source, functional, user)
 
 
+def _inputs(program: ExportedProgram) -> tuple[list[Node], list[Node], dict[Node, str]]:
+    """The placeholders: all, those of the user's arguments, and those that stand for a tensor of the program, with its name."""
+    inputs = [n for n in program.graph.nodes if n.op == "placeholder"]
+    user: list[Node] = []
+    state: dict[Node, str] = {}
+    for node, spec in zip(inputs, program.graph_signature.input_specs, strict=True):
+        if spec.kind is InputKind.USER_INPUT:
+            user.append(node)
+        elif spec.kind in _STATE:
+            state[node] = str(spec.target)
+        elif spec.kind is not InputKind.TOKEN:
+            raise UnsupportedProgram(f"the input {node.name} ({spec.kind.name.lower()}) is not supported")
+    return inputs, user, state
+
+
 def _results(
-    program: ExportedProgram, inputs: Mapping[str, Node], state: Mapping[str, Node]
-) -> tuple[list[Any], list[tuple[Node, Node]]]:
+    program: ExportedProgram, inputs: Mapping[str, Node], state: Mapping[str, Node], joined: Set[Node]
+) -> tuple[list[Any], list[Written]]:
     """What the user gets, and the inputs that are written with their new contents."""
     results: list[Any] = []
-    written: list[tuple[Node, Node]] = []
+    written: list[Written] = []
     output = next(n for n in program.graph.nodes if n.op == "output")
     for given, spec in zip(output.args[0], program.graph_signature.output_specs, strict=True):
         if spec.kind is OutputKind.USER_OUTPUT:
             results.append(given)
         elif spec.kind in _WRITES:
             named = inputs if spec.kind is OutputKind.USER_INPUT_MUTATION else state
-            written.append((named[str(spec.target)], given))
+            target = named[str(spec.target)]
+            written.append(Written(target, given, target in joined))
         elif spec.kind is not OutputKind.TOKEN:
             raise UnsupportedProgram(f"an output that is a {spec.kind.name.lower()} is not supported")
     return results, written
@@ -98,10 +114,12 @@ def _is_constant(node: Node) -> bool:
     return not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
-def _eager(program: ExportedProgram, used: list[Node], state: Mapping[Node, str], owner: _State) -> Callable[..., Any]:
-    """The program in PyTorch, on what a call hands over: for gradients that tierup cannot make."""
-    inputs = [n for n in program.graph.nodes if n.op == "placeholder"]
+def _eager(
+    program: ExportedProgram, inputs: Sequence[Node], used: Sequence[Node], state: Mapping[Node, str], owner: _State
+) -> Callable[..., Any]:
+    """The program in PyTorch as it was exported, on what a call hands over: for gradients that tierup cannot make."""
     by_name = {n.name: n for n in inputs}
+    by_target = {name: n for n, name in state.items()}
 
     def run(*leaves: Any) -> Any:
         given = dict(zip(used, leaves, strict=True))
@@ -111,10 +129,10 @@ def _eager(program: ExportedProgram, used: list[Node], state: Mapping[Node, str]
         for value, spec in zip(found, program.graph_signature.output_specs, strict=True):
             if spec.kind is OutputKind.USER_OUTPUT:
                 results.append(value)
-            elif spec.kind in _WRITES:
-                name = str(spec.target)
+            elif spec.kind in _WRITES:  # of a program that was functional when it came
+                named = by_name if spec.kind is OutputKind.USER_INPUT_MUTATION else by_target
                 with torch.no_grad():
-                    (given[by_name[name]] if spec.kind is OutputKind.USER_INPUT_MUTATION else owner.getattr(name)).copy_(value)
+                    given[named[str(spec.target)]].copy_(value)
         return tuple(results)
 
     return run

@@ -12,8 +12,8 @@ with their weights inside, and calls through PyTorch are nothing that it knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import GraphModule, Node
@@ -59,6 +59,14 @@ _CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
 _OF_MEMORY = ("aten.as_strided", "aten.as_strided_copy", "aten.as_strided_scatter", "aten.sym_stride.int", "aten.sym_storage_offset")
 
 
+class Written(NamedTuple):
+    """An input that the program writes, and the node that it holds afterwards: with its gradient or without."""
+
+    target: Node
+    content: Node
+    has_gradient: bool
+
+
 class FxBuilder:
     """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
 
@@ -85,12 +93,13 @@ class FxBuilder:
         self,
         used: Sequence[Node],
         read: Mapping[Node, Callable[[], str]],
-        written: Sequence[tuple[Node, Node]],
+        written: Sequence[Written],
         outputs: Sequence[Any],
+        shown: Set[int] = frozenset(),
     ) -> GraphResult:
         """The graph. `used`: the placeholders that a call hands over; `read`: those that are hidden inputs, with what names them;
-        `written`: inputs and the values that they have afterwards; `outputs`: what the user gets, nodes or constants. Raises
-        UnsupportedProgram at the user's line."""
+        `written`: what inputs have afterwards; `outputs`: what the user gets, nodes or constants; `shown`: which of
+        these are what was written, or views of it. Raises UnsupportedProgram at the user's line."""
         em = self.em
         module = ir.Module.create(em.unknown)
         leaves = tuple((n.name, leaf_of(n)) for n in used)
@@ -120,9 +129,15 @@ class FxBuilder:
                 if node.op != "output" and node not in self.values:
                     self.node(node, self.module)
             results: list[ir.Value] = []
-            output = self._output(list(outputs), results)
-            for target, value in written:
-                em.create("torch.aten.copy_", [self.values[target], self.values[value], em.bool(False)], [em.types.tensor])
+            given = [self.values[n] if isinstance(n, Node) else n for n in outputs]
+            for target, content, has_gradient in written:
+                value = self.values[content]
+                if not has_gradient:
+                    value = em.create("torch.aten.detach", [value], [em.types.tensor]).results[0]
+                em.create("torch.aten.copy_", [self.values[target], value, em.bool(False)], [em.types.tensor])
+            contents = {w.content: self.values[w.target] for w in written}
+            given = [self._shown(outputs[k], contents) if k in shown else v for k, v in enumerate(given)]
+            output = self._output(given, results)
             em.create("func.return", results, [])
         made = ir.FunctionType.get([a.type for a in self._block.arguments], [r.type for r in results], context=em.context)
         func.attributes["function_type"] = ir.TypeAttr.get(made, em.context)
@@ -159,10 +174,22 @@ class FxBuilder:
                 self.node(node, module)
         raise AssertionError("a graph of torch.fx ends in its output")
 
+    def _shown(self, node: Node, contents: Mapping[Node, ir.Value]) -> Any:
+        """A view of what was written: its steps once more, from there."""
+        if node in contents:
+            return contents[node]
+        source: Node = node.args[0]  # type: ignore[assignment]  # of a view
+        before = self.values[source]
+        self.values[source] = self._shown(source, contents)
+        try:
+            return self._value(node, self.module)
+        finally:
+            self.values[source] = before
+
     def _output(self, given: Any, results: list[ir.Value]) -> OutputTree:
         if isinstance(given, (list, tuple)):
             return OutputNode("tuple", tuple(self._output(v, results) for v in given))
-        if given is None or (isinstance(given, Node) and self.values[given] is None):  # a token of an order
+        if given is None:  # also of a token of an order
             return Output("const")
         value = self.operand(given)
         results.append(value)

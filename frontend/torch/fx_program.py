@@ -11,8 +11,9 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect.context import thread_context
 from tierup.frontend.jit import built
-from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.fx_graph import FxBuilder, Written
 from tierup.frontend.torch.fx_nodes import place_of
+from tierup.frontend.torch.fx_results import root_of
 from tierup.frontend.torch.script_module import Attributes
 from tierup.runtime.function import Function
 from tierup.runtime.variant import Built
@@ -22,7 +23,8 @@ FOREIGN = ("torch", "error")
 
 class FxProgram:
     """A functional graph over ATen: what calls hand over (`used`), what is read at every call (`state`), what is written (`written`),
-    and what the user gets (`results`; None: what the graph gives).
+    and what the user gets (`results`; None: what the graph gives). `owners`: the input in whose memory a result lies, for each;
+    `lost`: for inputs, why their gradients are PyTorch's to make.
 
     `state` maps placeholders to names of `owner`, which gives their tensors by `getattr(name)`. The graph is translated here: raises
     UnsupportedProgram, at the user's line, for what is not.
@@ -38,15 +40,20 @@ class FxProgram:
         foreign: str = "torch",
         owner: Any = None,
         state: Mapping[Node, str] | None = None,
-        written: Sequence[tuple[Node, Node]] = (),
+        written: Sequence[Written] = (),
         results: Sequence[Any] | None = None,
+        lost: Mapping[Node, str] | None = None,
+        owners: Sequence[Node | None] = (),
         eager: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
         self.owner, self.state, self.written, self.eager, self.finish = owner, state or {}, written, eager, None
-        self.original = eager
+        self.original, self.lost = eager, lost or {}
         output = next(n for n in graph.graph.nodes if n.op == "output")
         self.results = list(output.args[0]) if results is None else results
+        contents = {(w.target, w.content) for w in written}
+        of = zip(owners, map(root_of, self.results), strict=False)
+        self.shown = {k for k, (owner, root) in enumerate(of) if (owner, root) in contents}
         self.signature = inspect.Signature([inspect.Parameter(n.name, inspect.Parameter.POSITIONAL_ONLY) for n in used])
 
     def make(self) -> tuple[Function, Attributes]:
@@ -67,7 +74,9 @@ class FxProgram:
         with context:
             builder = FxBuilder(context, self.name, self.graph, attributes, self.foreign, bool(self.written))
             read = {node: _reader(attributes, name) for node, name in self.state.items()}
-            return built(builder.build(self.used, read, self.written, self.results), self.name, self._place(), packed=True)
+            for node, why in self.lost.items():
+                attributes.without_gradient_of[read[node]() if node in read else node.name] = why
+            return built(builder.build(self.used, read, self.written, self.results, self.shown), self.name, self._place(), packed=True)
 
     def _place(self) -> str:
         """Where the user wrote the first op."""

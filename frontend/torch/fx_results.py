@@ -96,6 +96,11 @@ class Results:
         return tuple(results)
 
 
+def root_of(given: Any) -> Any:
+    """The node that a result is (a view of); a constant as it is."""
+    return _root(given)[0] if isinstance(given, Node) else given
+
+
 def _root(node: Node) -> tuple[Node, tuple[Step, ...]]:
     """What a node is a view of, and the steps from there."""
     steps: list[Step] = []

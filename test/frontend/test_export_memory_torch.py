@@ -1,0 +1,196 @@
+"""Programs of torch.export that write, detach and stop gradients: PyTorch's functional form of them says nothing of it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - it may be missing
+from torch.export import export  # noqa: E402
+
+import tierup  # noqa: E402
+from tierup.torch import from_export  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")]
+
+
+class Program(nn.Module):
+    """Computes what a function of it and its arguments says, from two parameters and a buffer."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.body = body
+        self.w = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+        self.register_buffer("kept", torch.ones(3))
+
+    def forward(self, x):
+        return self.body(self, x)
+
+
+def through_detached(m, x):
+    y = x * m.w
+    y.detach().mul_(3)
+    return y * x
+
+
+def through_a_view_of_detached(m, x):
+    y = x * m.w
+    y.detach()[1:].copy_(x[1:])
+    return y * m.w
+
+
+def written_in_no_grad(m, x):
+    y = x * m.w
+    with torch.no_grad():
+        y.mul_(2)
+    return y * x
+
+
+def detached_in_place(m, x):
+    y = x * m.w
+    y.detach_()
+    return y * m.w
+
+
+def handed_on_in_no_grad(m, x):
+    y = x * m.w
+    with torch.no_grad():
+        z = y.type_as(x)
+    return z * x
+
+
+def gradients_in_no_grad(m, x):
+    with torch.no_grad():
+        with torch.enable_grad():
+            y = x * m.w
+        z = y * 2
+    return y * z
+
+
+def parameter_written(m, x):
+    with torch.no_grad():
+        m.w.mul_(1.5)
+    return m.w * x
+
+
+def computed_in_no_grad(m, x):
+    y = x * m.w
+    with torch.no_grad():
+        scale = (y * 2).exp().sum()
+    return y * scale
+
+
+def averaged(m, x):
+    with torch.no_grad():
+        m.kept.mul_(0.9).add_(x.abs() * 0.1)
+    return x * m.w / m.kept
+
+
+def written_and_detached_before(m, x):
+    y = x * m.w
+    before = y.detach()
+    y.mul_(2)
+    return y * before
+
+
+def gradients_and_values(body, count=3, **options):
+    """Of ours and of eager for the same calls, and ours: results, gradients of the argument and the parameter, the state."""
+    eager = Program(body)
+    program = export(copy.deepcopy(eager), (torch.ones(3),))
+    ours, found = from_export(program, **options), []
+    for _ in range(count):
+        for model, state in ((ours, program.state_dict), (eager, eager.state_dict(keep_vars=True))):
+            x = torch.tensor([0.5, 1.5, 2.5], requires_grad=True)
+            state["w"].grad = None
+            result = model(x)
+            result.sum().backward()
+            found.append((result.detach(), x.grad, state["w"].grad, state["w"].detach().clone(), state["kept"].clone()))
+    return found[::2], found[1::2], ours
+
+
+@pytest.mark.parametrize("body", [computed_in_no_grad, gradients_in_no_grad, averaged, written_and_detached_before])
+def test_where_gradients_stop_is_seen(body):
+    found, wanted, ours = gradients_and_values(body)
+    torch.testing.assert_close(found, wanted)
+    assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (through_detached, "aten.mul_.Tensor writes where a gradient stops"),
+        (through_a_view_of_detached, "aten.copy_.default writes where a gradient stops"),
+        (written_in_no_grad, "aten.mul_.Tensor writes where a gradient stops"),
+        (detached_in_place, "aten.detach_.default detaches in place"),
+        (handed_on_in_no_grad, "aten.type_as.default may give its operand in a no_grad block"),
+        (parameter_written, "aten.mul_.Tensor writes where a gradient stops"),
+    ],
+)
+def test_gradients_that_writes_would_lose_are_pytorchs(body, why):
+    found, wanted, ours = gradients_and_values(body, 2)
+    torch.testing.assert_close(found, wanted)
+    assert "0 calls by tierup's forward and backward programs, 2 by" in ours.explain() and why in ours.explain()
+    with pytest.raises(tierup.NotDifferentiable, match=r"test_export_memory_torch\.py:\d+"):
+        gradients_and_values(body, gradients="error")
+
+
+def test_such_programs_are_native_where_no_gradient_is_wanted():
+    program = export(Program(through_detached), (torch.ones(3),))
+    ours = from_export(program)
+    for _ in range(3):
+        with torch.no_grad():
+            assert ours(torch.ones(3)).tolist() == [3, 6, 9]
+    assert ours.stats().hits == 2
+
+
+def test_results_that_are_written_arguments_are_these():
+    class Writes(nn.Module):
+        def forward(self, x, y):
+            y.add_(x)
+            return y, y[1:], y.view(3, 1).detach(), y * 1
+
+    ours = from_export(export(Writes(), (torch.ones(3), torch.ones(3))))
+    for wanted in (False, False, False, True, True, True):
+        x, y = torch.ones(3, requires_grad=wanted), torch.ones(3)
+        same, part, column, apart = ours(x, y)
+        assert same is y and apart is not y and [t.requires_grad for t in (same, part, column)] == [wanted, wanted, False]
+        if wanted:
+            (same.sum() + part.sum()).backward()
+            assert x.grad.tolist() == [1, 2, 2]
+        with torch.no_grad():
+            y.fill_(7)
+        assert part.tolist() == [7, 7] and column.tolist() == [[7]] * 3 and apart.tolist() == [2] * 3
+    assert ours.stats().hits >= 4
+
+
+def test_a_copy_of_what_is_written_is_no_view_of_it():
+    class Writes(nn.Module):
+        def forward(self, x, y):
+            z = x + 1
+            y.copy_(z)
+            return z
+
+    ours = from_export(export(Writes(), (torch.ones(3), torch.ones(3))))
+    for _ in range(3):
+        y = torch.ones(3)
+        z = ours(torch.ones(3), y)
+        y.fill_(7)
+        assert z.tolist() == [2, 2, 2]
+    assert ours.stats().hits == 2
+
+
+def test_statistics_that_training_writes_have_no_gradient():
+    eager = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    program = export(copy.deepcopy(eager), (torch.randn(5, 3),))
+    ours, state = from_export(program), program.state_dict
+    for _ in range(3):
+        x = torch.randn(5, 3)
+        for model in (ours, eager):
+            model(x).pow(3).sum().backward()
+        assert not state["1.running_mean"].requires_grad
+        torch.testing.assert_close(dict(state), eager.state_dict())
+        torch.testing.assert_close(state["0.weight"].grad, eager[0].weight.grad, rtol=1e-4, atol=1e-4)
+    assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
