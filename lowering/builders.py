@@ -6,11 +6,14 @@ Ops are made by name: the generated op classes of the bindings cost 100 ms to im
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from tierup.dialect.dtypes import BY_NAME, bool_
 from tierup.dialect.ir.walking import ops_of as ops_of
 from tierup.dialect.ir.walking import unerased as unerased
 from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
+from tierup.lowering.arith import INDEX, Scalar, constant, lifted, of
 
 
 def op(
@@ -39,29 +42,65 @@ def integer_type(bits: int) -> ir.Type:
     return ir.IntegerType.get_signless(bits)
 
 
-def index(number: int) -> ir.Value:
+def index(number: int) -> Scalar:
     """A constant of type index."""
-    return value("arith.constant", [], index_type(), value=ir.IntegerAttr.get(index_type(), number))
+    return constant(number, INDEX)
 
 
-def integer(number: int, bits: int) -> ir.Value:
-    """A constant of type i<bits>."""
-    type_ = integer_type(bits)
-    return value("arith.constant", [], type_, value=ir.IntegerAttr.get(type_, number))
+def integer(number: int, bits: int) -> Scalar:
+    """A constant of type i<bits>, of signed integers and truth values."""
+    return constant(number, bool_ if bits == 1 else BY_NAME[f"i{bits}"])
 
 
-def dim(tensor: ir.Value, axis: int) -> ir.Value:
+def load(buffer: ir.Value, *at: ir.Value) -> Scalar:
+    """An element of a memref."""
+    return of(value("memref.load", [buffer, *at], ir.ShapedType(buffer.type).element_type))
+
+
+def store(number: ir.Value, buffer: ir.Value, *at: ir.Value) -> None:
+    """Write an element of a memref."""
+    op("memref.store", [number, buffer, *at])
+
+
+def alloc(type_: ir.Type, sizes: Sequence[ir.Value] = (), name: str = "memref.alloc", **attributes: ir.Attribute) -> ir.Value:
+    """A memref; `sizes`: its dynamic ones."""
+    return value(name, sizes, type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]), **attributes)
+
+
+def alloca(type_: ir.Type) -> ir.Value:
+    """A memref of static sizes on the stack."""
+    return alloc(type_, name="memref.alloca")
+
+
+def alloc_like(memref: ir.Value) -> ir.Value:
+    """A memref of the shape and elements of another, row-major."""
+    return alloc(ir.MemRefType.get(shape_of(memref.type), ir.ShapedType(memref.type).element_type), dynamic_sizes(memref))
+
+
+def dim(tensor: ir.Value, axis: int) -> Scalar:
     """The size of an axis of a tensor or a memref, as index."""
     kind = "tensor.dim" if str(tensor.type).startswith("tensor") else "memref.dim"
-    return value(kind, [tensor, index(axis)], index_type())
+    return Scalar(value(kind, [tensor, index(axis)], index_type()), INDEX)
 
 
-def dynamic_sizes(shaped: ir.Value) -> list[ir.Value]:
+def address(buffer: ir.Value) -> Scalar:
+    """Where a memref's elements lie, as index."""
+    return Scalar(value("memref.extract_aligned_pointer_as_index", [buffer], index_type()), INDEX)
+
+
+def metadata(buffer: ir.Value) -> list[Any]:
+    """A memref's buffer without dims, then offset, sizes and strides, as index."""
+    type_ = ir.MemRefType(buffer.type)
+    types = [ir.MemRefType.get([], type_.element_type), *[index_type()] * (1 + 2 * type_.rank)]
+    return lifted(op("memref.extract_strided_metadata", [buffer], types).results)
+
+
+def dynamic_sizes(shaped: ir.Value) -> list[Scalar]:
     """The sizes of the dynamic axes of a tensor or a memref."""
     return dynamic_sizes_from(shaped, 0)
 
 
-def dynamic_sizes_from(shaped: ir.Value, first: int) -> list[ir.Value]:
+def dynamic_sizes_from(shaped: ir.Value, first: int) -> list[Scalar]:
     """The sizes of the dynamic axes from axis `first` on."""
     type_ = ir.ShapedType(shaped.type)
     return [dim(shaped, i) for i in range(first, type_.rank) if type_.is_dynamic_dim(i)]
@@ -119,13 +158,9 @@ def loops(
     return list(made.results)
 
 
-def loop_index(axis: int) -> ir.Value:
+def loop_index(axis: int) -> Scalar:
     """The position in a loop of the linalg.generic whose body is being built."""
-    return value("linalg.index", [], index_type(), dim=ir.IntegerAttr.get(integer_type(64), axis))
-
-
-def index_to_i64(number: ir.Value) -> ir.Value:
-    return value("arith.index_cast", [number], integer_type(64))
+    return Scalar(value("linalg.index", [], index_type(), dim=ir.IntegerAttr.get(integer_type(64), axis)), INDEX)
 
 
 def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:

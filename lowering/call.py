@@ -8,11 +8,10 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import INDEX, Number, Scalar
 from tierup.lowering.pointwise.context import NotHandled, parameter, tensor_type
 from tierup.lowering.pointwise.formula import Parameter
-from tierup.lowering.pointwise.scalar import Number, Scalar
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -79,7 +78,7 @@ class Call:
     def _size(value: ir.Value) -> Size:
         found = parameter(value)
         if isinstance(found, Scalar):
-            return b.value("arith.index_cast", [found.cast(dtypes.i64).value], b.index_type())
+            return found.cast(dtypes.i64).cast(INDEX)
         if type(found) is not int:
             raise NotHandled
         return found

@@ -10,10 +10,10 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant, select
 from tierup.lowering.call import Call
 from tierup.lowering.pointwise.context import NotHandled, parameter
 from tierup.lowering.pointwise.formula import Parameter
-from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
 from tierup.lowering.sizes import value as size_value
 from tierup.lowering.tensors import Tensor
@@ -58,7 +58,7 @@ def _arange(start: int | None, end: int, step: int | None) -> Callable[[Call], T
         length: Size = known[0] if known[0] is not None else _arange_length(c, start, end, step)
 
         def body(at: list[ir.Value]) -> Scalar:
-            return Scalar(b.index_to_i64(at[0]), dtypes.i64).cast(compute) * by + first
+            return (at[0].cast(dtypes.i64).cast(compute) * by) + first
 
         return tensors.made(known, [length], target, body)
 
@@ -74,7 +74,7 @@ def _arange_length(c: Call, start: int | None, end: int, step: int | None) -> Si
     high = c.position(end)
     if low is None or high is None:
         raise NotHandled
-    return sizes.divided(sizes.add(sizes.greatest(sizes.sub(high, low), 0), by - 1), by)
+    return (sizes.greatest(high - low, 0) + (by - 1)) // by
 
 
 def _linspace(c: Call) -> Tensor:
@@ -91,7 +91,7 @@ def _linspace(c: Call) -> Tensor:
     step = (last - first) / float(steps - 1)
 
     def body(at: list[ir.Value]) -> Scalar:
-        index = Scalar(b.index_to_i64(at[0]), dtypes.i64)
+        index = at[0].cast(dtypes.i64)
         back = constant(steps - 1, dtypes.i64) - index
         return select(index < steps // 2, first + step * index.cast(compute), last - step * back.cast(compute))
 
@@ -106,7 +106,7 @@ def _eye(c: Call) -> Tensor:
         raise NotHandled
 
     def body(at: list[ir.Value]) -> Scalar:
-        row, column = (Scalar(b.index_to_i64(i), dtypes.i64) for i in at)
+        row, column = (i.cast(dtypes.i64) for i in at)
         return row.equals(column)
 
     return tensors.made(known, [v for v in values if v is not None], target, body)
@@ -120,7 +120,7 @@ def _from_list(c: Call) -> Tensor:
         raise NotHandled
     if not elements:
         return Tensor(tensors.empty(known, [], target), target, known)
-    made = b.value("tensor.from_elements", [e.value for e in elements], tensors.empty(known, [], target).type)
+    made = b.value("tensor.from_elements", elements, tensors.empty(known, [], target).type)
     return Tensor(made, target, known)
 
 

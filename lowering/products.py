@@ -13,10 +13,10 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant, lifted
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.reductions.sums import plus
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor, pointwise, widened
@@ -68,7 +68,7 @@ def multiply(x: Tensor, y: Tensor) -> Tensor:
 
     def body(elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
         a, c = (Scalar(v, x.dtype).cast(dtype) for v in elements)
-        return [plus(Scalar(accumulators[0], dtype), a * c).value]
+        return [plus(Scalar(accumulators[0], dtype), a * c)]
 
     return Tensor(b.loops([x.value, y.value], maps, [out.value], iterators, body)[0], dtype, out.sizes)
 
@@ -85,8 +85,8 @@ def named_product(name: str, operands: Sequence[ir.Value], maps: ir.Attribute) -
     elements = [ir.ShapedType(v.type).element_type for v in operands]
     block = made.regions[0].blocks.append(*elements, arg_locs=[ir.Location.unknown()] * 3)
     with ir.InsertionPoint(block):
-        x, y, total = block.arguments
-        b.op("linalg.yield", [b.value("arith.addf", [total, b.value("arith.mulf", [x, y], x.type)], x.type)])
+        x, y, total = lifted(block.arguments)
+        b.op("linalg.yield", [total + x * y])
     return made.results[0]
 
 

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
+from tierup.lowering.arith import Scalar, absolute, constant, maximum, minimum, select
 from tierup.lowering.pointwise.arithmetic import floor_quotient, remainder
-from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, maximum, minimum, select
 
 Formula = Callable[..., Scalar]
 

@@ -13,8 +13,8 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Number, Scalar, constant
 from tierup.lowering.pointwise.context import Known, builtin_tensor, builtin_type, tensor_type
-from tierup.lowering.pointwise.scalar import Number, Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.sizes import value as size_value
 
@@ -33,7 +33,7 @@ class Tensor:
     def rank(self) -> int:
         return len(self.sizes)
 
-    def size(self, axis: int) -> ir.Value:
+    def size(self, axis: int) -> Scalar:
         """A size as index."""
         known = self.sizes[axis]
         return b.index(known) if known is not None else b.dim(self.value, axis)
@@ -62,14 +62,14 @@ def empty(sizes: Sizes, dynamic: Sequence[ir.Value], dtype: DType) -> ir.Value:
     return b.value("tensor.empty", list(dynamic), builtin_type(Known(dtype, sizes)))
 
 
-def made(sizes: Sizes, values: Sequence[Size], dtype: DType, body: Callable[[list[ir.Value]], Scalar]) -> Tensor:
+def made(sizes: Sizes, values: Sequence[Size], dtype: DType, body: Callable[[list[Scalar]], Scalar]) -> Tensor:
     """A tensor whose elements are computed from their positions (index values). `values`: its sizes again, those that are None in
     `sizes` as values."""
     rank = len(sizes)
     dynamic = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None]
 
     def run(_: list[ir.Value], __: list[ir.Value]) -> list[ir.Value]:
-        return [body([b.loop_index(i) for i in range(rank)]).cast(dtype).value]
+        return [body([b.loop_index(i) for i in range(rank)]).cast(dtype)]
 
     out = b.loops([], [ir.AffineMap.get_identity(rank)], [empty(sizes, dynamic, dtype)], ["parallel"] * rank, run)[0]
     return Tensor(out, dtype, sizes)
@@ -85,7 +85,7 @@ def filled(sizes: Sizes, dynamic: Sequence[ir.Value], number: Scalar) -> ir.Valu
     """A tensor of one number."""
     out = empty(sizes, dynamic, number.dtype)
     rank = len(sizes)
-    return b.loops([], [ir.AffineMap.get_identity(rank)], [out], ["parallel"] * rank, lambda _, __: [number.value])[0]
+    return b.loops([], [ir.AffineMap.get_identity(rank)], [out], ["parallel"] * rank, lambda _, __: [number])[0]
 
 
 def dims_map(rank: int, axes: Sequence[int]) -> ir.AffineMap:
@@ -107,7 +107,7 @@ def pointwise(like: Tensor, operands: Sequence[Operand], dtype: DType, body: Cal
     maps = [dims_map(rank, axes) for _, axes in operands]
 
     def run(elements: list[ir.Value]) -> ir.Value:
-        return body(*(Scalar(v, t.dtype) for v, (t, _) in zip(elements, operands, strict=True))).cast(dtype).value
+        return body(*(Scalar(v, t.dtype) for v, (t, _) in zip(elements, operands, strict=True))).cast(dtype)
 
     made = b.generic([t.value for t, _ in operands], maps, empty(like.sizes, dynamic, dtype), run)
     return Tensor(made, dtype, like.sizes)
@@ -132,7 +132,7 @@ def reduce(
     def run(elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
         scalars = [Scalar(v, t.dtype) for v, (t, _) in zip(elements, operands, strict=True)]
         before = [Scalar(v, dtype) for v, (_, dtype) in zip(accumulators, start, strict=True)]
-        return [after.cast(dtype).value for after, (_, dtype) in zip(body(*scalars, before), start, strict=True)]
+        return [after.cast(dtype) for after, (_, dtype) in zip(body(*scalars, before), start, strict=True)]
 
     iterators = ["parallel" if i in kept else "reduction" for i in range(x.rank)]
     made = b.loops([t.value for t, _ in operands], maps, outs, iterators, run)
@@ -186,7 +186,7 @@ def count(x: Tensor, axes: Sequence[int]) -> int | Scalar:
         return math.prod(x.sizes[a] or 0 for a in axes)
     total: Scalar | None = None
     for axis in axes:
-        one = Scalar(b.index_to_i64(x.size(axis)), dtypes.i64)
+        one = x.size(axis).cast(dtypes.i64)
         total = one if total is None else total * one
     assert total is not None
     return total

@@ -8,11 +8,11 @@ from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call
 from tierup.lowering.indexing import masks
-from tierup.lowering.indexing.positions import element, position
+from tierup.lowering.indexing.positions import position
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar
 from tierup.lowering.tensors import Tensor
 
 
@@ -23,21 +23,15 @@ def _gathered(x: Tensor, sizes: Sequence[tuple[Tensor, int]], operands: Sequence
     dynamic = [t.size(a) for t, a in sizes if t.sizes[a] is None]
     out = tensors.empty(result, dynamic, x.dtype)
     if 0 in x.sizes:  # nothing to read: the result is empty too, or a check has failed
-        zero = tensors.filled(result, dynamic, Scalar(b.value("arith.constant", [], out.type.element_type, value=_zero(out)), x.dtype))
+        zero = tensors.filled(result, dynamic, constant(0, x.dtype))
         return Tensor(zero, x.dtype, result)
     rank = len(result)
     maps = [tensors.dims_map(rank, axes) for _, axes in operands]
 
     def body(elements: list[ir.Value]) -> ir.Value:
-        scalars = [Scalar(v, t.dtype) for v, (t, _) in zip(elements, operands, strict=True)]
-        return element(x.value, where(scalars))
+        return tensors.element(x, where([Scalar(v, t.dtype) for v, (t, _) in zip(elements, operands, strict=True)]))
 
     return Tensor(b.generic([t.value for t, _ in operands], maps, out, body), x.dtype, result)
-
-
-def _zero(out: ir.Value) -> ir.Attribute:
-    type_ = ir.ShapedType(out.type).element_type
-    return ir.IntegerAttr.get(type_, 0) if isinstance(type_, ir.IntegerType) else ir.FloatAttr.get(type_, 0.0)
 
 
 def _index_select(c: Call) -> Tensor:
@@ -50,7 +44,7 @@ def _index_select(c: Call) -> Tensor:
     size = x.size(axis)
     sizes = [(index, 0) if i == axis else (x, i) for i in range(x.rank)]
 
-    def where(scalars: list[Scalar]) -> list[ir.Value]:
+    def where(scalars: list[Scalar]) -> list[Scalar]:
         return [position(scalars[0], size, from_end=False) if i == axis else b.loop_index(i) for i in range(x.rank)]
 
     return _gathered(x, sizes, [(index, [axis])], where)
@@ -63,7 +57,7 @@ def _gather(c: Call) -> Tensor:
     axis = dims[0] % x.rank
     sizes = [x.size(i) for i in range(x.rank)]
 
-    def where(scalars: list[Scalar]) -> list[ir.Value]:
+    def where(scalars: list[Scalar]) -> list[Scalar]:
         return [position(scalars[0], sizes[i], from_end=False) if i == axis else b.loop_index(i) for i in range(x.rank)]
 
     return _gathered(x, [(index, i) for i in range(x.rank)], [(index, range(x.rank))], where)
@@ -73,7 +67,7 @@ def _embedding(c: Call) -> Tensor:
     weight, index = c.tensor(0), c.tensor(1)
     size = weight.size(0)
 
-    def where(scalars: list[Scalar]) -> list[ir.Value]:
+    def where(scalars: list[Scalar]) -> list[Scalar]:
         return [position(scalars[0], size, from_end=False), b.loop_index(index.rank)]
 
     return _gathered(weight, [*((index, i) for i in range(index.rank)), (weight, 1)], [(index, range(index.rank))], where)
@@ -116,7 +110,7 @@ def _index(c: Call) -> Tensor:
         loops = [place["index", rank - index.rank + k] for k in range(index.rank)]
         operands.append((_unit_axes_dropped(index), [loop for loop, size in zip(loops, index.sizes, strict=True) if size != 1]))
 
-    def where(scalars: list[Scalar]) -> list[ir.Value]:
+    def where(scalars: list[Scalar]) -> list[Scalar]:
         rest = list(scalars)
         return [
             position(rest.pop(0), lengths[i], from_end=True) if i < len(indices) and indices[i] is not None else b.loop_index(place["x", i])

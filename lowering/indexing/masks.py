@@ -7,6 +7,7 @@ list, which grows only when the element is true, so no branch is taken. A write 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
@@ -14,10 +15,10 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import INDEX, Scalar, constant, select
 from tierup.lowering.call import Call
 from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Operand, Tensor, widened
 
@@ -50,33 +51,30 @@ def only_mask(indices: Sequence[Tensor | None]) -> tuple[Tensor, int] | None:
     return used[0]
 
 
-def positions(mask: Tensor) -> tuple[Tensor, ir.Value]:
+def positions(mask: Tensor) -> tuple[Tensor, Scalar]:
     """(row-major positions of the true elements, as i64 and with room to spare; how many there are)."""
-    room: Size = 1
-    for length in mask.lengths:
-        room = sizes.mul(room, length)
-    room = sizes.add(room, 1)
+    room = sizes.product(mask.lengths) + 1
     known = room if isinstance(room, int) else None
     store = tensors.empty((known,), [] if isinstance(room, int) else [room], dtypes.i64)
 
-    def step(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+    def step(at: list[Scalar], carried: list[Any]) -> list[ir.Value]:
         list_, count, linear = carried
-        list_ = b.value("tensor.insert", [b.index_to_i64(linear), list_, count], list_.type)
+        list_ = b.value("tensor.insert", [linear.cast(dtypes.i64), list_, count], list_.type)
         true = tensors.element(mask, at).cast(dtypes.bool_)
-        one = b.value("arith.index_cast", [select(true, constant(1, dtypes.i64), 0).value], b.index_type())
-        return [list_, sizes.value(sizes.add(count, one)), sizes.value(sizes.add(linear, 1))]
+        one = select(true, constant(1, dtypes.i64), 0).cast(INDEX)
+        return [list_, count + one, linear + 1]
 
     list_, count, _ = nest([mask.size(i) for i in range(mask.rank)], [store, b.index(0), b.index(0)], step)
     return Tensor(list_, dtypes.i64, (known,)), count
 
 
-def unflattened(position: ir.Value, lengths: Sequence[Size]) -> list[ir.Value]:
+def unflattened(position: Scalar, lengths: Sequence[Size]) -> list[Scalar]:
     """A row-major position as one index per axis."""
-    at: list[ir.Value] = []
+    at: list[Scalar] = []
     for length in reversed(lengths[1:]):
         size = max(length, 1) if isinstance(length, int) else length  # of an empty tensor there are no positions
-        at.insert(0, sizes.value(sizes.remainder(position, size)))
-        position = sizes.value(sizes.divided(position, size))
+        at.insert(0, position % size)
+        position = position // size
     return [position, *at]
 
 
@@ -87,8 +85,8 @@ def read(c: Call, x: Tensor, mask: Tensor, first: int) -> Tensor:
     lengths: list[Size] = [x.length(i) for i in range(first)] + [count] + [x.length(i) for i in range(first + mask.rank, x.rank)]
     axes = [mask.length(i) for i in range(mask.rank)]
 
-    def body(at: list[ir.Value]) -> Scalar:
-        position = b.value("arith.index_cast", [tensors.element(found, [at[first]]).value], b.index_type())
+    def body(at: list[Scalar]) -> Scalar:
+        position = tensors.element(found, [at[first]]).cast(INDEX)
         return tensors.element(x, [*at[:first], *unflattened(position, axes), *at[first + 1 :]])
 
     return tensors.made(known, lengths, x.dtype, body)
@@ -127,12 +125,12 @@ def nonzero(c: Call) -> Tensor:
         raise NotHandled
     found, count = positions(x)
 
-    def body(at: list[ir.Value]) -> Scalar:
-        position = b.value("arith.index_cast", [tensors.element(found, [at[0]]).value], b.index_type())
+    def body(at: list[Scalar]) -> Scalar:
+        position = tensors.element(found, [at[0]]).cast(INDEX)
         chosen: Scalar | None = None
         for axis, index in enumerate(unflattened(position, x.lengths)):
-            number = Scalar(b.index_to_i64(index), dtypes.i64)
-            mine = Scalar(b.index_to_i64(at[1]), dtypes.i64).equals(axis)
+            number = index.cast(dtypes.i64)
+            mine = at[1].cast(dtypes.i64).equals(axis)
             chosen = number if chosen is None else select(mine, number, chosen)
         assert chosen is not None
         return chosen

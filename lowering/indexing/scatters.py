@@ -6,32 +6,31 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering import sizes
+from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import INDEX, Scalar, constant
 from tierup.lowering.call import Call
 from tierup.lowering.indexing import masks
 from tierup.lowering.indexing.gathers import index_axes, listed
-from tierup.lowering.indexing.positions import element, position
+from tierup.lowering.indexing.positions import position
 from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.tensors import Tensor, widened
 
 
 def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: bool) -> ir.Value:
     """`target` with one element set, or added to (the halves in f32, rounded each time, as NumPy's and torch's loops do)."""
     if add:
-        before = Scalar(element(target, at), x.dtype)
         wide = widened(x.dtype)
-        value = (before.cast(wide) + value.cast(wide)).cast(x.dtype)
-    return b.value("tensor.insert", [value.value, target, *at], target.type)
+        value = (tensors.element(Tensor(target, x.dtype, x.sizes), at).cast(wide) + value.cast(wide)).cast(x.dtype)
+    return b.value("tensor.insert", [value, target, *at], target.type)
 
 
-def _unless_empty(count: ir.Value, x: Tensor, axes: Sequence[int]) -> ir.Value:
+def _unless_empty(count: Scalar, x: Tensor, axes: Sequence[int]) -> Scalar:
     """A number of turns, but 0 where the run finds one of the axes of x that are indexed empty: a check has failed, and an index has no
     place that it could be clamped to."""
     for axis in axes:
         if x.sizes[axis] is None:
-            count = sizes.value(sizes.mul(count, sizes.least(x.size(axis), 1)))
+            count = count * sizes.least(x.size(axis), 1)
     return count
 
 
@@ -50,10 +49,10 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
         fixed = number.cast(x.dtype) if isinstance(number, Scalar) else constant(number, x.dtype) if number is not None else None
         limits = [x.size(i) for i in range(x.rank)]
 
-        def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
             at = list(positions)
-            at[axis] = position(Scalar(element(index.value, positions), index.dtype), limits[axis], from_end=False)
-            value = fixed if values is None else Scalar(element(values.value, positions), values.dtype)
+            at[axis] = position(tensors.element(index, positions), limits[axis], from_end=False)
+            value = fixed if values is None else tensors.element(values, positions)
             assert value is not None
             return [_store(x, carried[0], at, value, source == "added")]
 
@@ -88,12 +87,12 @@ def _index_put(c: Call) -> Tensor:
         loops[0] = _unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
     zero = b.index(0)
 
-    def read(t: Tensor, positions: list[ir.Value]) -> Scalar:
+    def read(t: Tensor, positions: list[Scalar]) -> Scalar:
         """An element of a tensor that broadcasts to the last of the positions."""
         last = positions[len(positions) - t.rank :] if t.rank else []
-        return Scalar(element(t.value, [zero if size == 1 else p for p, size in zip(last, t.sizes, strict=True)]), t.dtype)
+        return tensors.element(t, [zero if size == 1 else p for p, size in zip(last, t.sizes, strict=True)])
 
-    def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+    def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
         of_indices = [positions[place["index", k]] for k in range(rank)]
         at = []
         for i in range(x.rank):
@@ -123,11 +122,11 @@ def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool
     loops += [x.size(i) for i in range(first + mask.rank, x.rank)]
     zero = b.index(0)
 
-    def step(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        linear = b.value("arith.index_cast", [element(found.value, [positions[first]])], b.index_type())
+    def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
+        linear = tensors.element(found, [positions[first]]).cast(INDEX)
         at = [*positions[:first], *masks.unflattened(linear, axes), *positions[first + 1 :]]
         of_value = [zero if size == 1 else p for p, size in zip(positions[ahead:], values.sizes, strict=True)]
-        return [_store(x, carried[0], at, Scalar(element(values.value, of_value), values.dtype).cast(x.dtype), add)]
+        return [_store(x, carried[0], at, tensors.element(values, of_value).cast(x.dtype), add)]
 
     return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tierup.dialect.dtypes import DType
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
 from tierup.lowering.movement.views import axis_of, slice_bounds, unsqueezed
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -26,7 +26,7 @@ def _joined(c: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     used = [p for p in parts if not (p.sizes == (0,) and len(known) > 1)]
     total: Size = 0
     for part in used:
-        total = sizes.add(total, part.length(axis))
+        total = total + part.length(axis)
     lengths = [total if i == axis else _common(used, i) for i in range(len(known))]
     values = [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
     dynamic = [sizes.value(v) for v, k in zip(values, known, strict=True) if k is None]
@@ -38,7 +38,7 @@ def _joined(c: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
         lengths = [v if i != axis else part.length(axis) for i, v in enumerate(values)]
         source = shape.cast(converted(part, dtype), tuple(v if isinstance(v, int) else None for v in lengths))
         out = shape.inserted(source, out, offsets, lengths, [1] * part.rank)
-        start = sizes.add(start, part.length(axis))
+        start = start + part.length(axis)
     return out
 
 
@@ -95,10 +95,9 @@ def _constant_pad(value: int) -> Lowering:
         before, after = [0] * x.rank, [0] * x.rank
         for i in range(len(pads) // 2):
             before[x.rank - 1 - i], after[x.rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
-        cut = [sizes.sub(x.length(i), max(-before[i], 0) + max(-after[i], 0)) for i in range(x.rank)]
+        cut = [x.length(i) - (max(-before[i], 0) + max(-after[i], 0)) for i in range(x.rank)]
         lengths = [
-            k if k is not None else sizes.add(v, max(before[i], 0) + max(after[i], 0))
-            for i, (k, v) in enumerate(zip(known, cut, strict=True))
+            k if k is not None else v + (max(before[i], 0) + max(after[i], 0)) for i, (k, v) in enumerate(zip(known, cut, strict=True))
         ]
         dynamic = [sizes.value(v) for v, k in zip(lengths, known, strict=True) if k is None]
         out = Tensor(tensors.filled(known, dynamic, number), dtype, known)

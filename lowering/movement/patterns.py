@@ -8,10 +8,10 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant, select
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement.views import axis_of, diagonal
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant, select
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -32,13 +32,10 @@ def _repeat(c: Call) -> Tensor:
         raise NotHandled
     counts = [1] * (x.rank - len(counts)) + counts  # tile may name fewer axes
     lead = len(counts) - x.rank
-    lengths = [n if i < lead else sizes.mul(x.length(i - lead), n) for i, n in enumerate(counts)]
+    lengths = [n if i < lead else x.length(i - lead) * n for i, n in enumerate(counts)]
 
     def source(at: list[ir.Value]) -> list[Size]:
-        return [
-            at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else sizes.remainder(at[i + lead], x.length(i))
-            for i in range(x.rank)
-        ]
+        return [at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else at[i + lead] % x.length(i) for i in range(x.rank)]
 
     return _read(c, x, lengths, source)
 
@@ -49,8 +46,8 @@ def _repeat_interleave(c: Call) -> Tensor:
         raise NotHandled
     axis = axis_of(c, 2, x.rank)
     lengths = x.lengths
-    lengths[axis] = sizes.mul(lengths[axis], times)
-    return _read(c, x, lengths, lambda at: [sizes.divided(v, times) if i == axis else v for i, v in enumerate(at)])
+    lengths[axis] = lengths[axis] * times
+    return _read(c, x, lengths, lambda at: [v // times if i == axis else v for i, v in enumerate(at)])
 
 
 def _roll(c: Call) -> Tensor:
@@ -69,9 +66,9 @@ def _roll(c: Call) -> Tensor:
                 continue
             length = x.length(i)
             # (position - shift) mod length, of numbers that are not negative
-            behind = sizes.remainder(abs(by[i]), length)
-            ahead = sizes.sub(length, behind) if by[i] > 0 else behind
-            found.append(sizes.remainder(sizes.add(position, ahead), length))
+            behind = abs(by[i]) % length
+            ahead = length - behind if by[i] > 0 else behind
+            found.append((position + ahead) % length)
         return found
 
     return _read(c, x, x.lengths, source)
@@ -82,7 +79,7 @@ def _flip(c: Call) -> Tensor:
     if axes is None:
         raise NotHandled
     flipped = {a % max(x.rank, 1) for a in axes}
-    return _read(c, x, x.lengths, lambda at: [sizes.sub(sizes.sub(x.length(i), 1), v) if i in flipped else v for i, v in enumerate(at)])
+    return _read(c, x, x.lengths, lambda at: [x.length(i) - 1 - v if i in flipped else v for i, v in enumerate(at)])
 
 
 def _triangle(lower_part: bool) -> Lowering:
@@ -94,7 +91,7 @@ def _triangle(lower_part: bool) -> Lowering:
             raise NotHandled
 
         def keep(v: Scalar) -> Scalar:
-            row, column = (Scalar(b.index_to_i64(b.loop_index(x.rank - i)), dtypes.i64) for i in (2, 1))
+            row, column = (b.loop_index(x.rank - i).cast(dtypes.i64) for i in (2, 1))
             kept = column - row <= diagonal if lower_part else column - row >= diagonal
             return select(kept, v, constant(0, x.dtype))
 
@@ -113,7 +110,7 @@ def _diag_embed(c: Call) -> Tensor:
 def _embedded(c: Call, offset: int, first: int, second: int) -> Tensor:
     """The operand's last axis along a diagonal of two new axes, zeros elsewhere."""
     x, known = c.tensor(0), c.sizes()
-    side = sizes.add(x.length(x.rank - 1), abs(offset))
+    side = x.length(x.rank - 1) + abs(offset)
     kept = [i for i in range(len(known)) if i not in (first, second)]
     lengths: list[Size] = [side] * len(known)
     for axis, length in zip(kept, x.lengths, strict=False):
@@ -124,10 +121,10 @@ def _embedded(c: Call, offset: int, first: int, second: int) -> Tensor:
         return Tensor(tensors.filled(known, dynamic, constant(0, x.dtype)), x.dtype, known)
 
     def body(at: list[ir.Value]) -> Scalar:
-        row, column = (Scalar(b.index_to_i64(at[i]), dtypes.i64) for i in (first, second))
+        row, column = (at[i].cast(dtypes.i64) for i in (first, second))
         on = (column - row).equals(offset)
-        along = sizes.sub(at[first], max(-offset, 0))
-        inside = sizes.greatest(sizes.least(along, sizes.sub(x.length(x.rank - 1), 1)), 0)  # what is not on it is not taken
+        along = at[first] - max(-offset, 0)
+        inside = sizes.greatest(sizes.least(along, x.length(x.rank - 1) - 1), 0)  # what is not on it is not taken
         return select(on, tensors.element(x, [*(at[i] for i in kept), inside]), constant(0, x.dtype))
 
     return tensors.made(known, values, x.dtype, body)
@@ -150,11 +147,11 @@ def _diagonal_scatter(c: Call) -> Tensor:
         return x
     first, second = axis_of(c, 3, x.rank), axis_of(c, 4, x.rank)
     kept = [i for i in range(x.rank) if i not in (first, second)]
-    last = sizes.sub(source.length(source.rank - 1), 1)
+    last = source.length(source.rank - 1) - 1
 
     def body(at: list[ir.Value]) -> Scalar:
-        row, column = (Scalar(b.index_to_i64(at[i]), dtypes.i64) for i in (first, second))
-        along = sizes.greatest(sizes.least(sizes.sub(at[first], max(-offset, 0)), last), 0)  # what is not on it is not taken
+        row, column = (at[i].cast(dtypes.i64) for i in (first, second))
+        along = sizes.greatest(sizes.least(at[first] - max(-offset, 0), last), 0)  # what is not on it is not taken
         found = tensors.element(source, [*(at[i] for i in kept), along]).cast(x.dtype)
         return select((column - row).equals(offset), found, tensors.element(x, list(at)))
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -80,7 +80,7 @@ def _resolved(c: Call, x: Tensor, listed: Sequence[Size]) -> list[Size]:
         raise NotHandled
     total: Size = 1
     for length in x.lengths:
-        total = sizes.mul(total, length)
+        total = total * length
     values: list[Size] = []
     for i, (k, v) in enumerate(zip(known, listed, strict=True)):
         if k is not None:
@@ -90,8 +90,8 @@ def _resolved(c: Call, x: Tensor, listed: Sequence[Size]) -> list[Size]:
             for j, other in enumerate(listed):
                 if j != i:
                     fixed = known[j]
-                    rest = sizes.mul(rest, fixed if fixed is not None else other)
-            values.append(sizes.divided(total, rest))
+                    rest = rest * (fixed if fixed is not None else other)
+            values.append(total // rest)
         else:
             values.append(v)
     return values
@@ -115,7 +115,7 @@ def _flatten(c: Call) -> Tensor:
         return shape.flattened(x)
     product: Size = 1
     for length in x.lengths[first : last + 1]:
-        product = sizes.mul(product, length)
+        product = product * length
     return shape.reshaped(x, c.sizes(), _fitted(c, [*x.lengths[:first], product, *x.lengths[last + 1 :]]))
 
 
@@ -184,8 +184,8 @@ def slice_bounds(c: Call, x: Tensor, axis: int, start: int, end: int, step: int)
     first, last = c.position(start), c.position(end)
     low = 0 if first is None else sizes.clamped(sizes.from_end(first, size), size)
     high = size if last is None else sizes.clamped(sizes.from_end(last, size), size)
-    span = sizes.greatest(sizes.sub(high, low), 0)
-    return low, sizes.divided(sizes.add(span, by - 1), by), by
+    span = sizes.greatest(high - low, 0)
+    return low, (span + (by - 1)) // by, by
 
 
 def _slice(c: Call) -> Tensor:
@@ -217,8 +217,8 @@ def _diagonal(c: Call) -> Tensor:
 def diagonal(c: Call, x: Tensor, offset: int, first: int, second: int) -> Tensor:
     """The elements whose positions along two axes differ by `offset`, along a new last axis."""
     rows, columns = x.length(first), x.length(second)
-    room = sizes.sub(columns, offset) if offset >= 0 else columns
-    height = rows if offset >= 0 else sizes.add(rows, offset)
+    room = columns - offset if offset >= 0 else columns
+    height = rows if offset >= 0 else rows + offset
     length = sizes.greatest(sizes.least(height, room), 0)
     kept = [i for i in range(x.rank) if i not in (first, second)]
     known = c.sizes()
@@ -231,8 +231,8 @@ def diagonal(c: Call, x: Tensor, offset: int, first: int, second: int) -> Tensor
         positions: list[Size] = [0] * x.rank
         for position, axis in zip(at, kept, strict=False):
             positions[axis] = position
-        positions[first] = sizes.add(at[-1], max(-offset, 0))
-        positions[second] = sizes.add(at[-1], max(offset, 0))
+        positions[first] = at[-1] + max(-offset, 0)
+        positions[second] = at[-1] + max(offset, 0)
         return tensors.element(x, positions)
 
     return tensors.made(known, lengths, x.dtype, body)

@@ -12,10 +12,10 @@ from functools import cache
 from tierup.dialect import dtypes, optable
 from tierup.dialect.kernels.apply import typing_of
 from tierup.dialect.kernels.promotion import Strength, Typing
+from tierup.lowering.arith import Scalar
 from tierup.lowering.pointwise import activations, arithmetic, comparison, elementary, selection
 from tierup.lowering.pointwise.context import Context
 from tierup.lowering.pointwise.formula import Formula, Parameter, Recipe
-from tierup.lowering.pointwise.scalar import Scalar
 
 _FAMILIES = (arithmetic, comparison, elementary, activations)
 _ALSO_KNOWN = {"aten.pow.Tensor_Scalar": 1}  # operands that the formula wants once more as they came

@@ -6,9 +6,9 @@ import math
 
 from tierup.dialect import dtypes
 from tierup.dialect.kernels.elementary import SHIFTS
+from tierup.lowering.arith import Scalar, absolute, constant, maximum, minimum, select
 from tierup.lowering.pointwise.elementary import damped
 from tierup.lowering.pointwise.formula import Formula, Parameter
-from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, maximum, minimum, select
 
 
 def relu6(x: Scalar) -> Scalar:

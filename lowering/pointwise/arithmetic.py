@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
+from tierup.lowering.arith import Operand, Scalar, constant, isnan, maximum, minimum, select
 from tierup.lowering.pointwise.context import Context
 from tierup.lowering.pointwise.formula import Formula, Parameter, Recipe
-from tierup.lowering.pointwise.scalar import Operand, Scalar, constant, isnan, maximum, minimum, select
 
 
 def _scaled(x: Scalar, factor: Parameter) -> Scalar:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
+from tierup.lowering.arith import Scalar, absolute, constant, isnan, select
 from tierup.lowering.pointwise.context import Context, NotHandled, opmath
 from tierup.lowering.pointwise.formula import Formula, Recipe
-from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, isnan, select
 
 
 def _compare(how: str) -> Formula:

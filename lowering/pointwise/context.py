@@ -11,8 +11,8 @@ from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, constant, element_type
 from tierup.lowering.pointwise.formula import Parameter
-from tierup.lowering.pointwise.scalar import Scalar, constant, element_type
 
 _CONSTANTS = {
     "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
@@ -83,9 +83,7 @@ def parameter(value: ir.Value) -> Parameter:
     if type_ not in _TO_BUILTIN:
         raise NotHandled
     cast, dtype = _TO_BUILTIN[type_]
-    return Scalar(
-        b.value(cast, [value], {"i64": b.integer_type(64), "f64": ir.F64Type.get(), "bool": b.integer_type(1)}[dtype.name]), dtype
-    )
+    return Scalar(b.value(cast, [value], element_type(dtype)), dtype)
 
 
 def candidate(value: ir.Value) -> tuple[DType, Strength] | None:

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect.kernels.elementary import SHIFTS
+from tierup.lowering.arith import Scalar, absolute, constant, maximum, minimum, select
 from tierup.lowering.pointwise.formula import Formula, Parameter
-from tierup.lowering.pointwise.scalar import Scalar, absolute, constant, maximum, minimum, select
 
 
 def _math(name: str) -> Formula:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tierup.lowering.pointwise.scalar import Scalar
+from tierup.lowering.arith import Scalar
 
 if TYPE_CHECKING:
     from tierup.lowering.pointwise.context import Context

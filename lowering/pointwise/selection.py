@@ -6,9 +6,9 @@ import math
 
 import ml_dtypes
 
+from tierup.lowering.arith import Scalar, isnan, select
 from tierup.lowering.pointwise.context import Context
 from tierup.lowering.pointwise.formula import Recipe
-from tierup.lowering.pointwise.scalar import Scalar, isnan, select
 
 
 def _where(c: Context) -> Scalar:

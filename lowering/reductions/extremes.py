@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import SIGNED_INDEX, Number, Scalar, isnan, maximum, minimum, of, select
 from tierup.lowering.call import Call, Lowering, axes_of
-from tierup.lowering.pointwise.scalar import Number, Scalar, isnan, maximum, minimum, select
 from tierup.lowering.reductions.sums import shaped
 from tierup.lowering.tensors import Tensor, widened
 
@@ -36,9 +35,7 @@ def refuse_empty(x: Tensor, axes: Sequence[int]) -> None:
     """An error site for a run-time size of 0; static ones are refused by inference."""
     for axis in axes:
         if x.sizes[axis] is None:
-            positive = ir.IntegerAttr.get(b.integer_type(64), 4)
-            found = b.value("arith.cmpi", [x.size(axis), b.index(0)], b.integer_type(1), predicate=positive)
-            tensors.assert_(found, "expected the reduced dims to have non-zero sizes")
+            tensors.assert_(of(x.size(axis), SIGNED_INDEX) > 0, "expected the reduced dims to have non-zero sizes")
 
 
 def extreme(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
@@ -80,9 +77,8 @@ def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]
             better = better | (isnan(element) & ~isnan(best))
         here = b.loop_index(axes[0])
         for axis in axes[1:]:
-            scaled = b.value("arith.muli", [here, sizes[axis]], b.index_type())
-            here = b.value("arith.addi", [scaled, b.loop_index(axis)], b.index_type())
-        position = Scalar(b.index_to_i64(here), dtypes.i64)
+            here = here * sizes[axis] + b.loop_index(axis)
+        position = here.cast(dtypes.i64)
         return [select(better, element, best), select(better, position, at)]
 
     return tensors.reduce(x, axes, [(least(dtype) if of_maximum else greatest(dtype), dtype), (0, dtypes.i64)], step)

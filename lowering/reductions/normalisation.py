@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tierup.lowering import sizes
+from tierup.lowering.arith import Scalar, select
 from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.movement.shape import reshaped
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, select
 from tierup.lowering.reductions.extremes import extreme
 from tierup.lowering.reductions.sums import mean, shaped, total
 from tierup.lowering.tensors import Operand, Tensor, empty, kept_axes, pointwise, widened

@@ -9,9 +9,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Combine, Kind
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 
@@ -33,12 +33,11 @@ def _scan(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
             def step(inner: list[ir.Value], carry: list[ir.Value]) -> list[ir.Value]:
                 at = list(positions)
                 at.insert(axis, inner[0])
-                element = Scalar(b.value("tensor.extract", [x.value, *at], ir.ShapedType(x.value.type).element_type), x.dtype)
-                running = combine(Scalar(carry[1], carried), element.cast(target).cast(carried))
-                written = b.value("tensor.insert", [running.cast(target).value, carry[0], *at], carry[0].type)
-                return [written, running.value]
+                running = combine(Scalar(carry[1], carried), tensors.element(x, at).cast(target).cast(carried))
+                written = b.value("tensor.insert", [running.cast(target), carry[0], *at], carry[0].type)
+                return [written, running]
 
-            return [nest([x.size(axis)], [state[0], first.value], step)[0]]
+            return [nest([x.size(axis)], [state[0], first], step)[0]]
 
         return [Tensor(nest([x.size(i) for i in outer], [out], line)[0], target, x.sizes)]
 

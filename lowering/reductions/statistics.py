@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.lowering import tensors
+from tierup.lowering.arith import Scalar, absolute, maximum, select
 from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, absolute, maximum, select
 from tierup.lowering.reductions.extremes import extreme
 from tierup.lowering.reductions.sums import mean, shaped, total
 from tierup.lowering.tensors import Tensor, kept_axes, pointwise, widened

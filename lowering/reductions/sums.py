@@ -12,15 +12,15 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import Number, Scalar, constant, select
 from tierup.lowering.call import Call, Lowering, axes_of
-from tierup.lowering.pointwise.scalar import Number, Scalar, constant, select
 from tierup.lowering.tensors import Tensor, widened
 
 
 def reassociated(name: str, x: Scalar, y: Scalar) -> Scalar:
     """A float combiner whose order is free."""
     any_order = ir.Attribute.parse("#arith.fastmath<reassoc>")
-    return Scalar(b.value(name, [x.value, y.value], x.value.type, fastmath=any_order), x.dtype)
+    return x.call(name, y, fastmath=any_order)
 
 
 def plus(x: Scalar, y: Scalar) -> Scalar:
@@ -144,7 +144,7 @@ def _trace(c: Call) -> list[Tensor]:
     dtype = widened(target)
 
     def step(v: Scalar, acc: list[Scalar]) -> list[Scalar]:
-        row, column = (Scalar(b.index_to_i64(b.loop_index(i)), dtypes.i64) for i in (0, 1))
+        row, column = (b.loop_index(i).cast(dtypes.i64) for i in (0, 1))
         return [select(row.equals(column), acc[0] + v.cast(target).cast(dtype), acc[0])]
 
     return [shaped(tensors.reduce(x, [0, 1], [(0, dtype)], step)[0], target, x, [0, 1], False)]

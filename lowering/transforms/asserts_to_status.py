@@ -20,6 +20,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import of
+from tierup.lowering.loops import when
 from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
 
@@ -67,12 +69,8 @@ def _site(op: ir.Operation) -> ir.Attribute:
 
 def _replace(op: ir.Operation, number: int, status: ir.Value) -> None:
     with ir.InsertionPoint(op):
-        bit = b.integer_type(1)
-        bad = b.value("arith.xori", [op.operands[0], b.integer(1, 1)], bit)
-        branch = b.op("scf.if", [bad], regions=2)
-        with ir.InsertionPoint(branch.regions[0].blocks.append()):
-            b.op("memref.store", [b.integer(number, 32), status])
-            b.op("scf.yield")
+        with when(~of(op.operands[0])):
+            b.store(b.integer(number, 32), status)
     op.erase()
 
 
@@ -88,7 +86,4 @@ def _open_loops(op: ir.Operation) -> Iterator[ir.Operation]:
 def _leave_when_set(loop: ir.Operation, status: ir.Value) -> None:
     condition = list(loop.regions[0].blocks[0].operations)[-1].operation
     with ir.InsertionPoint(condition):
-        set_ = b.value("memref.load", [status], b.integer_type(32))
-        equal = ir.IntegerAttr.get(b.integer_type(64), 0)
-        clear = b.value("arith.cmpi", [set_, b.integer(0, 32)], b.integer_type(1), predicate=equal)
-        condition.operands[0] = b.value("arith.andi", [condition.operands[0], clear], b.integer_type(1))
+        condition.operands[0] = of(condition.operands[0]) & b.load(status).equals(0)

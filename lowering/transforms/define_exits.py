@@ -21,13 +21,16 @@ A `tierup.forced` function counts how often it is asked, and compares.
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.arith import INDEX, lifted, of
 from tierup.lowering.descriptors import allocated
 from tierup.lowering.exits.after_exits import written_after
+from tierup.lowering.loops import either
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
 
@@ -88,9 +91,7 @@ def _define_exit(function: ir.Operation, copied: set[int]) -> None:
     block = _body(function, ir.MemRefType.get([], b.integer_type(32)))
     *values, live, status = block.arguments
     with ir.InsertionPoint(block):
-        before = b.value("memref.load", [status], b.integer_type(32))
-        clear = _equal(before, b.integer(0, 32))
-        branch = b.op("scf.if", [clear], regions=2)
+        branch = b.op("scf.if", [b.load(status).equals(0)], regions=2)
         b.op("func.return")
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
         owners: list[ir.Value] = []
@@ -103,51 +104,37 @@ def _define_exit(function: ir.Operation, copied: set[int]) -> None:
             else:
                 words.append(_word(value))
         for position, word in enumerate([b.integer(len(owners), 64), *owners, *words]):
-            b.op("memref.store", [word, live, b.index(position)])
-        b.op("memref.store", [b.integer(-1 - index, 32), status])
+            b.store(word, live, b.index(position))
+        b.store(b.integer(-1 - index, 32), status)
         b.op("scf.yield")
 
 
 def _word(value: ir.Value) -> ir.Value:
     """A number as 8 bytes."""
-    i64, type_ = b.integer_type(64), str(value.type)
-    return value if type_ == "i64" else b.value("arith.extui" if type_ == "i1" else "arith.bitcast", [value], i64)
+    number = of(value)
+    return number.bits() if number.is_float else number.cast(dtypes.i64)
 
 
 def _handed_over(array: ir.Value, copied: bool) -> list[ir.Value]:
     """The allocation that owns an array's memory, the address of its first element, sizes and strides, as i64."""
     if copied:
         return _layout(_copy(array))
-    i64 = b.integer_type(64)
     owner = allocated(array)
-    foreign = b.value("arith.ori", [_equal(owner, b.integer(n, 64)) for n in (0, _GLOBALS)], b.integer_type(1))
+    foreign = owner.equals(0) | owner.equals(_GLOBALS)
     count = 2 + 2 * ir.MemRefType(array.type).rank
-    branch = b.op("scf.if", [foreign], [i64] * count, regions=2)
-    for region, copy in zip(branch.regions, (True, False), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            b.op("scf.yield", _layout(_copy(array) if copy else array))
-    return list(branch.results)
+    return either(foreign, [b.integer_type(64)] * count, lambda: _layout(_copy(array)), lambda: _layout(array))
 
 
 def _copy(array: ir.Value) -> ir.Value:
-    memref = ir.MemRefType(array.type)
-    dynamic = b.dynamic_sizes(array)
-    dense = ir.MemRefType.get(b.shape_of(memref), memref.element_type)
-    copy = b.value("memref.alloc", dynamic, dense, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(dynamic), 0]))
+    copy = b.alloc_like(array)
     b.op("memref.copy", [array, copy])
     return copy
 
 
 def _layout(array: ir.Value) -> list[ir.Value]:
-    memref, i64 = ir.MemRefType(array.type), b.integer_type(64)
-    index, rank = b.index_type(), memref.rank
-    scalar = ir.MemRefType.get([], memref.element_type)
-    made = b.op("memref.extract_strided_metadata", [array], [scalar, *[index] * (1 + 2 * rank)])
-    _, offset, *lengths = made.results
-    address = b.value("arith.index_cast", [b.value("memref.extract_aligned_pointer_as_index", [array], index)], i64)
-    bytes_ = b.value("arith.muli", [b.value("arith.index_cast", [offset], i64), b.integer(_itemsize(memref.element_type), 64)], i64)
-    start = b.value("arith.addi", [address, bytes_], i64)
-    return [allocated(array), start, *(b.value("arith.index_cast", [length], i64) for length in lengths)]
+    _, offset, *lengths = b.metadata(array)
+    start = b.address(array).cast(dtypes.i64) + offset.cast(dtypes.i64) * _itemsize(ir.MemRefType(array.type).element_type)
+    return [allocated(array), start, *(length.cast(dtypes.i64) for length in lengths)]
 
 
 def _itemsize(element: ir.Type) -> int:
@@ -158,16 +145,10 @@ def _itemsize(element: ir.Type) -> int:
 
 def _define_forced(function: ir.Operation) -> None:
     block = _body(function)
-    position, index, force = block.arguments
-    i64 = b.integer_type(64)
+    position, index, force = lifted(block.arguments)
     with ir.InsertionPoint(block):
-        site, evaluation = (b.value("memref.load", [force, b.index(i)], i64) for i in (0, 1))
-        at = b.value("arith.addi", [b.value("arith.index_cast", [position], b.index_type()), b.index(2)], b.index_type())
-        count = b.value("memref.load", [force, at], i64)
-        b.op("memref.store", [b.value("arith.addi", [count, b.integer(1, 64)], i64), force, at])
-        both = [_equal(site, index), _equal(evaluation, count)]
-        b.op("func.return", [b.value("arith.andi", both, b.integer_type(1))])
-
-
-def _equal(x: ir.Value, y: ir.Value) -> ir.Value:
-    return b.value("arith.cmpi", [x, y], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), 0))
+        site, evaluation = (b.load(force, b.index(i)) for i in (0, 1))
+        at = position.cast(INDEX) + 2
+        count = b.load(force, at)
+        b.store(count + 1, force, at)
+        b.op("func.return", [site.equals(index) & evaluation.equals(count)])

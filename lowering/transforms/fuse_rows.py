@@ -145,9 +145,8 @@ def _shrink(buffer: ir.Value, inside: list[ir.Operation], function: ir.Operation
         return None
     where = ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]) if small else ir.InsertionPoint(allocation)
     with where:
-        segments = ir.DenseI32ArrayAttr.get([len(dynamic), 0])
-        alignment = ir.IntegerAttr.get(b.integer_type(64), 64)
-        return b.value("memref.alloca" if small else allocation.name, dynamic, row, operandSegmentSizes=segments, alignment=alignment)
+        name = "memref.alloca" if small else allocation.name
+        return b.alloc(row, dynamic, name, alignment=ir.IntegerAttr.get(b.integer_type(64), 64))
 
 
 def _row(buffer: ir.Value, index: ir.Value) -> ir.Value:

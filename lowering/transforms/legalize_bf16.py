@@ -11,10 +11,12 @@ bits + 0x7fff + (bit 16), shifted right by 16: the usual way to round an integer
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import U16, U32, dtype_of, of, select
 
 # what lowering makes no use of, math on bf16: it is for programs that come from elsewhere, and crashes on ops of unregistered dialects
 _EXTEND = "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})"
@@ -57,23 +59,15 @@ def _touches(op: ir.Operation) -> bool:
 
 
 def _extended(x: ir.Value, target: ir.Type) -> ir.Value:
-    i32 = b.integer_type(32)
-    bits = b.value("arith.extui", [b.value("arith.bitcast", [x], b.integer_type(16))], i32)
-    wide = b.value("arith.bitcast", [b.value("arith.shli", [bits, b.integer(16, 32)], i32)], ir.F32Type.get())
-    return wide if str(target) == "f32" else b.value("arith.extf", [wide], target)
+    return (of(x).bits().cast(U32) << 16).convert("arith.bitcast", dtypes.f32).cast(dtype_of(target))
 
 
 def _rounded(x: ir.Value, target: ir.Type) -> ir.Value:
-    i32 = b.integer_type(32)
-    if str(x.type) != "f32":  # f64: tier 0 goes by way of f32 as well
-        x = b.value("arith.truncf", [x], ir.F32Type.get())
-    bits = b.value("arith.bitcast", [x], i32)
-    upper = b.value("arith.shrui", [bits, b.integer(16, 32)], i32)
-    odd = b.value("arith.andi", [upper, b.integer(1, 32)], i32)
-    bias = b.value("arith.addi", [odd, b.integer(0x7FFF, 32)], i32)
-    rounded = b.value("arith.shrui", [b.value("arith.addi", [bits, bias], i32), b.integer(16, 32)], i32)
-    unordered = ir.IntegerAttr.get(b.integer_type(64), 14)
-    is_nan = b.value("arith.cmpf", [x, x], b.integer_type(1), predicate=unordered)
-    quiet = b.value("arith.ori", [upper, b.integer(0x40, 32)], i32)
-    chosen = b.value("arith.select", [is_nan, quiet, rounded], i32)
-    return b.value("arith.bitcast", [b.value("arith.trunci", [chosen], b.integer_type(16))], target)
+    short = of(x).cast(dtypes.f32)  # f64: tier 0 goes by way of f32 as well
+    bits = short.bits()
+    upper = bits >> 16
+    odd = upper & 1
+    bias = odd + 0x7FFF
+    rounded = (bits + bias) >> 16
+    is_nan = short.compare("uno", short)
+    return select(is_nan, upper | 0x40, rounded).cast(U16).convert("arith.bitcast", dtype_of(target))

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import INDEX, of
 from tierup.lowering.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type
 
 STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from round to round
@@ -134,13 +136,12 @@ def _bind(body: ir.Block, counter: ir.Value, carried: Sequence[ir.Value]) -> Non
 
 
 def _for(body: ir.Block, trip: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-    high = b.value("arith.index_cast", [trip], b.index_type())
-    made = b.op("scf.for", [b.index(0), high, b.index(1), *carried], [v.type for v in carried], regions=1)
+    made = b.op("scf.for", [b.index(0), of(trip).cast(INDEX), b.index(1), *carried], [v.type for v in carried], regions=1)
     types = [b.index_type(), *(v.type for v in carried)]
     block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
-        _bind(body, b.index_to_i64(arguments[0]), arguments[1:])
+        _bind(body, of(arguments[0]).cast(dtypes.i64), arguments[1:])
     terminator = _move(body, block)
     with ir.InsertionPoint(block):
         b.op("scf.yield", [to_builtin(v) for v in list(terminator.operands)[1:]])
@@ -155,15 +156,12 @@ def _while(body: ir.Block, trip: ir.Value, go: ir.Value, carried: list[ir.Value]
     before = made.regions[0].blocks.append(*types, arg_locs=unknown)
     with ir.InsertionPoint(before):
         counter, more = before.arguments[0], before.arguments[1]
-        less = ir.IntegerAttr.get(b.integer_type(64), 2)
-        below = b.value("arith.cmpi", [counter, trip], b.integer_type(1), predicate=less)
-        b.op("scf.condition", [b.value("arith.andi", [below, more], b.integer_type(1)), *before.arguments])
+        b.op("scf.condition", [(of(counter) < trip) & more, *before.arguments])
     after = made.regions[1].blocks.append(*types, arg_locs=unknown)
     with ir.InsertionPoint(after):
         arguments = list(after.arguments)
         _bind(body, arguments[0], arguments[2:])
     terminator = _move(body, after)
     with ir.InsertionPoint(after):
-        following = b.value("arith.addi", [arguments[0], b.integer(1, 64)], b.integer_type(64))
-        b.op("scf.yield", [following, *(to_builtin(v) for v in terminator.operands)])
+        b.op("scf.yield", [of(arguments[0]) + 1, *(to_builtin(v) for v in terminator.operands)])
     return list(made.results)[2:]

@@ -11,6 +11,7 @@ A size that is not static is 0 there.
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -18,13 +19,14 @@ from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.exits import UNSET
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
+from tierup.lowering.arith import constant
 from tierup.lowering.pointwise.context import NotHandled, load_casts, tensor_type
 from tierup.lowering.transforms.lower_control_flow import to_builtin, to_torch
 
 _ZERO = {
     "!torch.int": lambda: b.integer(0, 64),
     "!torch.bool": lambda: b.integer(0, 1),
-    "!torch.float": lambda: b.value("arith.constant", [], ir.F64Type.get(), value=ir.FloatAttr.get(ir.F64Type.get(), 0.0)),
+    "!torch.float": lambda: constant(0.0, dtypes.f64),
 }
 
 

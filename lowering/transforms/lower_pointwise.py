@@ -18,6 +18,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import pointwise
+from tierup.lowering.arith import Scalar
 from tierup.lowering.pointwise.context import (
     Context,
     Known,
@@ -29,7 +30,6 @@ from tierup.lowering.pointwise.context import (
     parameter,
     tensor_type,
 )
-from tierup.lowering.pointwise.scalar import Scalar
 
 
 @register
@@ -70,7 +70,7 @@ def _lower(op: ir.Operation, name: str) -> ir.Value:
 
     def body(elements: list[ir.Value]) -> ir.Value:
         scalars = {i: Scalar(v, known[i].dtype) for i, v in zip(tensors, elements, strict=True)}
-        return recipe(Context(scalars, parameters, result.dtype, rank_0)).cast(result.dtype).value
+        return recipe(Context(scalars, parameters, result.dtype, rank_0)).cast(result.dtype)
 
     made = b.generic(list(inputs.values()), maps, out, body)
     return b.value("torch_c.from_builtin_tensor", [made], op.results[0].type)

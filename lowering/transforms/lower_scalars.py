@@ -16,8 +16,8 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import scalars, tensors
 from tierup.lowering import torch_ops as t
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.pointwise.context import NotHandled, load_casts, parameter
-from tierup.lowering.pointwise.scalar import Scalar, constant
 
 _KINDS = {
     "!torch.int": (dtypes.i64, "torch_c.from_i64"),
@@ -45,7 +45,7 @@ class LowerScalars(Pass):
                 with op.location, ir.InsertionPoint(op):
                     dtype, cast = _KINDS[str(op.results[0].type)]
                     made = lower(op).cast(dtype)
-                    replacement = b.value(cast, [made.value], op.results[0].type)
+                    replacement = b.value(cast, [made], op.results[0].type)
             except NotHandled:
                 b.discard_before(op)
                 continue
@@ -75,8 +75,7 @@ def _item(op: ir.Operation) -> Scalar:
     x = tensors.of_torch(op.operands[0])
     if 0 in x.sizes:
         raise NotHandled
-    zero = b.index(0)
-    return Scalar(b.value("tensor.extract", [x.value, *[zero] * x.rank], ir.ShapedType(x.value.type).element_type), x.dtype)
+    return tensors.element(x, [b.index(0)] * x.rank)
 
 
 def _size(op: ir.Operation) -> Scalar:
@@ -88,7 +87,7 @@ def _size(op: ir.Operation) -> Scalar:
 
 def _length_of(x: tensors.Tensor, axis: int) -> Scalar:
     size = x.sizes[axis]
-    return constant(size, dtypes.i64) if size is not None else Scalar(b.index_to_i64(x.size(axis)), dtypes.i64)
+    return constant(size, dtypes.i64) if size is not None else x.size(axis).cast(dtypes.i64)
 
 
 def _numel(op: ir.Operation) -> Scalar:

@@ -19,10 +19,12 @@ fresh memory and arguments are only read.
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import of
 
 RESULT_KINDS = "tierup.result_kinds"
 LAYOUT = "tierup.layout"
@@ -77,7 +79,7 @@ def _convert(function: ir.Operation) -> None:
             else:
                 # no alignment attribute: the pointer is then malloc's own, which the caller frees
                 sizes = b.dynamic_sizes(bytes_)
-                target = b.value("memref.alloc", sizes, memref, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+                target = b.alloc(memref, sizes)
                 returned.append(target)
             _store(bytes_, target)
         b.op("func.return", returned)
@@ -129,8 +131,7 @@ def _argument(argument: ir.Value, layout: str) -> None:
     seen = b.value("bufferization.to_tensor", [argument], bytes_type, restrict=ir.UnitAttr.get())
     if is_bool:
         zero = b.integer(0, 8)
-        not_equal = ir.IntegerAttr.get(b.integer_type(64), 1)
-        seen = b.elementwise(seen, b.integer_type(1), lambda x: b.value("arith.cmpi", [x, zero], b.integer_type(1), predicate=not_equal))
+        seen = b.elementwise(seen, b.integer_type(1), lambda x: of(x).differs(zero))
     for use in uses:
         use.owner.operands[use.operand_number] = seen
 
@@ -138,4 +139,4 @@ def _argument(argument: ir.Value, layout: str) -> None:
 def as_bytes(result: ir.Value) -> ir.Value:
     if str(ir.RankedTensorType(result.type).element_type) != "i1":
         return result
-    return b.elementwise(result, b.integer_type(8), lambda x: b.value("arith.extui", [x], b.integer_type(8)))
+    return b.elementwise(result, b.integer_type(8), lambda x: of(x).cast(dtypes.u8))

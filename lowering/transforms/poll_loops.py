@@ -30,15 +30,16 @@ whole by what follows. Comes after deallocation, which would have to find out wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import polling
 from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
+from tierup.lowering.arith import SIGNED_INDEX, Scalar, minimum, of, select
+from tierup.lowering.loops import when
 from tierup.lowering.origins import origin
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
@@ -48,7 +49,6 @@ CHUNK = 1 << 12  # operations of the inner loop
 _UNKNOWN = 1 << 11  # operations of what only the run knows
 _CALL = 1 << 10  # operations of a function, which is a matrix product
 _SITE = INTERRUPTED - (ERROR_BASE - 1)  # the status as it is in here, where sites count from 1: see `adapter`
-_EQUAL, _LESS = 0, 2  # predicates of arith.cmpi
 
 
 @dataclass(frozen=True)
@@ -124,21 +124,21 @@ class _Poll:
     state: ir.Value
     budget: ir.Value
 
-    def clear(self) -> ir.Value:
+    def clear(self) -> Scalar:
         """Whether the status is 0."""
-        return _compare(_EQUAL, b.value("memref.load", [self.status], b.integer_type(32)), b.integer(0, 32))
+        return b.load(self.status).equals(0)
 
-    def spend(self, work: ir.Value) -> None:
+    def spend(self, work: Scalar) -> None:
         """Take `work` operations off the budget, and poll when there is none left."""
         zero = b.index(0)
-        left = b.value("arith.subi", [b.value("memref.load", [self.budget, zero], b.integer_type(64)), work], b.integer_type(64))
-        b.op("memref.store", [left, self.budget, zero])
-        with _when(_compare(_LESS, left, b.integer(0, 64))):
-            b.op("memref.store", [b.integer(BUDGET, 64), self.budget, zero])
-            with _when(self.clear()):
+        left = b.load(self.budget, zero) - work
+        b.store(left, self.budget, zero)
+        with when(left < 0):
+            b.store(b.integer(BUDGET, 64), self.budget, zero)
+            with when(self.clear()):
                 answer = b.value("func.call", [self.state], b.integer_type(32), callee=ir.FlatSymbolRefAttr.get(polling.POLL))
-                with _when(_compare(_EQUAL, _compare(_EQUAL, answer, b.integer(0, 32)), b.integer(0, 1))):
-                    b.op("memref.store", [b.integer(_SITE, 32), self.status])
+                with when(of(answer).equals(0).equals(False)):
+                    b.store(b.integer(_SITE, 32), self.status)
 
 
 def _work(block: ir.Block, polled: list[ir.Operation], inside: bool = True) -> _Work:
@@ -210,43 +210,39 @@ def _declare(function: ir.Operation) -> None:
 
 
 def _prepared(block: ir.Block) -> _Poll:
-    i64 = b.integer_type(64)
-    segments = ir.DenseI32ArrayAttr.get([0, 0])
     with ir.InsertionPoint.at_block_begin(block):
-        budget, state = (
-            b.value("memref.alloca", [], ir.MemRefType.get([size], i64), operandSegmentSizes=segments) for size in (1, polling.WORDS)
-        )
-        b.op("memref.store", [b.integer(BUDGET, 64), budget, b.index(0)])
+        budget, state = (b.alloca(ir.MemRefType.get([size], b.integer_type(64))) for size in (1, polling.WORDS))
+        b.store(b.integer(BUDGET, 64), budget, b.index(0))
         for word in range(polling.WORDS):
-            b.op("memref.store", [b.integer(0, 64), state, b.index(word)])
-        address = b.value("memref.extract_aligned_pointer_as_index", [state], b.index_type())
-        return _Poll(block.arguments[-1], b.index_to_i64(address), budget)
+            b.store(b.integer(0, 64), state, b.index(word))
+        return _Poll(block.arguments[-1], b.address(state).cast(dtypes.i64), budget)
 
 
 def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     """Turn an scf.for into one of fewer rounds in an scf.while that polls."""
-    low, high, step, *carried = loop.operands
+    low, high, step = (of(v, SIGNED_INDEX) for v in list(loop.operands)[:3])
+    carried = list(loop.operands)[3:]
     runs_once = bool(carried) and bool(_trip(loop))
     types, unknown = [b.index_type(), *(r.type for r in loop.results)], ir.Location.unknown()
     with ir.InsertionPoint(loop):
         outer = b.op("scf.while", [low, *carried], types, regions=2)
     before, after = (region.blocks.append(*types, arg_locs=[unknown] * len(types)) for region in outer.regions)
     with ir.InsertionPoint(before):
-        below, clear = _compare(_LESS, before.arguments[0], high), poll.clear()
+        now = of(before.arguments[0], SIGNED_INDEX)
+        below, clear = now < high, poll.clear()
         if runs_once:
-            clear = b.value("arith.ori", [clear, _compare(_EQUAL, before.arguments[0], low)], b.integer_type(1))
-        more = b.value("arith.andi", [below, clear], b.integer_type(1))
-        b.op("scf.condition", [more, *before.arguments])
+            clear = clear | now.equals(low)
+        b.op("scf.condition", [below & clear, *before.arguments])
     for old, new in zip(loop.results, list(outer.results)[1:], strict=True):
         old.replace_all_uses_with(new)
-    start = after.arguments[0]
+    start = of(after.arguments[0], SIGNED_INDEX)
     with ir.InsertionPoint(after):
-        rest = b.value("arith.subi", [high, start], b.index_type())
+        rest = high - start
         rounds = max(1, CHUNK // (work.known + _UNKNOWN * len(work.arrays)))
-        chunk = b.value("arith.muli", [step, b.index(rounds)], b.index_type())
+        chunk = step * rounds
         if runs_once:
-            chunk = b.value("arith.select", [poll.clear(), chunk, step], b.index_type())
-        end = b.value("arith.addi", [start, b.value("arith.minsi", [rest, chunk], b.index_type())], b.index_type())
+            chunk = select(poll.clear(), chunk, step)
+        end = start + minimum(rest, chunk)
     loop.detach_from_parent()
     after.append(loop)
     for i, operand in enumerate((start, end, step, *list(after.arguments)[1:])):
@@ -255,8 +251,7 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         _spend_in(loop.regions[0].blocks[0], work, poll)
     with ir.InsertionPoint(after):
         if not work.arrays:
-            gone = b.index_to_i64(b.value("arith.divsi", [b.value("arith.subi", [end, start], b.index_type()), step], b.index_type()))
-            poll.spend(b.value("arith.muli", [gone, b.integer(work.known, 64)], b.integer_type(64)))
+            poll.spend((end - start).call("arith.divsi", step).cast(dtypes.i64) * work.known)
         b.op("scf.yield", [end, *loop.results])
 
 
@@ -264,7 +259,7 @@ def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     """Let an scf.while poll, and end once the status is set."""
     condition = list(loop.regions[0].blocks[0].operations)[-1].operation
     with ir.InsertionPoint(condition):
-        condition.operands[0] = b.value("arith.andi", [condition.operands[0], poll.clear()], b.integer_type(1))
+        condition.operands[0] = of(condition.operands[0]) & poll.clear()
     _spend_in(loop.regions[1].blocks[0], work, poll)
 
 
@@ -275,19 +270,6 @@ def _spend_in(block: ir.Block, work: _Work, poll: _Poll) -> None:
         for array in work.arrays:
             size = b.index(1)
             for axis in range(ir.ShapedType(array.type).rank):
-                size = b.value("arith.muli", [size, b.dim(array, axis)], b.index_type())
-            total = b.value("arith.addi", [total, b.index_to_i64(size)], b.integer_type(64))
+                size = size * b.dim(array, axis)
+            total = total + size.cast(dtypes.i64)
         poll.spend(total)
-
-
-def _compare(predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), predicate))
-
-
-@contextmanager
-def _when(condition: ir.Value) -> Iterator[None]:
-    """Build what runs where a condition holds."""
-    branch = b.op("scf.if", [condition], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        yield
-        b.op("scf.yield")

@@ -15,13 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import SIGNED_INDEX, Scalar, constant, dtype_of, maximum, minimum, of
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
 from tierup.lowering.products import OVERWRITES, is_blas_product
+from tierup.lowering.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
 _INT_MAX = (1 << 31) - 1
@@ -123,14 +126,14 @@ def _page(memref: ir.Value, number: ir.Value) -> ir.Value:
 def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap]) -> None:
     """Zeros, then a loop nest in the order (batch,) m, k, n: along n all three lie in lines. Multiplications may fuse with
     additions: it is one op of the program."""
-    zero = b.value("arith.constant", [], _element(operands[0]), value=ir.FloatAttr.get(_element(operands[0]), 0.0))
+    zero = constant(0.0, dtype_of(operands[0].type))
     rank = ir.ShapedType(operands[2].type).rank
     b.loops([], [ir.AffineMap.get_identity(rank)], [operands[2]], ["parallel"] * rank, lambda _, __: [zero])
     free = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
 
     def body(elements: list[ir.Value], total: list[ir.Value]) -> list[ir.Value]:
-        made = b.value("arith.mulf", elements, zero.type, fastmath=free)
-        return [b.value("arith.addf", [total[0], made], zero.type, fastmath=free)]
+        x, y = map(of, elements)
+        return [of(total[0]).call("arith.addf", x.call("arith.mulf", y, fastmath=free), fastmath=free)]
 
     order = [*range(rank - 2), rank - 2, rank, rank - 1]  # where loop i of the product goes
     place = [order.index(i) for i in range(rank + 1)]
@@ -139,19 +142,15 @@ def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap])
     b.loops(operands[:2], moved, operands[2:], iterators, body)
 
 
-def _element(memref: ir.Value) -> ir.Type:
-    return ir.ShapedType(memref.type).element_type
-
-
 def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> None:
     x, y, target = operands
     rows = ir.MemRefType(target.type).get_strides_and_offset()[0][1] == 1
-    out = target if rows else _matrix_like(target)  # BLAS writes rows without gaps
+    out = target if rows else b.alloc_like(target)  # BLAS writes rows without gaps; freed where this block ends
     left, right = (_matrix(v, flip) for v, flip in zip((x, y), flips, strict=True))
     result = _matrix(out, False)
     m, n, k = _size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)
-    name = f"{PREFIX}{'s' if str(_element(x)) == 'f32' else 'd'}"
-    one, zero = (b.value("arith.constant", [], _element(x), value=ir.FloatAttr.get(_element(x), f)) for f in (1.0, 0.0))
+    name = f"{PREFIX}{'s' if str(ir.ShapedType(x.type).element_type) == 'f32' else 'd'}"
+    one, zero = (constant(number, dtype_of(x.type)) for number in (1.0, 0.0))
     order = b.integer(_ROW_MAJOR, 32)
     if 1 in (_length(out, -2), _length(out, -1)) and _length(x, -2 if flips[0] else -1):
         is_row = _length(out, -2) == 1
@@ -170,15 +169,14 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
         b.op("memref.copy", [out, target])
 
 
-def _int(size: ir.Value) -> ir.Value:
+def _int(size: Scalar) -> Scalar:
     """A number for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
     made = b.defining_op(size)
     if made is None or made.name != "arith.constant" or ir.IntegerAttr(made.attributes["value"]).value > _INT_MAX:
-        at_most = ir.IntegerAttr.get(b.integer_type(64), 3)
-        fits = b.value("arith.cmpi", [size, b.index(_INT_MAX)], b.integer_type(1), predicate=at_most)
-        b.op("cf.assert", [fits], msg=ir.StringAttr.get("a size beyond 32 bits in a matrix product"))
-        size = b.value("arith.minsi", [size, b.index(_INT_MAX)], b.index_type())
-    return b.value("arith.index_cast", [size], b.integer_type(32))
+        size = of(size, SIGNED_INDEX)
+        assert_(size <= _INT_MAX, "a size beyond 32 bits in a matrix product")
+        size = minimum(size, _INT_MAX)
+    return size.cast(dtypes.i32)
 
 
 def _call(module: ir.Module, name: str, arguments: list[ir.Value]) -> None:
@@ -201,23 +199,18 @@ def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
         strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     lines_are_rows = strides[1] == 1
     shaped = ir.ShapedType(memref.type)
-    base = ir.MemRefType.get([], shaped.element_type)
-    types = [base, *[b.index_type()] * 5]
-    made = b.op("memref.extract_strided_metadata", [memref], types)
-    offset, distance = made.results[1], strides[0 if lines_are_rows else 1]
-    address = b.value("memref.extract_aligned_pointer_as_index", [memref], b.index_type())
-    width = 4 if str(shaped.element_type) == "f32" else 8
-    at = b.value("arith.addi", [address, b.value("arith.muli", [offset, b.index(width)], b.index_type())], b.index_type())
-    pointer = b.value("llvm.inttoptr", [b.index_to_i64(at)], ir.Type.parse("!llvm.ptr"))
+    made, distance = b.metadata(memref), strides[0 if lines_are_rows else 1]
+    at = b.address(memref) + made[1] * (4 if str(shaped.element_type) == "f32" else 8)
+    pointer = b.value("llvm.inttoptr", [at.cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
     # a matrix of one line, or of none, may have any distance; BLAS wants one that its lines fit in
     line = 1 if lines_are_rows else 0
     if distance != ir.ShapedType.get_dynamic_stride_or_offset() and not shaped.is_dynamic_dim(line):
         return _Matrix(pointer, b.index(max(distance, shaped.get_dim_size(line), 1)), lines_are_rows == flipped)
-    longest = b.value("arith.maxsi", [made.results[4 if lines_are_rows else 5], _size(memref, line)], b.index_type())
-    return _Matrix(pointer, b.value("arith.maxsi", [longest, b.index(1)], b.index_type()), lines_are_rows == flipped)
+    longest = maximum(of(made[4 if lines_are_rows else 5], SIGNED_INDEX), _size(memref, line))
+    return _Matrix(pointer, maximum(longest, 1), lines_are_rows == flipped)
 
 
-def _size(memref: ir.Value, axis: int) -> ir.Value:
+def _size(memref: ir.Value, axis: int) -> Scalar:
     """A size, as a constant when it is static."""
     static = _length(memref, axis - ir.ShapedType(memref.type).rank)
     return b.dim(memref, axis) if static is None else b.index(static)
@@ -225,13 +218,6 @@ def _size(memref: ir.Value, axis: int) -> ir.Value:
 
 def _copied(memref: ir.Value) -> ir.Value:
     """The matrix, in rows without gaps."""
-    made = _matrix_like(memref)
+    made = b.alloc_like(memref)
     b.op("memref.copy", [memref, made])
     return made
-
-
-def _matrix_like(memref: ir.Value) -> ir.Value:
-    """Room for a matrix in rows without gaps, freed where this block ends (by the deallocation passes)."""
-    type_ = ir.MemRefType.get(b.shape_of(memref.type), ir.ShapedType(memref.type).element_type)
-    lengths = b.dynamic_sizes(memref)
-    return b.value("memref.alloc", lengths, type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(lengths), 0]))

@@ -20,11 +20,12 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.arith import INDEX
 from tierup.lowering.descriptors import allocated
+from tierup.lowering.loops import carried, either
 from tierup.lowering.transforms.outline_exits import EXIT
 
 HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"
-_LESS, _EQUAL = 2, 0
 
 
 @register
@@ -70,14 +71,13 @@ def _spare(function: ir.Operation, calls: list[ir.Operation]) -> bool:
 
 def _guard(op: ir.Operation, live: ir.Value, status: ir.Value) -> None:
     bit = b.integer_type(1)
-    left = _compare(_LESS, b.value("memref.load", [status], b.integer_type(32)), b.integer(0, 32))
-    asked = b.op("scf.if", [left], [bit], regions=2)
-    with ir.InsertionPoint(asked.regions[0].blocks.append()):
-        call = b.op("func.call", [allocated(op.operands[0]), live], [bit], callee=ir.FlatSymbolRefAttr.get(HANDED_OVER))
-        b.op("scf.yield", list(call.results))
-    with ir.InsertionPoint(asked.regions[1].blocks.append()):
-        b.op("scf.yield", [b.integer(0, 1)])
-    freed = b.op("scf.if", [b.value("arith.xori", [asked.results[0], b.integer(1, 1)], bit)], regions=2)
+    symbol = ir.FlatSymbolRefAttr.get(HANDED_OVER)
+
+    def asked() -> list[ir.Value]:
+        return [b.value("func.call", [allocated(op.operands[0]), live], bit, callee=symbol)]
+
+    (is_there,) = either(b.load(status) < 0, [bit], asked, lambda: [b.integer(0, 1)])
+    freed = b.op("scf.if", [~is_there], regions=2)
     with ir.InsertionPoint(freed.regions[0].blocks.append()):
         end = b.op("scf.yield")
     op.move_before(end)
@@ -94,16 +94,6 @@ def _define(live: ir.Type) -> None:
     block = function.regions[0].blocks.append(i64, live, arg_locs=[ir.Location.unknown()] * 2)
     allocation, words = block.arguments
     with ir.InsertionPoint(block):
-        count = b.value("arith.index_cast", [b.value("memref.load", [words, b.index(0)], i64)], b.index_type())
-        one = b.index(1)
-        end = b.value("arith.addi", [count, one], b.index_type())
-        loop = b.op("scf.for", [one, end, one, b.integer(0, 1)], [bit], regions=1)
-        b.op("func.return", list(loop.results))
-    body = loop.regions[0].blocks.append(b.index_type(), bit, arg_locs=[ir.Location.unknown()] * 2)
-    with ir.InsertionPoint(body):
-        word = b.value("memref.load", [words, body.arguments[0]], i64)
-        b.op("scf.yield", [b.value("arith.ori", [body.arguments[1], _compare(_EQUAL, word, allocation)], bit)])
-
-
-def _compare(predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:
-    return b.value("arith.cmpi", [x, y], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), predicate))
+        count, one = b.load(words, b.index(0)).cast(INDEX), b.index(1)
+        span = one, count + one, one
+        b.op("func.return", carried(span, [b.integer(0, 1)], lambda i, found: [found[0] | b.load(words, i).equals(allocation)]))

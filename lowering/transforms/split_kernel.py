@@ -210,5 +210,4 @@ def _is_dynamic(type_: ir.Type) -> bool:
 
 def _allocate(type_: ir.Type) -> ir.Value:
     memref = ir.MemRefType.get(b.shape_of(type_), ir.ShapedType(type_).element_type)
-    segments = ir.DenseI32ArrayAttr.get([0, 0])
-    return b.value("memref.alloc", [], memref, operandSegmentSizes=segments, alignment=ir.IntegerAttr.get(b.integer_type(64), 64))
+    return b.alloc(memref, alignment=ir.IntegerAttr.get(b.integer_type(64), 64))

@@ -17,10 +17,10 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import INDEX, Scalar, constant, isnan, minimum, select
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
 from tierup.lowering.pointwise.context import NotHandled, parameter
-from tierup.lowering.pointwise.scalar import Scalar, constant, isnan, minimum, select
 from tierup.lowering.reductions.extremes import least
 from tierup.lowering.reductions.sums import mean, plus, shaped
 from tierup.lowering.sizes import Size
@@ -32,8 +32,8 @@ Step = Callable[[Scalar, list[Scalar], list[Size]], list[Scalar]]  # (element, s
 
 def _bounds(i: Size, size: Size, count: Size) -> tuple[Size, Size]:
     """Where window i begins and ends."""
-    end = sizes.divided(sizes.add(sizes.mul(sizes.add(i, 1), size), sizes.sub(count, 1)), count)
-    return sizes.divided(sizes.mul(i, size), count), end
+    end = ((i + 1) * size + (count - 1)) // count
+    return i * size // count, end
 
 
 def _folded(
@@ -44,7 +44,7 @@ def _folded(
     over = x.lengths[lead:]
     lengths = [*x.lengths[:lead], *counts]
     known = sizes.known(lengths)
-    longest = [sizes.add(sizes.divided(sizes.add(size, sizes.sub(n, 1)), n), 1) for size, n in zip(over, counts, strict=True)]
+    longest = [(size + (n - 1)) // n + 1 for size, n in zip(over, counts, strict=True)]
 
     def first(axis: int) -> list[Size]:
         return [_bounds(b.loop_index(axis + i), size, n)[0] for i, (size, n) in enumerate(zip(over, counts, strict=True))]
@@ -59,14 +59,14 @@ def _folded(
         at: list[Size] = []
         for i, (size, n) in enumerate(zip(over, counts, strict=True)):
             begin, end = _bounds(b.loop_index(lead + i), size, n)
-            here = sizes.add(begin, b.loop_index(x.rank + i))
-            within = Scalar(b.index_to_i64(sizes.value(here)), dtypes.i64) < Scalar(b.index_to_i64(sizes.value(end)), dtypes.i64)
+            here = begin + b.loop_index(x.rank + i)
+            within = sizes.value(here).cast(dtypes.i64) < sizes.value(end).cast(dtypes.i64)
             inside = within if inside is None else inside & within
-            at.append(sizes.least(here, sizes.sub(size, 1)))  # what does not count is read all the same
+            at.append(sizes.least(here, size - 1))  # what does not count is read all the same
         assert inside is not None
         before = [Scalar(v, kind) for v, kind in zip(so_far, kinds, strict=True)]
         after = step(tensors.element(x, [*(b.loop_index(i) for i in range(lead)), *at]), before, at)
-        return [select(inside, new.cast(kind), old).value for new, old, kind in zip(after, before, kinds, strict=True)]
+        return [select(inside, new.cast(kind), old) for new, old, kind in zip(after, before, kinds, strict=True)]
 
     iterators = ["parallel"] * x.rank + ["reduction"] * spatial
     extent = windows.empty(longest, x.dtype)  # says how far the loops over a window go
@@ -80,8 +80,8 @@ def _holds(counts: Sequence[Size], over: Sequence[Size], lead: int, dtype: DType
     total: Size = 1
     for i, (size, n) in enumerate(zip(over, counts, strict=True)):
         begin, end = _bounds(b.loop_index(lead + i), size, n)
-        total = sizes.mul(total, sizes.sub(end, begin))
-    return Scalar(b.index_to_i64(sizes.value(total)), dtypes.i64).cast(dtype)
+        total = total * (end - begin)
+    return sizes.value(total).cast(dtypes.i64).cast(dtype)
 
 
 def _asked(c: Call, spatial: int) -> list[Size] | None:
@@ -134,8 +134,8 @@ def _max(spatial: int, c: Call) -> list[Tensor]:
     def position(at: Sequence[Size]) -> Scalar:
         total: Size = 0
         for along, size in zip(at, over, strict=True):
-            total = sizes.add(sizes.mul(total, size), along)
-        return Scalar(b.index_to_i64(sizes.value(total)), dtypes.i64)
+            total = total * size + along
+        return sizes.value(total).cast(dtypes.i64)
 
     def step(v: Scalar, so_far: list[Scalar], at: list[Size]) -> list[Scalar]:
         larger = (v > so_far[0]) | isnan(v)
@@ -170,7 +170,7 @@ def _upsample_vec(c: Call) -> Tensor:
     for size, factor, known in zip(x.lengths[2:], by, c.sizes()[2:], strict=True):
         if not isinstance(factor, float) or known is None and factor != int(factor):
             raise NotHandled
-        counts.append(known if known is not None else sizes.mul(size, int(factor)))
+        counts.append(known if known is not None else size * int(factor))
     return _resized(x, counts, by)
 
 
@@ -189,7 +189,7 @@ def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Ten
 
 def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
     """The position of `size` that position i of `count` is made from; the same or twice the size is told apart, in the run if need be."""
-    at, of, to = (Scalar(b.index_to_i64(sizes.value(v)), dtypes.i64) for v in (i, size, count))
+    at, of, to = (sizes.value(v).cast(dtypes.i64) for v in (i, size, count))
     static = isinstance(size, int) and isinstance(count, int)
     if isinstance(scale, float) and scale > 0:
         step: float | Scalar = float(np.float32(1.0 / scale))
@@ -203,7 +203,7 @@ def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
         found = select(of.equals(to), at, select((of * 2).equals(to), half, found))
     elif count in (size, 2 * size):  # type: ignore[operator]  # ints
         found = at if count == size else half
-    return b.value("arith.index_cast", [found.value], b.index_type())
+    return found.cast(INDEX)
 
 
 def _upsample_backward(c: Call) -> Tensor:
@@ -221,7 +221,7 @@ def _upsample_backward(c: Call) -> Tensor:
         where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], counts, scales, strict=True)]
         place = [*at[:2], *(sizes.value(v) for v in where)]
         summed = tensors.element(into, place) + tensors.element(grad, at).cast(dtype)
-        return [b.value("tensor.insert", [summed.value, into.value, *place], into.value.type)]
+        return [b.value("tensor.insert", [summed, into.value, *place], into.value.type)]
 
     made = nest([sizes.value(n) for n in grad.lengths], [windows.filled(lengths, 0, like).value], one)[0]
     found = Tensor(made, dtype, sizes.known(lengths))

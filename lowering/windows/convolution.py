@@ -15,11 +15,11 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant
 from tierup.lowering.products import multiply
 from tierup.lowering.reductions.sums import plus
 from tierup.lowering.sizes import Size
@@ -53,8 +53,8 @@ def _by_name(c: Call) -> Tensor:
     dilation = _per_axis(c.ints(5), len(kernel))
     if c.known(4) == "valid":
         return _convolution(c, [c.ints(3), [0], dilation], 6)
-    totals = [sizes.mul(sizes.sub(k, 1), d) for d, k in zip(dilation, kernel, strict=True)]
-    pads = [(sizes.divided(t, 2), sizes.sub(t, sizes.divided(t, 2))) for t in totals]
+    totals = [(k - 1) * d for d, k in zip(dilation, kernel, strict=True)]
+    pads = [(t // 2, t - t // 2) for t in totals]
     return _convolution(c, [c.ints(3), [0], dilation], 6, pads=pads)
 
 
@@ -82,7 +82,7 @@ def _convolution(
         if wider is None:
             lengths = [x.length(0), weight.length(0), *_positions(x, window)]
         else:
-            lengths = [x.length(0), sizes.mul(weight.length(1), parts), *_transposed_positions(x, window, wider)]
+            lengths = [x.length(0), weight.length(1) * parts, *_transposed_positions(x, window, wider)]
         made = windows.filled(lengths, 0, x)
     elif wider is not None:
         if _is_depthwise(weight, parts) and _may_be_flipped(window):
@@ -129,11 +129,11 @@ def _through_batch(x: Tensor, tail: Sequence[Size], dtype: DType, count: int, bo
     if isinstance(samples, int) and samples <= count:
         return body(x, out, 0)
     whole = isinstance(samples, int) and samples % count == 0
-    blocks = sizes.divided(sizes.add(samples, count - 1), count)
+    blocks = (samples + (count - 1)) // count
 
     def one(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        start = sizes.mul(positions[0], count)
-        length = count if whole or count == 1 else sizes.least(count, sizes.sub(samples, start))
+        start = positions[0] * count
+        length = count if whole or count == 1 else sizes.least(count, samples - start)
         part = shape.sliced(x, [start, *[0] * (x.rank - 1)], [length, *x.lengths[1:]], [1] * x.rank)
         return [body(part, Tensor(carried[0], out.dtype, out.sizes), start).value]
 
@@ -160,16 +160,16 @@ def _by_channel(x: Tensor) -> Tensor:
 def _positions(x: Tensor, window: Window) -> list[Size]:
     found = []
     for size, (before, after), span, stride in zip(x.lengths[2:], window.padding, window.span, window.stride, strict=True):
-        reach = sizes.sub(sizes.add(sizes.add(size, before), after), span)
-        found.append(sizes.add(sizes.divided(reach, stride), 1))
+        reach = size + before + after - span
+        found.append(reach // stride + 1)
     return found
 
 
 def _transposed_positions(x: Tensor, window: Window, extra: Sequence[Size]) -> list[Size]:
     found = []
     for size, s, (before, after), span, more in zip(x.lengths[2:], window.stride, window.padding, window.span, extra, strict=True):
-        reach = sizes.add(sizes.add(sizes.mul(sizes.sub(size, 1), s), span), more)
-        found.append(sizes.sub(sizes.sub(reach, before), after))
+        reach = (size - 1) * s + span + more
+        found.append(reach - before - after)
     return found
 
 
@@ -181,8 +181,8 @@ def _matrix(weight: Tensor, groups: int, rows: Size, columns_: Size) -> Tensor:
 def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
     positions = _positions(x, window)
     leaving, entering = weight.length(0), weight.length(1)
-    height, width = sizes.mul(entering, sizes.product(window.kernel)), sizes.product(positions)
-    rows = _matrix(weight, groups, sizes.divided(leaving, groups), height)
+    height, width = entering * sizes.product(window.kernel), sizes.product(positions)
+    rows = _matrix(weight, groups, leaving // groups, height)
     is_columns = all(k == 1 for k in window.kernel) and set(window.stride) == {1} and all(p == (0, 0) for p in window.padding)
     places = sizes.product(window.kernel)
     by_place = not (isinstance(places, int) and isinstance(width, int) and places > width) or groups > 1
@@ -193,7 +193,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
     def matrix_of(source: Tensor, of: Sequence[Size]) -> Tensor:
         """What windows see at positions `of`, as (height, samples * positions)."""
         seen = source if is_columns else columns(source, window, of, by_place=by_place)
-        across = sizes.mul(source.length(1 if is_columns else 0), sizes.product(of))
+        across = source.length(1 if is_columns else 0) * sizes.product(of)
         if by_place:
             return reshaped(seen, [height, across] if groups == 1 else [groups, height, across])
         return shape.permuted(reshaped(seen, [across, height]), [1, 0])
@@ -213,22 +213,22 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
         stride, span, rest = window.stride[0], window.span[0], sizes.product(positions[1:])
 
         def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-            first = sizes.mul(at[0], length)
+            first = at[0] * length
             whole = isinstance(positions[0], int) and positions[0] % length == 0
-            here = length if whole else sizes.least(length, sizes.sub(positions[0], first))
-            reach = sizes.add(sizes.mul(sizes.sub(here, 1), stride), span)
-            begin: list[Size] = [0, 0, sizes.mul(first, stride), *[0] * (window.spatial - 1)]
+            here = length if whole else sizes.least(length, positions[0] - first)
+            reach = (here - 1) * stride + span
+            begin: list[Size] = [0, 0, first * stride, *[0] * (window.spatial - 1)]
             rows_seen = shape.sliced(source, begin, [*source.lengths[:2], reach, *source.lengths[3:]], [1] * source.rank)
             made = multiply(rows, matrix_of(rows_seen, [here, *positions[1:]]))
             into = Tensor(carried[0], out.dtype, out.sizes)
-            offsets: list[Size] = [start, *[0] * (out.rank - 2), sizes.mul(first, rest)]
-            lengths = [1, *out.lengths[1:-1], sizes.mul(here, rest)]
+            offsets: list[Size] = [start, *[0] * (out.rank - 2), first * rest]
+            lengths = [1, *out.lengths[1:-1], here * rest]
             return [shape.inserted(shape.cast(made, sizes.known(lengths[1:])), into, offsets, lengths, [1] * out.rank).value]
 
-        tiles = sizes.divided(sizes.add(positions[0], length - 1), length)
+        tiles = (positions[0] + (length - 1)) // length
         return Tensor(nest([sizes.value(tiles)], [out.value], one)[0], out.dtype, out.sizes)
 
-    single = [leaving, width] if groups == 1 else [groups, sizes.divided(leaving, groups), width]
+    single = [leaving, width] if groups == 1 else [groups, leaving // groups, width]
     made = _through_batch(x, single if block == 1 else [leaving, width], widened(x.dtype), block, some)
     return reshaped(made, [x.length(0), leaving, *positions])
 
@@ -281,8 +281,8 @@ def _may_be_flipped(window: Window) -> bool:
 def _depthwise_transposed(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size]) -> Tensor:
     """A convolution with the flipped weights, over the input with zeros around and between its elements."""
     positions = _transposed_positions(x, window, extra)
-    offsets = [sizes.sub(sizes.sub(span, 1), p) for span, (p, _) in zip(window.span, window.padding, strict=True)]
-    room = [sizes.add(n, sizes.sub(span, 1)) for n, span in zip(positions, window.span, strict=True)]
+    offsets = [span - 1 - p for span, (p, _) in zip(window.span, window.padding, strict=True)]
+    room = [n + (span - 1) for n, span in zip(positions, window.span, strict=True)]
     zeros = windows.filled([*x.lengths[:2], *room], 0, x)
     source = shape.inserted(x, zeros, [0, 0, *offsets], x.lengths, [1, 1, *window.stride])
     plain = Window(window.kernel, (1,) * window.spatial, ((0, 0),) * window.spatial, window.dilation)
@@ -303,7 +303,7 @@ def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence
 
     def body(elements: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
         v, w = (Scalar(e, source.dtype).cast(dtype) for e in elements)
-        return [plus(Scalar(totals[0], dtype), v * w).value]
+        return [plus(Scalar(totals[0], dtype), v * w)]
 
     iterators = ["parallel"] * (count + 2) + ["reduction"] * (count + 1)
     maps = [ir.AffineMap.get(rank, 0, read) for read in reads]
@@ -321,17 +321,17 @@ def _channel(weight: Tensor, at: Sequence[int]) -> Tensor:
 
 def _scattered(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size], groups: int) -> Tensor:
     positions = x.lengths[2:]
-    entering, leaving = sizes.divided(weight.length(0), groups), weight.length(1)
-    height, width = sizes.mul(leaving, sizes.product(window.kernel)), sizes.product(positions)
+    entering, leaving = weight.length(0) // groups, weight.length(1)
+    height, width = leaving * sizes.product(window.kernel), sizes.product(positions)
     rows = _matrix(weight, groups, entering, height)
     rows = shape.permuted(rows, [1, 0] if groups == 1 else [0, 2, 1])
     lengths = _transposed_positions(x, window, extra)
-    reach = [sizes.add(sizes.add(n, before), after) for n, (before, after) in zip(lengths, window.padding, strict=True)]
-    channels = sizes.mul(leaving, groups)
+    reach = [n + before + after for n, (before, after) in zip(lengths, window.padding, strict=True)]
+    channels = leaving * groups
 
     def some(part: Tensor, out: Tensor, start: Size) -> Tensor:
         count = part.length(0)
-        across = sizes.mul(count, width)
+        across = count * width
         samples = reshaped(_by_channel(part), [entering, across] if groups == 1 else [groups, entering, across])
         made = reshaped(multiply(rows, samples), [channels, *window.kernel, count, *positions])
         summed = _added(windows.filled([channels, count, *reach], 0, made), made, window, positions, count)
@@ -350,7 +350,7 @@ def _added(room: Tensor, columns_: Tensor, window: Window, positions: Sequence[S
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
         into = Tensor(carried[0], room.dtype, room.sizes)
-        offsets: list[Size] = [0, 0, *(sizes.mul(i, d) for i, d in zip(at, window.dilation, strict=True))]
+        offsets: list[Size] = [0, 0, *(i * d for i, d in zip(at, window.dilation, strict=True))]
         steps = [1, 1, *window.stride]
         drop = range(1, spatial + 1)
         column = shape.sliced(

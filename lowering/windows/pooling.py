@@ -11,11 +11,11 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Scalar, constant, isnan, maximum, minimum, select
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
 from tierup.lowering.movement import shape
 from tierup.lowering.pointwise.context import NotHandled
-from tierup.lowering.pointwise.scalar import Scalar, constant, isnan, maximum, minimum, select
 from tierup.lowering.reductions.extremes import least
 from tierup.lowering.reductions.sums import plus
 from tierup.lowering.sizes import Size
@@ -38,12 +38,12 @@ def _window(c: Call, spatial: int, first: int, dilation: int | None) -> Window:
 def _positions(x: Tensor, window: Window, ceil: bool) -> list[Size]:
     found: list[Size] = []
     for size, (p, _), span, stride in zip(x.lengths[-window.spatial :], window.padding, window.span, window.stride, strict=True):
-        reach = sizes.sub(sizes.add(size, sizes.add(p, p)), span)
+        reach = size + (p + p) - span
         if not ceil:
-            found.append(sizes.add(sizes.divided(reach, stride), 1))
+            found.append(reach // stride + 1)
             continue
-        within = sizes.divided(sizes.sub(sizes.add(size, p), 1), stride)  # the last that begins in the input or before it
-        found.append(sizes.add(sizes.least(sizes.divided(sizes.add(reach, stride - 1), stride), within), 1))
+        within = (size + p - 1) // stride  # the last that begins in the input or before it
+        found.append(sizes.least((reach + (stride - 1)) // stride, within) + 1)
     return found
 
 
@@ -53,8 +53,8 @@ def _reached(x: Tensor, window: Window, positions: Sequence[Size]) -> list[tuple
     for size, n, (p, _), span, stride in zip(
         x.lengths[-window.spatial :], positions, window.padding, window.span, window.stride, strict=True
     ):
-        reach = sizes.add(sizes.mul(sizes.sub(n, 1), stride), span)
-        pads.append((p, sizes.greatest(sizes.sub(reach, sizes.add(size, p)), 0)))
+        reach = (n - 1) * stride + span
+        pads.append((p, sizes.greatest(reach - (size + p), 0)))
     return pads
 
 
@@ -76,16 +76,16 @@ def _max(spatial: int, indices: bool, c: Call) -> list[Tensor]:
         """Where a place of the window stands in the input, as one number."""
         total: Size = 0
         for i, (place, (p, _)) in enumerate(zip(at, window.padding, strict=True)):
-            along = sizes.sub(sizes.add(sizes.mul(b.loop_index(lead + i), window.stride[i]), sizes.mul(place, window.dilation[i])), p)
-            total = sizes.add(sizes.mul(total, lengths[i]), along)
-        return Scalar(b.index_to_i64(sizes.value(total)), dtypes.i64)
+            along = b.loop_index(lead + i) * window.stride[i] + place * window.dilation[i] - p
+            total = total * lengths[i] + along
+        return sizes.value(total).cast(dtypes.i64)
 
     def first_inside() -> Scalar:
         """The position of the window's first place that is no padding: what stands for a window of nothing but the least number."""
         places: list[Size] = []
         for i, (p, _) in enumerate(window.padding):
-            missing = sizes.greatest(sizes.sub(p, sizes.mul(b.loop_index(lead + i), window.stride[i])), 0)
-            places.append(sizes.divided(sizes.add(missing, window.dilation[i] - 1), window.dilation[i]))
+            missing = sizes.greatest(p - b.loop_index(lead + i) * window.stride[i], 0)
+            places.append((missing + (window.dilation[i] - 1)) // window.dilation[i])
         return position(places)
 
     def start() -> list[Scalar]:
@@ -125,8 +125,8 @@ def _count(x: Tensor, window: Window, include: bool, dtype: DType) -> Scalar:
     lead = x.rank - window.spatial
     total: Scalar | None = None
     for i, (p, _) in enumerate(window.padding):
-        size = Scalar(b.index_to_i64(x.size(lead + i)), dtypes.i64)
-        first = Scalar(b.index_to_i64(b.loop_index(lead + i)), dtypes.i64) * window.stride[i] - p  # type: ignore[operator]  # an int
+        size = x.size(lead + i).cast(dtypes.i64)
+        first = (b.loop_index(lead + i).cast(dtypes.i64) * window.stride[i]) - p  # type: ignore[operator]  # an int
         end = minimum(first + window.kernel[i], size + p)  # type: ignore[arg-type]
         along = end - first if include else minimum(end, size) - maximum(first, 0)
         total = along if total is None else total * along
@@ -173,7 +173,7 @@ def _avg_backward(spatial: int, c: Call) -> Tensor:
     like = Tensor(x.value, dtype, x.sizes)
     each = _shared_out(wide, like, window, ceil, include, override)
     pads = _reached(x, window, positions) if ceil else list(window.padding)
-    room_lengths = [*x.lengths[:lead], *(sizes.add(sizes.add(v, p), q) for v, (p, q) in zip(x.lengths[lead:], pads, strict=True))]
+    room_lengths = [*x.lengths[:lead], *(v + p + q for v, (p, q) in zip(x.lengths[lead:], pads, strict=True))]
     room = windows.filled(room_lengths, 0, each)
     spread = _spread(room, each, window, positions)
     inner = shape.sliced(spread, [*[0] * lead, *(p for p, _ in pads)], x.lengths, [1] * x.rank)
@@ -192,7 +192,7 @@ def _spread(room: Tensor, each: Tensor, window: Window, positions: Sequence[Size
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
         into = Tensor(carried[0], room.dtype, room.sizes)
-        offsets: list[Size] = [*[0] * lead, *(sizes.mul(i, f) for i, f in zip(at, far, strict=True))]
+        offsets: list[Size] = [*[0] * lead, *(i * f for i, f in zip(at, far, strict=True))]
         lengths, steps = [*room.lengths[:lead], *inner], [*[1] * lead, *near]
         before = shape.sliced(into, offsets, lengths, steps)
         if by_place:

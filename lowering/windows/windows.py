@@ -10,8 +10,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
+from tierup.lowering.arith import Number, Scalar, constant
 from tierup.lowering.movement import shape
-from tierup.lowering.pointwise.scalar import Number, Scalar, constant
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 
@@ -37,7 +37,7 @@ class Window:
     @property
     def span(self) -> list[Size]:
         """How many positions it reaches over."""
-        return [sizes.add(sizes.mul(sizes.sub(k, 1), d), 1) for k, d in zip(self.kernel, self.dilation, strict=True)]
+        return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True)]
 
 
 def filled(lengths: Sequence[Size], number: Number, like: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def padded(x: Tensor, pads: Sequence[tuple[Size, Size]], filler: Number) -> Tens
         return x
     lead = x.rank - len(pads)
     lengths = x.lengths
-    room = [*lengths[:lead], *(sizes.add(sizes.add(v, p), q) for v, (p, q) in zip(lengths[lead:], pads, strict=True))]
+    room = [*lengths[:lead], *(v + p + q for v, (p, q) in zip(lengths[lead:], pads, strict=True))]
     offsets: list[Size] = [*[0] * lead, *(p for p, _ in pads)]
     return shape.inserted(x, filled(room, filler, x), offsets, lengths, [1] * x.rank)
 
@@ -117,7 +117,7 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
             so_far = start()
             for element, place in zip(elements, at, strict=True):
                 so_far = step(Scalar(element, x.dtype), so_far, place)
-            return [v.cast(dtype).value for v, dtype in zip(so_far, dtypes, strict=True)]
+            return [v.cast(dtype) for v, dtype in zip(so_far, dtypes, strict=True)]
 
         identity = ir.AffineMap.get_identity(len(lengths))
         outs = [empty(lengths, dtype).value for dtype in dtypes]
@@ -135,7 +135,7 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
     def one(elements: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
         before = [Scalar(v, dtype) for v, dtype in zip(so_far, dtypes, strict=True)]
         after = step(Scalar(elements[0], x.dtype), before, [b.loop_index(lead + spatial + i) for i in range(spatial)])
-        return [v.cast(dtype).value for v, dtype in zip(after, dtypes, strict=True)]
+        return [v.cast(dtype) for v, dtype in zip(after, dtypes, strict=True)]
 
     iterators = ["parallel"] * (lead + spatial) + ["reduction"] * spatial
     extent = empty(window.kernel, x.dtype)  # says how far the loops over the window go

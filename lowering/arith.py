@@ -1,0 +1,349 @@
+"""The one way to build arithmetic: values with Python's operators, which know what their bits mean.
+
+    at = here.block[0] * threads + here.thread[0]       arith.muli, arith.addi of index values
+    with gpu.when(at < n): ...                          arith.cmpi ult: positions and sizes are not negative
+    e = (-absolute(x)).call("math.exp")                 of floats: math.absf, arith.negf, math.exp
+    y = select(x < 0, e, 1.0) / (1.0 + e)               numbers become constants of what they meet
+
+A `Scalar` is an `ir.Value`, a scalar or a vector: whatever takes one takes it. Its DType tells unsigned, bool and signed integers apart,
+which MLIR's signless integers do not, so that they get the right instruction. `of(value)` makes one of any value, `constant(number, dtype)`
+of a number. Ops are built at the insertion point; constants too, unless the value has a `home`, which keeps those of a function.
+
+Formulas of ops (pointwise/), math functions (math/), sizes (sizes.py), kernels (cuda/) and passes are written with it. `//` and `%` are
+those of numbers that are not negative; of signed ones, say which division you mean: `x.call("arith.divsi", y)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Any, Protocol, Union
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.mlir import ir
+
+Number = Union[bool, int, float]
+Operand = Union["Scalar", ir.Value, bool, int, float]  # a number takes the dtype of what it meets, and so does a value without a dtype
+
+
+class CmpI(IntEnum):
+    """The predicates of arith.cmpi."""
+
+    EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
+
+
+class CmpF(IntEnum):
+    """The predicates of arith.cmpf: those with O are false for a NaN, those with U true."""
+
+    FALSE, OEQ, OGT, OGE, OLT, OLE, ONE, ORD, UEQ, UGT, UGE, ULT, ULE, UNE, UNO, TRUE = range(16)
+
+
+_FLOAT = {"eq": CmpF.OEQ, "gt": CmpF.OGT, "ge": CmpF.OGE, "lt": CmpF.OLT, "le": CmpF.OLE, "ne": CmpF.UNE, "uno": CmpF.UNO}
+_SIGNED = {"eq": CmpI.EQ, "ne": CmpI.NE, "lt": CmpI.SLT, "le": CmpI.SLE, "gt": CmpI.SGT, "ge": CmpI.SGE}
+_UNSIGNED = {"eq": CmpI.EQ, "ne": CmpI.NE, "lt": CmpI.ULT, "le": CmpI.ULE, "gt": CmpI.UGT, "ge": CmpI.UGE}
+
+
+def _kind(name: str, numpy: type[np.generic]) -> DType:
+    return DType(name, name, np.dtype(numpy), Category.INT, -1)
+
+
+# What programs have no dtype for: sizes and positions, not negative or perhaps so; bits
+INDEX, SIGNED_INDEX = _kind("index", np.uint64), _kind("signed index", np.int64)
+U16, U32, U64 = _kind("u16", np.uint16), _kind("u32", np.uint32), _kind("u64", np.uint64)
+_OF_BITS = {2: U16, 4: U32, 8: U64}
+_ELEMENTS = {
+    "f16": ir.F16Type, "bf16": ir.BF16Type, "f32": ir.F32Type, "f64": ir.F64Type, "index": ir.IndexType, "signed index": ir.IndexType,
+}  # fmt: skip
+
+
+def element_type(dtype: DType) -> ir.Type:
+    """The builtin type of elements: i1, i8 for both u8 and i8, f32, bf16, ..."""
+    known = _ELEMENTS.get(dtype.name)
+    return ir.IntegerType.get_signless(_bits(dtype)) if known is None else known.get()
+
+
+def dtype_of(type_: ir.Type) -> DType:
+    """What values of a builtin type, or vectors of it, are: integers signed, index not."""
+    if isinstance(type_, ir.ShapedType):
+        return dtype_of(ir.ShapedType(type_).element_type)
+    return INDEX if isinstance(type_, ir.IndexType) else dtypes.bool_ if (name := str(type_)) == "i1" else dtypes.BY_NAME[name]
+
+
+def of(value: ir.Value, dtype: DType | None = None) -> Scalar:
+    """A value with operators; `dtype`: what it is, where its type alone does not say so."""
+    return value if isinstance(value, Scalar) and dtype is None else Scalar(value, dtype_of(value.type) if dtype is None else dtype)
+
+
+def lifted(values: Iterable[ir.Value]) -> list[Any]:
+    """Values with operators where they are numbers or vectors, the others as they are."""
+    numbers = (ir.IndexType, ir.IntegerType, ir.FloatType, ir.VectorType)
+    return [of(v) if isinstance(v.type, numbers) else v for v in values]
+
+
+class Home(Protocol):
+    """Where values that are made of a value find their constants."""
+
+    def constant(self, number: Number, dtype: DType) -> ir.Value: ...
+
+
+class Scalar(ir.Value):
+    """An SSA value and what its bits mean."""
+
+    __slots__ = ("dtype", "home")
+
+    def __init__(self, value: ir.Value, dtype: DType, home: Home | None = None) -> None:
+        super().__init__(value)
+        self.dtype, self.home = dtype, home
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.is_float
+
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype is dtypes.bool_
+
+    @property
+    def signed(self) -> bool:
+        return self.dtype.numpy.kind == "i"
+
+    # --- arithmetic: both sides of one dtype; integers wrap; bools: + is or, * is and
+
+    # of sizes and positions + 0, - 0 and * 1 are no ops
+
+    def __add__(self, other: Operand) -> Scalar:
+        if self._stays(other, 0):
+            return self
+        return self.call("arith.ori" if self.is_bool else "arith.addf" if self.is_float else "arith.addi", other)
+
+    def __sub__(self, other: Operand) -> Scalar:
+        return self if self._stays(other, 0) else self.call("arith.subf" if self.is_float else "arith.subi", other)
+
+    def __mul__(self, other: Operand) -> Scalar:
+        if self._stays(other, 1):
+            return self
+        return self.call("arith.andi" if self.is_bool else "arith.mulf" if self.is_float else "arith.muli", other)
+
+    def __truediv__(self, other: Operand) -> Scalar:
+        if not self.is_float:
+            raise TypeError("true division is of floats; cast first")
+        return self.call("arith.divf", other)
+
+    def __floordiv__(self, other: Operand) -> Scalar:
+        return self._unsigned("arith.divui", other)
+
+    def __mod__(self, other: Operand) -> Scalar:
+        return self._unsigned("arith.remui", other)
+
+    def __radd__(self, other: Operand) -> Scalar:
+        return self if self._stays(other, 0) else self.like(other) + self
+
+    def __rsub__(self, other: Operand) -> Scalar:
+        return self.like(other) - self
+
+    def __rmul__(self, other: Operand) -> Scalar:
+        return self if self._stays(other, 1) else self.like(other) * self
+
+    def __rfloordiv__(self, other: Operand) -> Scalar:
+        return self.like(other) // self
+
+    def __rmod__(self, other: Operand) -> Scalar:
+        return self.like(other) % self
+
+    def __rtruediv__(self, other: Operand) -> Scalar:
+        return self.like(other) / self
+
+    def __neg__(self) -> Scalar:
+        return self._made("arith.negf", [self]) if self.is_float else self.like(0) - self
+
+    # --- bits and truth
+
+    def __and__(self, other: Operand) -> Scalar:
+        return self.call("arith.andi", other)
+
+    def __or__(self, other: Operand) -> Scalar:
+        return self.call("arith.ori", other)
+
+    def __xor__(self, other: Operand) -> Scalar:
+        return self.call("arith.xori", other)
+
+    def __invert__(self) -> Scalar:
+        return self ^ (True if self.is_bool else -1)
+
+    def __lshift__(self, other: Operand) -> Scalar:
+        return self.call("arith.shli", other)
+
+    def __rshift__(self, other: Operand) -> Scalar:
+        return self.call("arith.shrsi" if self.signed else "arith.shrui", other)
+
+    # --- comparisons give a bool; with NaN all are False but !=. `==` stays Python's: whether two are the same value
+
+    def compare(self, how: str, other: Operand) -> Scalar:
+        """`how`: eq, ne, lt, le, gt, ge; of floats also uno: whether either is NaN."""
+        right = self.like(other)
+        name, known = ("arith.cmpf", _FLOAT) if self.is_float else ("arith.cmpi", _SIGNED if self.signed else _UNSIGNED)
+        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), known[how])
+        return self._made(name, [self, right], dtypes.bool_, predicate=predicate)
+
+    def __lt__(self, other: Operand) -> Scalar:
+        return self.compare("lt", other)
+
+    def __le__(self, other: Operand) -> Scalar:
+        return self.compare("le", other)
+
+    def __gt__(self, other: Operand) -> Scalar:
+        return self.compare("gt", other)
+
+    def __ge__(self, other: Operand) -> Scalar:
+        return self.compare("ge", other)
+
+    def equals(self, other: Operand) -> Scalar:
+        return self.compare("eq", other)
+
+    def differs(self, other: Operand) -> Scalar:
+        return self.compare("ne", other)
+
+    # --- building blocks
+
+    def like(self, other: Operand) -> Scalar:
+        """`other` in this dtype: a scalar is converted, a number becomes a constant; a value without a dtype is one of this."""
+        if isinstance(other, Scalar):
+            return other.cast(self.dtype)
+        if isinstance(other, ir.Value):
+            return Scalar(other, self.dtype, self.home)
+        if self.home is not None:
+            return Scalar(self.home.constant(other, self.dtype), self.dtype, self.home)
+        return constant(other, self.dtype)
+
+    def call(self, name: str, *others: Operand, **attributes: ir.Attribute) -> Scalar:
+        """An op of operands and result of this dtype: `x.call("math.exp")`."""
+        return self._made(name, [self, *map(self.like, others)], **attributes)
+
+    def convert(self, name: str, dtype: DType) -> Scalar:
+        """An op of this value whose result has another dtype: `x.convert("arith.bitcast", U32)`."""
+        return self._made(name, [self], dtype)
+
+    def _made(self, name: str, operands: list[Scalar], dtype: DType | None = None, **attributes: ir.Attribute) -> Scalar:
+        type_ = self.type
+        if dtype is not None:
+            element = element_type(dtype)
+            type_ = ir.VectorType.get(ir.VectorType(type_).shape, element) if isinstance(type_, ir.VectorType) else element
+        made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes)
+        return Scalar(made.results[0], self.dtype if dtype is None else dtype, self.home)
+
+    def _stays(self, other: Operand, neutral: int) -> bool:
+        return self.dtype is INDEX and type(other) is int and other == neutral
+
+    def _unsigned(self, name: str, other: Operand) -> Scalar:
+        if self.dtype.numpy.kind != "u":
+            raise TypeError(f"{name} is of numbers that are not negative")
+        return self.call(name, other)
+
+    def bits(self) -> Scalar:
+        """A float's bits, as an integer without a sign; an integer's."""
+        dtype = _OF_BITS[self.dtype.itemsize]
+        return self.convert("arith.bitcast", dtype) if self.is_float else self.cast(dtype)
+
+    def cast(self, dtype: DType) -> Scalar:
+        """Converted as tier 0 converts (dialect/kernels/casts.py): to the halves by way of f32, floats to small integers by way
+        of i64, NaN to True, integers wrap. A float that i64 (i32 for i32) cannot hold gives its least number, as x86 has it."""
+        if dtype is self.dtype:
+            return self
+        if self.is_float and dtype.is_float:
+            return self._resized_float(dtype)
+        if dtype is dtypes.bool_:
+            return self.differs(0)
+        if self.is_float:
+            return self._float_to_integer(dtype)
+        if dtype.is_float:
+            wide = dtypes.f32 if dtype.itemsize == 2 else dtype
+            return self.convert("arith.sitofp" if self.signed else "arith.uitofp", wide).cast(dtype)
+        return self._resized_integer(dtype)
+
+    def _resized_float(self, dtype: DType) -> Scalar:
+        if self.dtype.itemsize == 2 or dtype.itemsize == 2:
+            through = self._step_float(dtypes.f32) if self.dtype is not dtypes.f32 else self
+            return through._step_float(dtype) if dtype is not dtypes.f32 else through
+        return self._step_float(dtype)
+
+    def _step_float(self, dtype: DType) -> Scalar:
+        return self.convert("arith.extf" if dtype.itemsize > self.dtype.itemsize else "arith.truncf", dtype)
+
+    def _float_to_integer(self, dtype: DType) -> Scalar:
+        if self.dtype.itemsize == 2:
+            return self.cast(dtypes.f32).cast(dtype)
+        wide = dtype if dtype.itemsize >= 4 else dtypes.i64
+        bound = 2.0 ** (wide.itemsize * 8 - 1)
+        fits = (self >= -bound) & (self < bound)
+        made = self.convert("arith.fptosi", wide)  # poison where it does not fit, and not chosen
+        return select(fits, made, -(1 << (wide.itemsize * 8 - 1))).cast(dtype)
+
+    def _resized_integer(self, dtype: DType) -> Scalar:
+        if self.is_bool:
+            return self.convert("arith.extui", dtype) if dtype.name not in _ELEMENTS else self.cast(dtypes.i64).cast(dtype)
+        if (self.dtype.name in _ELEMENTS) != (dtype.name in _ELEMENTS):
+            return self.convert("arith.index_cast" if self.signed or self.dtype.itemsize == 8 else "arith.index_castui", dtype)
+        if _bits(dtype) == _bits(self.dtype):
+            return Scalar(self, dtype, self.home)
+        if _bits(dtype) < _bits(self.dtype):
+            return self.convert("arith.trunci", dtype)
+        return self.convert("arith.extsi" if self.signed else "arith.extui", dtype)
+
+
+def _bits(dtype: DType) -> int:
+    return 1 if dtype is dtypes.bool_ else dtype.itemsize * 8
+
+
+def attribute(number: Number, dtype: DType) -> ir.Attribute:
+    """A Python number in `dtype`: ints wrap, NaN is true, floats are rounded, to the halves by way of f32 as everywhere."""
+    type_ = element_type(dtype)
+    if dtype is dtypes.bool_:
+        return ir.IntegerAttr.get(type_, -1 if number else 0)
+    if dtype.is_float:
+        through = dtypes.f32 if dtype.itemsize == 2 else dtype
+        with np.errstate(over="ignore"):
+            return ir.FloatAttr.get(type_, float(np.asarray(float(number)).astype(through.numpy).astype(dtype.numpy)))
+    half = 1 << (_bits(dtype) - 1)
+    return ir.IntegerAttr.get(type_, (int(number) + half) % (2 * half) - half)
+
+
+def constant(number: Number, dtype: DType) -> Scalar:
+    """A Python number in `dtype`, as `attribute` has it."""
+    made = ir.Operation.create("arith.constant", results=[element_type(dtype)], attributes={"value": attribute(number, dtype)})
+    return Scalar(made.results[0], dtype)
+
+
+def select(condition: ir.Value, yes: Operand, no: Operand) -> Scalar:
+    """yes where condition, else no; at least one is a value, whose dtype the other takes."""
+    kind = yes if isinstance(yes, Scalar) or not isinstance(no, ir.Value) else no
+    assert isinstance(kind, ir.Value)
+    kind = of(kind)
+    return kind._made("arith.select", [condition, kind.like(yes), kind.like(no)])
+
+
+def maximum(x: Scalar, y: Operand) -> Scalar:
+    """The larger one; NaN when either is (np.maximum)."""
+    if x.is_bool:
+        return x | y
+    return x.call("arith.maximumf" if x.is_float else "arith.maxsi" if x.signed else "arith.maxui", y)
+
+
+def minimum(x: Scalar, y: Operand) -> Scalar:
+    """The smaller one; NaN when either is (np.minimum)."""
+    if x.is_bool:
+        return x & y
+    return x.call("arith.minimumf" if x.is_float else "arith.minsi" if x.signed else "arith.minui", y)
+
+
+def isnan(x: Scalar) -> Scalar:
+    return x.differs(x) if x.is_float else constant(False, dtypes.bool_)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """|x|; the most negative integer stays."""
+    if x.is_float:
+        return x.call("math.absf")
+    return x.call("math.absi") if x.signed else x
