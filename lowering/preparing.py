@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from tierup.dialect import optable, registry
-from tierup.dialect.analysis.raising import hangs_on_numbers, refuses_none
+from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
@@ -243,7 +243,8 @@ def _refuse_lost_errors(function: ir.Operation, inference: Inference) -> None:
         row = optable.lookup(op.name)
         if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
             continue
-        if row.raises or hangs_on_numbers(op, row, inference) and not sizes_given(op) or refuses_none(op, row, inference):
+        hangs = hangs_on_numbers(op, row, inference) and not sizes_given(op)
+        if raises_for_values(op, row, inference) or hangs or refuses_none(op, row, inference):
             place = diagnostics.place_of(op.location)
             why = "nobody uses its result, and whether it raises is for tier 0 to say"
             raise Unsupported(row.name, str(place) if place.line else "", why)

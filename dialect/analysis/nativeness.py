@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import CONSTRUCTS
-from tierup.dialect.analysis.raising import takes_every_array
+from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
 from tierup.dialect.autodiff.formula_expansion import can_build, is_formula
 from tierup.dialect.contracts import follows
 from tierup.dialect.inference.infer import LIST_WRITERS, PROMOTION, Inference
@@ -137,7 +137,7 @@ class Nativeness:
             blocks = [block for region in op.regions for block in region.blocks]
             return any(self.is_ordered(view.operation) for block in blocks for view in block.operations)
         row = optable.lookup(op.name)
-        if row is None or row.raises or row.random or row.writes or row.results == 0:
+        if row is None or raises_for_values(op, row, self.inference) or row.random or row.writes or row.results == 0:
             return True
         if any(e.op == op for e in self.inference.refused):
             return True

@@ -91,12 +91,22 @@ class Raising:
             return partial and not _cleared(op, row, operands, promotion)
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False
-        if not row.raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
+        raises = raises_for_values(op, row, self._inference)
+        if not raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
             if takes_every_array(row.name, tuple(None if isinstance(v, Tensor) else v for v in operands), promotion):
                 return False
-        if row.raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
-            return True  # it depends on what is in a tensor
+        if raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
+            return True
         return not _cleared(op, row, operands, promotion)
+
+
+def raises_for_values(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:
+    """Whether what is in an op's tensors may make it raise. A pointwise op that does, for a divisor or an exponent, gives integers then."""
+    if not row.raises or row.kind is not Kind.POINTWISE:
+        return row.raises
+    result = inference.values.get(op.results[0]) if inference is not None else None
+    known = result or torch_types.value_of(op.results[0].type)
+    return not (isinstance(known, Tensor) and known.dtype is not None and known.dtype.is_float)
 
 
 def _cleared(op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:

@@ -69,8 +69,8 @@ def _first_unless(g: Backward, wins: str) -> Gradients:
 @RULES.vjp("aten.clamp(self, min, max)", captures=("self", "min", "max"))
 def clamp(g: Backward) -> Gradients:
     bounds = [(relation, g.number(i)) for i, relation in ((1, "ge"), (2, "le")) if not g.is_none(i)]
-    inside = _all(g, [g.compare(relation, g.operands[0], bound) for relation, bound in bounds])
-    return g.where(inside, g.grad, 0.0)
+    inside = [g.compare(relation, g.operands[0], bound) for relation, bound in bounds]
+    return g.where(_all(g, inside), g.grad, 0.0) if inside else g.grad  # NumPy takes no bounds at all, too
 
 
 @RULES.vjp("aten.clamp_min(self, min)", captures=("self", "min"))
@@ -86,6 +86,8 @@ def clamp_max(g: Backward) -> Gradients:
 @RULES.vjp("aten.clamp.Tensor(self, min, max)", captures=("self", "min", "max"))
 def clamp_tensor(g: Backward) -> Gradients:
     """The upper bound wins where it is below the lower one."""
+    if g.is_none(1) and g.is_none(2):
+        return g.grad
     if g.is_none(1):
         return _bounded(g, "le", "gt", 2)
     if g.is_none(2):

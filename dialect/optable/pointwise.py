@@ -14,6 +14,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.elementwise import broadcast, common_dtype, numpy_dtype, pointwise, rule, torch_dtype
 
+_NEGATIVE_POWER = "integers with a negative exponent: 0, or +-1 for base +-1 (NumPy's flavour: ValueError)"
 _ZERO = "ZeroDivisionError for integers and a zero divisor (NumPy's flavour: 0)"
 _number = read.or_unknown(read.number)
 
@@ -192,9 +193,9 @@ ROWS = [
     *(_arithmetic(n, "floor_divide", "division", raises=True, note=_ZERO) for n in ("aten.floor_divide", "aten.floor_divide.Scalar")),
     *(_arithmetic(f"aten.remainder.{k}", "remainder", "division", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
     *(_arithmetic(f"aten.fmod.{k}", "fmod", "division", raises=True, note=_ZERO) for k in ("Tensor", "Scalar")),
-    _arithmetic("aten.pow.Tensor_Tensor", "pow_tensor", "powers", note="integers with a negative exponent: 0, or +-1 for base +-1"),
+    _arithmetic("aten.pow.Tensor_Tensor", "pow_tensor", "powers", raises=True, note=_NEGATIVE_POWER),
     _arithmetic("aten.pow.Tensor_Scalar", "pow_scalar", "powers", check=_check_power, note="0.5 is sqrt: NaN for -inf, -0.0 for -0.0"),
-    _arithmetic("aten.pow.Scalar", "pow_base", "powers"),
+    _arithmetic("aten.pow.Scalar", "pow_base", "powers", raises=True, note=_NEGATIVE_POWER),
     *(_arithmetic(f"aten.{n}", n, exact=True, note="NaN when either is") for n in ("maximum", "minimum")),
     *(_arithmetic(f"aten.{n}", n, exact=True, note="NaN only when both are") for n in ("fmax", "fmin")),
     _arithmetic("aten.clamp", "clamp", check=_check_clamp, exact=True, note="high wins where low > high; a NaN bound gives NaN"),

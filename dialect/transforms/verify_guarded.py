@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import Contract, defined_functions, follows, function_names, walk
@@ -45,8 +46,10 @@ class VerifyGuarded(Pass):
             inference = infer_function(function, symbols.argument_values(function), functions, tolerant=True)
             for tie in inference.ties:
                 contract.broken(function, f"the sizes {tie.left} and {tie.right} must be equal, and no guard ensures it")
+            unreached = {op for failure in inference.refused for op in _behind(failure.op)}
             for op in walk(function):
-                _check_types(op, inference, contract)
+                if op not in unreached:
+                    _check_types(op, inference, contract)
         contract.raise_if_broken()
 
 
@@ -81,6 +84,14 @@ def _implies(condition: ir.Value, answer: ir.Value) -> bool:
     if isinstance(owner, ir.Block) or owner.name != _CONJUNCTION:
         return False
     return any(_implies(operand, answer) for operand in owner.operands)
+
+
+def _behind(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops that do not run when `op` raises: those behind it in its block, and in these."""
+    found = [view.operation for view in op.block.operations]
+    for each in found[found.index(op) + 1 :]:
+        yield each
+        yield from walk(each)
 
 
 def _check_types(op: ir.Operation, inference: Inference, contract: Contract) -> None:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.analysis.contiguity import VIEWS, doubtful_view
-from tierup.dialect.analysis.raising import hangs_on_numbers
+from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.autodiff.formula_expansion import is_formula
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import defined_functions
@@ -244,7 +244,8 @@ def _may_raise(op: ir.Operation) -> bool:
     if row is None or len(op.regions):
         return False
     listed = [item for v in op.operands for item in items_of(v) or ()]
-    return row.raises or op.name in VIEWS or any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
+    hangs = any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
+    return hangs or op.name in VIEWS or raises_for_values(op, row)
 
 
 def _refuse_numpys(module: ir.Module) -> None:

@@ -80,7 +80,7 @@ CORNERS: list[Case] = [
     *(case(f"aten.{op}", np.array([-1.0, 0.0, 1.0, 0.5, -0.5, 1.5])) for op in ("floor", "ceil", "trunc", "round", "sign", "sgn", "frac")),
     *(case(f"aten.{op}", *_TIES) for op in ("fmax", "fmin", "clamp_min.Tensor", "clamp_max.Tensor")),
     case("aten.clamp", np.array([-1.0, 1.0, 0.0, 2.0, NAN]), -1, 1), case("aten.clamp", X, 1, -1), case("aten.clamp_min", _ZERO, 0),
-    case("aten.clamp_max", _ZERO, 0),
+    case("aten.clamp_max", _ZERO, 0), *(case(f"aten.clamp{kind}", X, None, None, numpy=True, torch_order=0) for kind in ("", ".Tensor")),
     case("aten.clamp.Tensor", np.array([-1.0, 1, 0, 2, 5, NAN]), np.array([-1.0, -1, 0, 3, 3, 0]), np.array([1.0, 1, 1, 2, 3, 1])),
     *(case("aten.clamp.Tensor", _TIES[0], *bounds) for bounds in ((_TIES[1], None), (None, _TIES[1]), (_TIES[1], _TIES[1][::-1].copy()))),
     case("aten.nan_to_num", np.array([INFINITE, -INFINITE, NAN, 1.0]), 1.0, None, None),

@@ -32,8 +32,8 @@ T = "!torch.vtensor"
 @dataclass(frozen=True)
 class Case:
     """One op on operands. `of`: which of its results is differentiated; `numpy`: under NumPy's dtype rules; `order`: how often it is
-    differentiated; `step`: how far differences move a value; `torch_order`: how often PyTorch can, and has a convention that is kept;
-    `torch_rtol`: how far from the derivative PyTorch may be, where it computes with a rounded constant; `parts`: how many tensors are in
+    differentiated; `step`: how far differences move a value; `torch_order`: how often PyTorch can, and has a convention that is kept (0: it
+    refuses); `torch_rtol`: how far from the derivative PyTorch may be, where it computes with a rounded constant; `parts`: how many tensors are in
     the list that it gives, 0 if it gives none (`of` is then one of them, or None for all); `coarse`: of operands of several dtypes parts are
     computed in the narrower one, as in PyTorch."""
 

@@ -10,14 +10,22 @@ func.func @never_passed(%x: !torch.vtensor<[2],f64>) -> !torch.vtensor<[2],si64>
   return %2 : !torch.vtensor<[2],si64>
 }
 
-// An op that raises on all values that the guards let through: nothing comes of it, and its type stays, with sizes that it leaves open.
+// An op that raises on all values that the guards let through: nothing comes of it, and its type stays, with sizes that it leaves open. What stands
+// behind it never runs.
 // CHECK-LABEL: @raises
 // CHECK: torch.aten.copy {{.*}} -> !torch.vtensor<[?,3],f64>
 func.func @raises(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[?,?],f32>) -> !torch.vtensor<[?,?],f64> {
   %false = torch.constant.bool false
+  %true = torch.constant.bool true
   %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f64[3,3]>} : (!torch.vtensor<[?,?],f64>) -> !torch.vtensor<[3,3],f64>
   %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[2,3]>} : (!torch.vtensor<[?,?],f32>) -> !torch.vtensor<[2,3],f32>
   %2 = torch.aten.copy %0, %1, %false : !torch.vtensor<[3,3],f64>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor<[?,3],f64>
   %3 = torch.aten.neg %2 : !torch.vtensor<[?,3],f64> -> !torch.vtensor<[?,?],f64>
+  %one = torch.constant.int 1
+  torch.prim.Loop %one, %true, init() {
+  ^bb0(%i: !torch.int):
+    %4 = torch.aten.squeeze.dim %3, %one : !torch.vtensor<[?,?],f64>, !torch.int -> !torch.vtensor<[?,?],f64>
+    torch.prim.Loop.condition %true, iter()
+  } : (!torch.int, !torch.bool) -> ()
   return %3 : !torch.vtensor<[?,?],f64>
 }

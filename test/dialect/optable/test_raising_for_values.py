@@ -1,0 +1,54 @@
+"""A pointwise op that may raise for what its tensors hold, all types and numbers being accepted, says so: else it is dropped where unused."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from pointwise_samples import OPS, values
+
+from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect.optable.core import Kind, Op
+
+ROWS = [row for row in optable.table().values() if row.kind is Kind.POINTWISE and not row.writes]
+DTYPES = (dtypes.bool_, dtypes.i8, dtypes.u8, dtypes.i64, dtypes.f32)
+_SAMPLES = [values(dtype) for dtype in DTYPES]
+
+
+def operands(row: Op) -> Iterator[tuple[Any, ...]]:
+    """Tensors of each pair of dtypes with every combination of values; of rows without a declaration, tensors and numbers in any order."""
+    pairs = [(x[:, None], y) for x, y in itertools.product(_SAMPLES, repeat=2)]
+    if row.name in OPS:
+        op = OPS[row.name]
+        heads: list[tuple[Any, ...]] = [(x,) for x in _SAMPLES]
+        if op.tensors > 1:
+            heads = [(*pair, *pair[1:] * (op.tensors - 2)) for pair in pairs]
+        yield from ((*head, *rest) for head in heads for rest in op.rest)
+    else:
+        yield from pairs
+        yield from ((x, number) for x in _SAMPLES for number in (2, 0.5))
+        yield from ((number, x) for x in _SAMPLES for number in (2, 0.5))
+
+
+def attempt(kernel: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    """What it gives, or the exception."""
+    try:
+        return kernel(*given)
+    except Exception as e:  # noqa: BLE001 - operands of any kinds: some it cannot take at all
+        return e
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.filterwarnings("ignore")
+def test_a_pointwise_op_that_raises_for_values_says_so(row: Op) -> None:
+    for kernel in (row.kernel, row.numpy):
+        for given in operands(row) if kernel else ():
+            with np.errstate(all="ignore"):
+                ones = attempt(kernels.resolve(kernel), tuple(np.ones_like(v) if isinstance(v, np.ndarray) else v for v in given))
+                if isinstance(ones, Exception) or not isinstance(error := attempt(kernels.resolve(kernel), given), Exception):
+                    continue
+            assert row.raises, f"{row.name} of {given} by {kernel} raises {error!r}"
+            assert ones.dtype.kind != "f", f"what gives floats is taken not to raise, but {row.name} of {given} raises {error!r}"
