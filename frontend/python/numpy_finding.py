@@ -8,20 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.frontend.python import array_operators, arrays, index_items, indexing, stores
+from tierup.frontend.python import array_operators, arrays, index_items, stores
 from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.table import constant, function, method
-from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Slice, Value, is_number, number_kind
+from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_number
 
 C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
 
 from tierup.frontend.python.numpy_shape import copied, flat, known_rank
 
-WHOLE = Slice(NONE, NONE, NONE)
 _INT = np.dtype(np.int64)
 
 
@@ -38,17 +37,14 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     refuse_axis(frame, x, Const(dim))
     if dim < 0:
         dim += known_rank(frame, node, x, "np.take on a negative axis")
-    if not is_number(indices) or number_kind(indices) == "bool":
-        index = as_array(frame, node, indices)
-        if isinstance(indices, Sequence) and not indices.items:  # of no dtype of its own
-            code = em.int(dtypes.i64.code)
-            index = replace(index, ssa=em.numpy("aten.to.dtype", [index.ssa, code, em.bool(False), em.bool(False), em.none]), dtype=_INT)
-        if index.dtype is None or index.dtype.kind not in "iu":  # `| 0`: bools become ints, and floats raise the TypeError that NumPy does
-            index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))
-        indices = index
-    found = indexing.load(frame, node, x, Sequence("tuple", [*[WHOLE] * dim, indices]))
-    assert isinstance(found, Array)
-    return replace(found, ssa=em.numpy("aten.clone", [found.ssa, em.int(0)]), detached=False)
+    index = as_array(frame, node, indices)
+    if not isinstance(indices, Array) or index.rank == 0 and index.decays is True:  # NumPy truncates floats here, but none in arrays
+        operands = [index.ssa, em.int(dtypes.i64.code), em.bool(False), em.bool(False), em.none]
+        index = replace(index, ssa=em.numpy("aten.to.dtype", operands), dtype=_INT)
+    elif index.dtype is None or index.dtype.kind not in "iu":  # `| 0`: bools become ints, and floats raise the TypeError that NumPy does
+        index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))
+    rank = None if x.rank is None or index.rank is None else x.rank - 1 + index.rank
+    return Array(em.numpy("aten.index_select", [x.ssa, em.int(dim), index.ssa]), rank, 0, x.dtype)
 
 
 @function(np.take_along_axis)
@@ -133,6 +129,8 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
     """An element takes the value, and all take that. Of a NumPy scalar nothing changes."""
     array_operators.require_mutation(frame)
     x = as_array(frame, node, a)
+    if isinstance(value, (Sequence, ShapeOf)):  # bools take its truth, all others refuse it
+        raise frame.error(node, "a sequence as what `.fill` writes", "write x[...] = for its elements, or give a number")
     given = value if is_number(value) else as_array(frame, node, value)
 
     def fill() -> Value:

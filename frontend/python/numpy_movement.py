@@ -122,7 +122,7 @@ def repeat(frame: Frame, node: ast.AST, a: Value, repeats: Value, axis: Value = 
     x = as_array(frame, node, a)
     if not is_number(repeats):
         raise frame.error(node, "np.repeat with a count for each element", "index with np.repeat(np.arange(n), counts) made outside")
-    if is_none(axis):
+    if is_none(axis) or x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):
         x, axis = flat(frame, x), Const(0)
     operands = [x.ssa, as_int(frame, node, repeats), as_int(frame, node, axis, "an axis"), em.none]
     return copied(x, em.numpy("aten.repeat_interleave.self_int", operands), x.rank, x.min_rank)

@@ -362,3 +362,45 @@ def test_indices_of_take_are_ints_or_bools_and_nothing_is_taken_at_none(options)
         for _ in range(3):
             with pytest.raises(TypeError):
                 taken(x, index)
+
+
+@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_take_asks_an_index_only_where_numpy_picks_an_element_with_it(options, axis):
+    def taken(x, index):
+        return np.take(x, index, axis)
+
+    jitted = tierup.jit(**options)(taken)
+    for shape in ((2, 3), (0, 3), (3, 0), (0, 0)):
+        for index in (np.array([7]), np.array([[0, -1]]), np.array(-9), 1, 1.5, np.float64(0.5)):
+            x = np.arange(np.prod(shape)).reshape(shape)
+            want, got = outcome_of(taken, x, index), [outcome_of(jitted, x, index) for _ in range(3)]
+            for one in got:
+                assert type(one) is type(want), (shape, index)
+                np.testing.assert_array_equal(one, want) if not isinstance(want, Exception) else None
+    assert options or jitted.stats().hits > 10
+
+
+def outcome_of(function, *args):
+    try:
+        return function(*args)
+    except Exception as e:  # noqa: BLE001 - an exception is a result
+        return e
+
+
+def test_rank_0_repeats_along_its_one_axis_and_fill_refuses_a_sequence():
+    @tierup.jit
+    def repeated(x):
+        return np.repeat(x, 3, axis=0), x.repeat(2, axis=-1)
+
+    for _ in range(3):
+        three, two = repeated(np.array(5))
+        np.testing.assert_array_equal(three, [5, 5, 5])
+        np.testing.assert_array_equal(two, [5, 5])
+
+    @tierup.jit
+    def filled(x):
+        x.fill([0, 1])
+
+    with pytest.raises(tierup.UnsupportedSyntax, match="a sequence"):
+        filled(np.zeros(3, bool))
