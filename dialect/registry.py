@@ -36,11 +36,14 @@ PIPELINE_MODULES = ("tierup.dialect.pipelines.default", "tierup.lowering.pipelin
 
 @dataclass(frozen=True)
 class NamedPipeline:
-    """A pipeline that people can name: `--tierup-pipeline=NAME`. `steps` is its readable list."""
+    """A pipeline that people can name: `--tierup-pipeline=NAME`. `steps` is its readable list. `leaves`: what `plan`,
+    `--emit` and dumps call the text that it leaves, where they show it. `fault`: the stage of `lowering/faults.py` that it is."""
 
     name: str
     summary: str
     steps: tuple[str, ...]
+    leaves: str = ""
+    fault: str = ""
 
     @property
     def text(self) -> str:

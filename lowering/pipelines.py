@@ -1,5 +1,7 @@
 """The stages of lowering as named pipelines: readable lists of passes, each usable as one flag of tierup-opt.
 
+    refine         the arguments of the entry have the types of its guards
+    specialise     a graph of values with every type that follows from the guards, canonical
     lower-torch    torch dialect -> linalg on tensors
     lower-tensors  linalg on tensors: fused, canonical
     lower-buffers  arguments and results are the caller's buffers; memory is explicit
@@ -16,6 +18,37 @@ More runs of canonicalize and cse than these change no program of the corpus: th
 from __future__ import annotations
 
 from tierup.dialect.registry import NamedPipeline
+
+REFINE = NamedPipeline(
+    "refine",
+    "the arguments of the entry get the types that its guards promise (`tierup.guard`)",
+    ("func.func(tierup-refine-arguments,tierup-verify-strides)",),
+)
+
+# What an expansion or a list that became a tensor leaves without types is inferred again, in these functions alone. MLIR's canonicaliser
+# knows torch's dtype rules only, drops errors that nobody reads, and folds as tier 0 does not: so promotion is explicit before it, and
+# what it would change is hidden from it.
+SPECIALISE = NamedPipeline(
+    "specialise",
+    "from a graph of values with guards (`tierup.guard`) to one in which every type is known, canonical",
+    (
+        *REFINE.steps,
+        "func.func(tierup-infer-types)",
+        "tierup-stack-lists",
+        "func.func(tierup-infer-types{stale-only=true},tierup-explicit-promotion)",
+        "tierup-expand-formulas",
+        "tierup-expand-sum-to-size",
+        "func.func(tierup-infer-types{stale-only=true},tierup-verify-promotion)",
+        "tierup-custom-passes{when=pre-fusion}",
+        "func.func(tierup-hide-from-folding)",
+        "canonicalize",
+        "cse",
+        "func.func(tierup-restore-hidden)",
+        "tierup-custom-passes{when=post-fusion}",
+    ),
+    leaves="specialized",
+    fault="specialize",
+)
 
 TORCH = NamedPipeline(
     "lower-torch",
@@ -102,4 +135,4 @@ CPU = NamedPipeline(
     "lower-cpu", "from the specialised torch dialect to the LLVM dialect", tuple(s for stage in STAGES for s in stage.steps)
 )
 
-PIPELINES = (*STAGES, CPU)
+PIPELINES = (REFINE, SPECIALISE, *STAGES, CPU)

@@ -16,6 +16,7 @@ from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values,
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
@@ -24,7 +25,7 @@ from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
-from tierup.dialect.transforms.expand_to_torch import expand
+from tierup.dialect.transforms.expand_to_torch import ExpandToTorch
 from tierup.lowering import builders as b
 from tierup.lowering import faults, llvm, messages, origins, signature
 from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
@@ -170,7 +171,8 @@ def _prepare(
     module: ir.Module, function: ir.Operation, request: Request, ordered: bool
 ) -> tuple[tuple[ResultSpec, ...], Ties, tuple[ExitSite, ...]]:
     """What is decided on the torch dialect: sizes, kinds of results, exits, checks."""
-    expanded = expand(function)  # what a user's own pass made
+    ExpandToTorch().run_on_function(function)  # what a user's own pass made
+    expanded = STALE in function.attributes
     origins.tag(b.walk(function))
     messages.forget(function)
     signature.refuse(function)

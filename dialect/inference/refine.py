@@ -26,6 +26,7 @@ from tierup.dialect.optable.core import Tie
 from tierup.dialect.pipelines.passes import functions as functions_of
 from tierup.dialect.pipelines.passes import refuse_several_blocks
 
+STALE = "tierup.stale_types"  # the unit attribute of a function in which a pass left values without the types that inference gives
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
 _PINNED = frozenset({"func.call", "torch.copy.to_vtensor"})
 _COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})

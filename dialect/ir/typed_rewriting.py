@@ -29,9 +29,10 @@ def infer_or_remark(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> 
         return None
 
 
-def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> None:
-    """Apply rules, by op name with `torch.`, to the ops of all functions that follow torch's dtype rules."""
+def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> list[ir.Operation]:
+    """Apply rules, by op name with `torch.`, to the ops of all functions that follow torch's dtype rules; the functions that changed."""
     callees = function_names(module)
+    changed = []
     for func in functions(module.operation):
         if not any(op.name in rules for op in walk(func)):
             continue
@@ -42,7 +43,10 @@ def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> None:
         for op in unerased(op for op in walk(func) if op.name in rules):
             if promotion(op) is None and all(v in inference.values for v in (*op.operands, *op.results)):
                 operands += _apply(rules[op.name], op, inference)
+        if operands:
+            changed.append(func)
         drop_unused(operands)
+    return changed
 
 
 def _apply(rule: Rule, op: ir.Operation, inference: Inference) -> list[ir.Value]:

@@ -9,17 +9,17 @@ from tierup.dialect.pipelines.legacy import LEGACY_PIPELINES
 from tierup.dialect.pipelines.profiling import PROFILING_PIPELINES
 from tierup.dialect.registry import NamedPipeline
 
-# No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell.
+# No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell. What torch's patterns
+# rewrite loses its `tierup.promotion`, too (aten.sign becomes aten.sgn, for one).
+TO_VALUES = NamedPipeline(
+    "to-values",
+    "calls inlined, and what the program writes made values: where every compile, record and gradient begins",
+    ("inline{default-pipeline=}", "tierup-expand-to-torch", "tierup-functionalize", "tierup-remove-list-mutation"),
+    leaves="values",
+)
+
 PROFILE = NamedPipeline(
-    "profile",
-    "the graph as values, instrumented: what the first runs execute",
-    (
-        "inline{default-pipeline=}",
-        "tierup-expand-to-torch",
-        "tierup-functionalize",
-        "tierup-remove-list-mutation",
-        "tierup-insert-profiling",
-    ),
+    "profile", "the graph as values, instrumented: what the first runs execute", (*TO_VALUES.steps, "tierup-insert-profiling")
 )
 
 # Until the fallbacks are taken nothing may go that only the recorded types make dead or redundant: a fallback serves every
@@ -44,7 +44,7 @@ VERSIONED = NamedPipeline(
 PROFILE_BETS = NamedPipeline(
     "profile-bets",
     "as `profile`, and the conditions and sizes that guards in mid-program can bet on",
-    (*PROFILE.steps[:-1], "tierup-insert-profiling{bets=true}"),
+    (*TO_VALUES.steps, "tierup-insert-profiling{bets=true}"),
 )
 
 BAILOUTS = NamedPipeline(
@@ -53,4 +53,4 @@ BAILOUTS = NamedPipeline(
     ("tierup-insert-guards{scalars=true}", "tierup-eliminate-guards", "tierup-insert-bailouts"),
 )
 
-PIPELINES: tuple[NamedPipeline, ...] = (PROFILE, VERSIONED, PROFILE_BETS, BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES)
+PIPELINES: tuple[NamedPipeline, ...] = (TO_VALUES, PROFILE, VERSIONED, PROFILE_BETS, BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES)

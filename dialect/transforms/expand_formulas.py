@@ -10,7 +10,8 @@ becomes
 
 The formulas are those that tier 0 computes (dialect/formulas). Only where types are known (`tierup-infer-types` first), since it is ranks
 and dtypes that say what is to be computed, and the numbers among the operands. What an op refuses is still refused: sizes that must be
-equal, and are not known to be, are compared, and so are values, as binary_cross_entropy does (`torch.runtime.assert`).
+equal, and are not known to be, are compared, and so are values, as binary_cross_entropy does (`torch.runtime.assert`). What
+the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stale_types`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 from tierup.dialect.autodiff.formula_expansion import build, is_formula
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.refine import STALE
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.rewriting import drop_unused
 from tierup.dialect.ir.typed_rewriting import infer_or_remark
@@ -43,8 +45,9 @@ class ExpandFormulas(Pass):
                 continue
             operands: list[ir.Value] = []
             for op in found:
-                if all(v in inference.values for v in (*op.operands, *op.results)):
-                    operands += _expand(op, inference)
+                if all(v in inference.values for v in (*op.operands, *op.results)) and (gone := _expand(op, inference)):
+                    operands += gone
+                    func.attributes[STALE] = ir.UnitAttr.get(func.context)
             drop_unused(operands)
 
 

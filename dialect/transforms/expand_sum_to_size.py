@@ -9,12 +9,14 @@ becomes, for a size of [3, 1],
 
 and the gradient itself where nothing was repeated. Only where types are known (`tierup-infer-types` first) and say which dims were; a
 symbolic size is at least 2, and was repeated from 1 or not at all; where two symbols meet that the program needs equal, they are compared
-(`torch.runtime.assert`). An optional size of which nothing is known stays.
+(`torch.runtime.assert`). An optional size of which nothing is known stays. What is made is typed by the next `tierup-infer-types`
+(`tierup.stale_types`).
 """
 
 from __future__ import annotations
 
 from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir.typed_rewriting import rewrite_typed
 from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Tensor
 from tierup.dialect.mlir import ir
@@ -31,7 +33,8 @@ class ExpandSumToSize(Pass):
     name = "tierup-expand-sum-to-size"
 
     def run(self, module: ir.Module) -> None:
-        rewrite_typed(module, {"torch.operator": _expand})
+        for func in rewrite_typed(module, {"torch.operator": _expand}):
+            func.attributes[STALE] = ir.UnitAttr.get(func.context)
 
 
 def _expand(site: Site) -> ir.Value:

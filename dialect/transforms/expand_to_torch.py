@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir import regions, torch_types
 from tierup.dialect.ir.rewriting import Rule, create, number, rewrite
 from tierup.dialect.ir.values import Tensor
@@ -42,12 +43,8 @@ class ExpandToTorch(Pass):
     name = "tierup-expand-to-torch"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        expand(func)
-
-
-def expand(func: ir.Operation) -> bool:
-    """Rewrite the ops of a function. Whether there were any."""
-    return rewrite(func, _RULES)
+        if rewrite(func, _RULES):
+            func.attributes[STALE] = ir.UnitAttr.get(func.context)
 
 
 def _if(op: ir.Operation) -> Sequence[ir.Value]:

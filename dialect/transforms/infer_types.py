@@ -4,7 +4,8 @@ Argument types, and the symbols bound to them with `torch.bind_symbolic_shape`, 
 rest. A type never loses what it said. A `torch.prim.If` whose condition turns out to be known is replaced by the arm that is
 taken. An arm in which an op raises for these types raises, and the branch is the other arm (`raising_arms.py`); where the op stands
 in no arm the pass fails. With `keep-branches` such an arm stays as it is, and the results of that op keep their types. Sizes that the
-program needs equal though no symbol says so are remarks at the function: a guard must hold them.
+program needs equal though no symbol says so are remarks at the function: a guard must hold them. A pass that leaves values without types
+where all had them marks the function `tierup.stale_types`; with `stale-only` no other function is looked at.
 
     func.func @f(%x: !torch.vtensor<[2,4],f32>, %y: !torch.vtensor<[4],f32>) -> !torch.vtensor {
       %0 = torch.aten.mul.Tensor %x, %y : !torch.vtensor<[2,4],f32>, !torch.vtensor<[4],f32> -> !torch.vtensor
@@ -24,7 +25,7 @@ from __future__ import annotations
 from tierup.dialect.analysis.raising_arms import leave_out_arm, stands_in_arm
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import callees, specialise
+from tierup.dialect.inference.refine import STALE, callees, specialise
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.records import dataclass
@@ -38,8 +39,13 @@ class InferTypes(Pass):
 
     name = "tierup-infer-types"
     keep_branches: bool = False  # those never taken stay, untyped
+    stale_only: bool = False  # only functions of which a pass left types to be inferred
 
     def run_on_function(self, func: ir.Operation) -> None:
+        if STALE in func.attributes:
+            del func.attributes[STALE]
+        elif self.stale_only:
+            return
         tolerant = False
         while True:
             try:

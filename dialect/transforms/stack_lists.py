@@ -37,6 +37,7 @@ from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir.rewriting import drop_unused, int_of, items_of, maker
 from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
@@ -57,29 +58,33 @@ class StackLists(Pass):
     def run(self, module: ir.Module) -> None:
         callees = function_names(module)
         for func in functions(module.operation):
-            stack_lists(func, callees, guarded=True)
+            if stack_lists(func, callees, guarded=True):
+                func.attributes[STALE] = ir.UnitAttr.get(func.context)
 
 
 def stack_lists(
     func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False, kept: Collection[ir.Value] = ()
-) -> None:
-    """Make lists that grow in the loops of a function tensors, but those `kept`, which are read in no op. `guarded`: sizes that the program
-    needs equal are seen to be."""
+) -> bool:
+    """Make lists that grow in the loops of a function tensors, but those `kept`, which are read in no op; whether there was one. `guarded`:
+    sizes that the program needs equal are seen to be."""
+    changed = False
     for loop in _loops(func):
         lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and result not in kept]
         records = [k for k in lists if _is_record(loop, k)]
         if records and not is_counted(loop):
             inference = infer_or_remark(func, callees)
             if inference is None:
-                return
+                return changed
             if not _count(loop, records, _emitter(loop, inference, guarded)):
                 continue
+            changed = True
         for k in records:
             if _is_record(loop, k):
                 inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
-                    return
-                _stack(loop, k, _emitter(loop, inference, guarded))
+                    return changed
+                changed |= _stack(loop, k, _emitter(loop, inference, guarded))
+    return changed
 
 
 def _emitter(loop: ir.Operation, inference: Inference, guarded: bool) -> Emitter:
@@ -126,7 +131,7 @@ def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
     return still and lists == list(records) and only_computes(loop) and count_first(e, loop, records, grown)
 
 
-def _stack(loop: ir.Operation, k: int, e: Emitter) -> None:
+def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     body = loop.regions[0].blocks[0]
     last = list(body.operations)[-1].operation
     argument, result, start = body.arguments[1 + k], loop.results[k], loop.operands[2 + k]
@@ -135,7 +140,7 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> None:
     takers = _uses(result)
     sizes = _sizes(e, loop, added)
     if sizes is None:
-        return
+        return False
     dtype = e.tensor(added).dtype
     assert dtype is not None  # else there were no sizes
     rows = e.call("prim.max.int", loop.operands[0], 0, type_="!torch.int")
@@ -155,6 +160,7 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> None:
             item.set_type(op.results[0].type)
         op.results[0].replace_all_uses_with(item)
         op.erase()
+    return True
 
 
 def _joined(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:

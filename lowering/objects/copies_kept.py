@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
-from tierup.dialect.contracts import defined_functions
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
@@ -25,7 +24,7 @@ from tierup.dialect.optable.core import Aliasing
 from tierup.lowering import builders as b
 from tierup.lowering.objects.own_memory import is_made
 
-HIDDEN = "tierup.hidden"
+HIDDEN, KEPT = "tierup.hidden", "tierup.kept"
 _OWN = "own"  # the unit attribute of a value that has memory of its own
 _ALIASES = "tierup.result_aliases"
 _SETTLED = ("fresh", "argument:", "view:")  # what no path decides
@@ -33,20 +32,19 @@ _SETTLED = ("fresh", "argument:", "view:")  # what no path decides
 Use = tuple[ir.Operation, int]  # an op, and which of its operands
 
 
-def hide(module: ir.Module) -> None:
+def hide(func: ir.Operation) -> None:
     """Hide what ops make for results whose memory the path decides, or whether they are read-only; then also what lives on elsewhere."""
-    for func in defined_functions(module):
-        stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
-        last = list(func.regions[0].blocks[0].operations)[-1].operation
-        unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
-        uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
-        if unclear:
-            uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
-        for use in uses:
-            for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
-                with user.location, ir.InsertionPoint(user):
-                    value = user.operands[k]
-                    user.operands[k] = b.value(HIDDEN, [value], value.type, **{_OWN: ir.UnitAttr.get()})
+    stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
+    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
+    uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
+    if unclear:
+        uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
+    for use in uses:
+        for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
+            with user.location, ir.InsertionPoint(user):
+                value = user.operands[k]
+                user.operands[k] = b.value(HIDDEN, [value], value.type, **{_OWN: ir.UnitAttr.get()})
 
 
 def restore(op: ir.Operation) -> None:

@@ -24,9 +24,11 @@ from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.pipelines import REFINE
+from tierup.lowering.stated import state
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of
-from tierup.runtime.compiling.version import FORCED, GUARDED, place_of_failure, refine_arguments, refuse_doubtful_views
+from tierup.runtime.compiling.version import place_of_failure, run
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
@@ -79,9 +81,8 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
     func = function_names(module)[entry]
     if given_bailouts:
         refuse_sizes(func, arguments)
-    refuse_doubtful_views(func, tuple(arguments))
-    with module.context, ir.Location.unknown():
-        refine_arguments(func, tuple(arguments))
+    state(module, entry, arguments, force=force)
+    run(REFINE, module, Reason.PROGRAM_RAISES)
     given = set(func.regions[0].blocks[0].arguments)
     watched: dict[ir.Value, set[int]] = {}
     for op in walk(func):
@@ -100,8 +101,6 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
         if op.name == "tierup.bailout":
             slots = frozenset(watched.get(root(op.operands[0]), ()))  # none of one that the program came with: it is not dropped
             found[ir.IntegerAttr(op.attributes["index"]).value] = Bet(slots, facts_of(op.attributes["expected"]), _what(op), _place(op))
-    for attribute in (GUARDED, FORCED) if force else (GUARDED,):
-        func.attributes[attribute] = ir.UnitAttr.get(module.context)
     implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for bet in found.values() for s in bet.slots)
     return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
 

@@ -10,7 +10,6 @@ import test_corpus  # noqa: F401 - adds the programs
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.lowering.objects.places import moved_text, placed
 from tierup.runtime.compiling import version
 from tierup.runtime.explaining.plans import Produced
@@ -34,10 +33,7 @@ def test_what_is_made_of_a_program_that_was_moved_is_what_was_made_moved(
         there = tuple((f"/elsewhere/{number % 3}.py", 10_000 - line) for number, (_, line) in enumerate(here))  # the last line is first now
         moved = moved_text(graph, here, there)
         assert placed(moved).text == placed(graph).text
-        if version.GUARDED in moved:
-            specialised = version.specialise_refined(parse_module(moved))
-        else:
-            specialised = version.specialise(version.to_values(moved), entry, arguments)
+        specialised = version.specialise(version.to_values(moved), entry, arguments)
         tried.append(specialised == moved_text(made.request.ir, here, there))
         return made
 

@@ -1,0 +1,50 @@
+"""tierup-refine-arguments: the arguments of an entry get the types that its guards promise, their sizes the guards' symbols.
+
+    func.func @f(%x: !torch.vtensor {tierup.guard = {dtype = "f32", kind = "array", sizes = ["s0", 4]}}) attributes {tierup.entry} {
+
+becomes
+
+    func.func @f(%x: !torch.vtensor<[?,4],f32> {tierup.guard = {...}}) attributes {tierup.entry} {
+      %s0 = torch.symbolic_int "s0" {min_val = 2, max_val = 9223372036854775807} : !torch.int
+      torch.bind_symbolic_shape %x, [%s0], affine_map<()[s0] -> (s0, 4)> : !torch.vtensor<[?,4],f32>
+
+Where an argument is handed on (by a branch, a loop, a profile) the types are made to agree. Arguments whose symbols are bound already are
+left. The values that guards promise of numbers are put in later, where the kernel is prepared.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.inference import symbols
+from tierup.dialect.inference.refine import callees, match_edges, set_signature
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering import builders as b
+from tierup.lowering import signature
+from tierup.lowering.abi import ArgumentKind
+from tierup.lowering.stated import ENTRY, guards
+
+
+@register
+@dataclass(frozen=True)
+class RefineArguments(Pass):
+    """Give the arguments of an entry the types of its guards."""
+
+    name = "tierup-refine-arguments"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY not in function.attributes:
+            return
+        block, specs = function.regions[0].blocks[0], guards(function)
+        if len(specs) != len(block.arguments):
+            raise PassFailure(function, f"is an entry of {len(block.arguments)} arguments, of which {len(specs)} have tierup.guard")
+        for argument, spec in zip(block.arguments, specs, strict=True):
+            argument.set_type(ir.Type.parse(signature.argument_type(spec), function.context))
+        for op in b.walk(function):
+            if op.name == "tierup.profile" and op.operands[0].type != op.results[0].type:
+                op.results[0].set_type(op.operands[0].type)
+        match_edges(b.walk(function), callees(function))
+        set_signature(function, block)
+        bound = symbols.bound_shapes(block)
+        shapes = {a: s.sizes for a, s in zip(block.arguments, specs, strict=True) if s.kind is ArgumentKind.ARRAY and a not in bound}
+        symbols.bind(block, {a: sizes for a, sizes in shapes.items() if any(isinstance(d, str) for d in sizes)})

@@ -1,0 +1,29 @@
+"""tierup-verify-promotion: no op follows NumPy's dtype rules any more.
+
+    %0 = torch.aten.sort %x, ... {tierup.promotion = "numpy"}         // error: follows NumPy's rules here, which no torch op gives
+
+What `tierup-explicit-promotion` left has no torch op that gives the same; what comes next, MLIR's canonicaliser first of all, knows torch's
+rules only.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.refused import Refused
+
+
+@register
+@dataclass(frozen=True)
+class VerifyPromotion(Pass):
+    """Fail at an op that still follows NumPy's dtype rules."""
+
+    name = "tierup-verify-promotion"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        op = b.first(function, lambda op: PROMOTION in op.attributes)
+        if op is not None:
+            raise Refused(op, "follows NumPy's rules here, which no torch op gives")

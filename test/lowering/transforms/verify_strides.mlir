@@ -1,0 +1,26 @@
+// RUN: tierup-opt %s --split-input-file --tierup-verify-strides --verify-diagnostics
+
+// A view of what may lie with any strides raises in tier 0, and as a value it would not.
+func.func @strided(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [2, 3]}}) -> !torch.vtensor<[6],f32> attributes {tierup.entry} {
+  %n = torch.constant.int 6
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  // expected-error@below {{'torch.aten.view' op has an operand that need not be row-major}}
+  %0 = torch.aten.view %x, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  return %0 : !torch.vtensor<[6],f32>
+}
+
+// -----
+func.func @row_major(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [2, 3]}}) -> !torch.vtensor<[6],f32> attributes {tierup.entry} {
+  %n = torch.constant.int 6
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.view %x, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  return %0 : !torch.vtensor<[6],f32>
+}
+
+// -----
+// Only what is compiled is looked at.
+func.func @no_entry(%x: !torch.vtensor<[2,3],f32>, %size: !torch.list<int>) -> !torch.vtensor<[6],f32> {
+  %t = torch.aten.t %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[3,2],f32>
+  %0 = torch.aten.view %t, %size : !torch.vtensor<[3,2],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  return %0 : !torch.vtensor<[6],f32>
+}
