@@ -22,9 +22,10 @@ func.func @raises(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[?,?],f32>) 
   %2 = torch.aten.copy %0, %1, %false : !torch.vtensor<[3,3],f64>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor<[?,3],f64>
   %3 = torch.aten.neg %2 : !torch.vtensor<[?,3],f64> -> !torch.vtensor<[?,?],f64>
   %one = torch.constant.int 1
+  %zero = torch.constant.int 0
   torch.prim.Loop %one, %true, init() {
   ^bb0(%i: !torch.int):
-    %4 = torch.aten.squeeze.dim %3, %one : !torch.vtensor<[?,?],f64>, !torch.int -> !torch.vtensor<[?,?],f64>
+    %4 = torch.aten.squeeze.dim %3, %zero : !torch.vtensor<[?,?],f64>, !torch.int -> !torch.vtensor<[?,?],f64>
     torch.prim.Loop.condition %true, iter()
   } : (!torch.int, !torch.bool) -> ()
   return %3 : !torch.vtensor<[?,?],f64>
