@@ -1,6 +1,7 @@
 """Random NumPy programs that are differentiated: those of the generator, with a loss of what they compute. The oracle is central differences.
 
-Where the loss has a kink, or numbers are too coarse for differences, nothing is compared with them; the tiers must agree there, too.
+Where the loss has a kink, or numbers are too coarse for differences, nothing is compared with them; the tiers must agree there, too. Steps
+drown in the rounding of float32: differences are of the program with float64 in its place, if that computes the same. Of float16 there are none.
 """
 
 from __future__ import annotations
@@ -56,19 +57,23 @@ def given(made_: list[Parameter], call: Call) -> list[Any]:
 
 @dataclass
 class Wanted:
-    """What a call gives: the loss, and of each array argument the differences; or what it raises."""
+    """What a call gives: the loss, and of each array argument the differences, None where they tell nothing; or what it raises."""
 
     value: Any
     error: Exception | None
-    gradients: list[Differences]
+    gradients: list[Differences] | None = None
 
 
-def wanted(function: Callable[..., Any], program: NumpyProgram, call: Call) -> Wanted:
-    first = outcome(function, given(program.parameters, call))
-    if first.error is not None:
-        return Wanted(None, first.error, [])
+def wanted(program: NumpyProgram, call: Call) -> Wanted:
+    first = outcome(plain(program.source), given(program.parameters, call))
+    if first.error is not None or "float16" in program.source:
+        return Wanted(first.result, first.error)
+    function = plain(program.source.replace("float32", "float64"))
+    middle = outcome(function, given(program.parameters, call)).result
+    if middle is None or not np.allclose(middle, first.result, rtol=1e-5, atol=1e-5, equal_nan=True):
+        return Wanted(first.result, None)
     arrays = [i for i, p in enumerate(program.parameters) if p.dims is not None]
-    return Wanted(first.result, None, [_differences(function, program, call, i, first.result) for i in arrays])
+    return Wanted(first.result, None, [_differences(function, program, call, i, middle) for i in arrays])
 
 
 def _differences(function: Callable[..., Any], program: NumpyProgram, call: Call, argument: int, middle: Any) -> Differences:
@@ -92,7 +97,7 @@ def _differences(function: Callable[..., Any], program: NumpyProgram, call: Call
 def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: Callable[[str], None] = lambda where: None) -> tuple[int, str]:
     """How many calls were made, and how value or gradients differ; "" when they do not. The first set is what the others are held against.
     Raises Refused where the program has no gradient, or the front end does not take it."""
-    expected, count = [wanted(plain(program.source), program, call) for call in program.calls], 0
+    expected, count = [wanted(program, call) for call in program.calls], 0
     argnums = tuple(i for i, p in enumerate(program.parameters) if p.dims is not None)
     base: dict[int, Any] = {}
     for options in sets:
@@ -113,7 +118,7 @@ def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: C
                 np.testing.assert_allclose(value, want.value, rtol=1e-7, atol=1e-7)
                 if options is sets[0]:
                     base[number] = gradients
-                    for found, (slope, is_smooth) in zip(gradients, want.gradients, strict=True):
+                    for found, (slope, is_smooth) in zip(gradients, want.gradients or (), strict=want.gradients is not None):
                         assert found.shape == slope.shape and found.dtype == np.float64
                         told = is_smooth & np.isfinite(found)
                         np.testing.assert_allclose(found[told], slope[told], rtol=1e-4, atol=1e-5 + 1e-6 * np.abs(slope[told]).max(initial=0))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import gradient_programs
+import numpy as np
 import pytest
 import running
 from arguments import Call, Parameter, arguments
@@ -46,6 +47,19 @@ def test_generated_programs_have_the_gradients_of_central_differences(tmp_path: 
         assert not what, f"seed {number}: {what}\n{gradient_programs.gradient_program(number).source}"
         compared += calls
     assert compared > 10 * MANY // 2
+
+
+@pytest.mark.parametrize(("dtype", "is_told"), [("float64", True), ("float32", True), ("float16", False)])
+def test_differences_tell_gradients_of_float64_and_float32(dtype: str, is_told: bool) -> None:
+    """Of narrower numbers steps are lost in rounding: what differences say then is not what the gradient is."""
+    source = f"def f(x):\n    return np.sum(np.sin(x.astype(np.{dtype}) * 0.3)) + np.sum(np.sin(x * 0.3))\n"
+    parameter, call = Parameter("x", "float64", ("n",)), Call({"n": 50}, 1)
+    found = gradient_programs.wanted(NumpyProgram(source, [parameter], [call], 0), call).gradients
+    (x,) = gradient_programs.given([parameter], call)
+    assert (found is not None) == is_told
+    for slope, is_smooth in found or ():
+        assert is_smooth.all()
+        np.testing.assert_allclose(slope, 0.6 * np.cos(x * 0.3), rtol=1e-6, atol=1e-6)
 
 
 WRONG = NumpyProgram(
