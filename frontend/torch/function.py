@@ -103,7 +103,13 @@ class TorchFunction:
         """What a `Function` has: of the one that was called last."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._function, name)
+        found = getattr(self._function, name, self)
+        if found is self:
+            raise AttributeError(f"{self!r} has no {name}: parameters, state and modes are those of the program that it was made of")
+        return found
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self!r} is neither copied nor pickled: copy the program that it was made of, and make a function of the copy")
 
     def explain(self) -> str:
         """As `Function.explain`, with how calls went whose inputs or parameters require a gradient."""

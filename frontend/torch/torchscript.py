@@ -32,7 +32,7 @@ def from_torchscript(
     called through PyTorch ("torch"), or refused when the graph is built ("error"). `gradients`: a call that wants a gradient which tierup
     cannot make runs the program as it is in PyTorch, under its autograd, and an event says so ("torch"), or raises
     `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`. Raises TypeError for what is no program of TorchScript;
-    UnsupportedProgram, at the first call, for what is not translated.
+    UnsupportedProgram for a module with hooks of its own and, at the first call, for what is not translated.
     """
     import torch  # here: an optional package, and a second to import
 
@@ -49,6 +49,8 @@ def from_torchscript(
         names = overloads.names_of(program._c, method)
         if not names:
             raise TypeError(f"the module {program.original_name} has no method {method!r}")
+        if method == "forward" and (program._forward_hooks or program._forward_pre_hooks):
+            raise UnsupportedProgram(f"{program.original_name} has hooks, which are no part of its forward: script a module that calls it")
         methods = [program._c._get_method(name) for name in names]
         each = [made(program.original_name, m, program, getattr(program, n)) for m, n in zip(methods, names, strict=True)]
         return each[0] if len(each) == 1 else overloads.Overloads(each, [m.schema for m in methods])

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import pickle
 from typing import Union  # noqa: UP035 - what torch.jit.script reads
 
 import pytest
@@ -294,3 +295,30 @@ def test_a_buffer_counted_in_inference_mode_stays_the_tensor_that_it_is() -> Non
             assert f(torch.ones(2)).tolist() == [n, n]
         now = f._source.module.steps
         assert now.data_ptr() == buffer.data_ptr() and not now.is_inference()
+
+
+def before(self, given: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+    return (given[0] + 1,)
+
+
+class Doubling(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def test_hooks_of_submodules_are_part_of_the_program_and_those_of_the_module_are_refused():
+    hooked = Doubling()
+    hooked.register_forward_pre_hook(before)
+    ours = from_torchscript(torch.jit.script(nn.Sequential(hooked)))
+    assert [ours(torch.ones(2)).tolist() for _ in range(3)] == [[4, 4]] * 3 and ours.stats().hits == 2
+    with pytest.raises(UnsupportedProgram, match="Doubling has hooks"):
+        from_torchscript(torch.jit.script(hooked))
+
+
+def test_what_is_the_modules_is_asked_of_the_module():
+    ours = from_torchscript(torch.jit.script(Doubling()))
+    with pytest.raises(AttributeError, match="Doubling.* has no parameters: .* of the program that it was made of"):
+        ours.parameters()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="Doubling.* is neither copied nor pickled"):
+            copied(ours)
