@@ -15,6 +15,7 @@ from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.background import queue
+from tierup.runtime.context import Context
 from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
 from tierup.runtime.dispatching.version import Version
@@ -23,15 +24,16 @@ from tierup.runtime.explaining import counters
 from tierup.runtime.explaining.counters import Counters
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.host import HOST
 from tierup.runtime.once import Once
-from tierup.runtime.options import Options, Overrides
+from tierup.runtime.options import Changed, Options, Overrides
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
-from tierup.runtime.protocols import ProgramExecutor
-from tierup.runtime.regions import Split
+from tierup.runtime.protocols import Place, ProgramExecutor
+from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
-    from tierup.runtime.bailing.resuming import Resuming
+    from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.gradients.pair import Gradients
     from tierup.runtime.specializing import SpecializingExecutor
 
@@ -118,9 +120,6 @@ class Executor:
     def call(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of one call with flat arguments."""
         options = self._overrides.current()
-        if not options.optimize and options.executor == "profiling" and options.backend == "cpu":
-            self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
-            return self.history.interpret(flat, Reason.OPTIMIZE_OFF)
         kind = self._kinds.get(options.code)
         return (self._new_kind(options) if kind is None else kind).call(flat, options)
 
@@ -129,31 +128,37 @@ class Executor:
             kind = self._kinds.get(options.code)
             if kind is None:
                 kind = self._make_kind(options)
-                kind.on_version = self._release_later
                 self._kinds = {**self._kinds, options.code: kind}
             return kind
 
     def _make_kind(self, options: Options) -> Kind:
         overrides = self._overrides
-        wanted = options.speculate == "bailout" or self.program.has_bailouts
-        bails = wanted and not self._is_region  # a region has nothing inside to bet on
-        make_rest = self._rest if bails else None
+        place: Place = HOST
+        direct = self._direct if options.code == overrides.base().code else None
         if options.backend != "cpu":
             from tierup.runtime.cuda import choosing  # here: most programs run on the CPU
 
             if choosing.wants_device(options, self.history):
-                return choosing.executor(
-                    self.program, options, overrides, self.history, self._region, is_region=self._is_region, make_rest=make_rest
-                )
-            overrides = choosing.OnCpu(overrides)
+                overrides, direct = Changed(overrides, choosing.on_device), None
+                place = choosing.place(self.program, overrides, self.history)
+            else:
+                overrides = Changed(overrides, choosing.on_cpu)
+        assumes = options.speculate == "bailout" or self.program.has_bailouts
+        context = Context(
+            self.program,
+            overrides,
+            self.history,
+            place,
+            self._region,
+            is_region=self._is_region,
+            make_continuation=self._continuation if assumes and not self._is_region else None,  # a region has nothing inside to assume
+            on_version=self._release_later,
+        )
         if options.executor == "specializing":
             from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
 
-            return SpecializingExecutor(self.program, overrides, self.history, self._region, is_region=self._is_region)
-        direct = self._direct if options.code == self._overrides.base().code else None
-        return ProfilingExecutor(
-            self.program, overrides, self.history, direct, self._region, is_region=self._is_region, make_rest=make_rest
-        )
+            return SpecializingExecutor(context)
+        return ProfilingExecutor(context, direct)
 
     @property
     def options(self) -> Options:
@@ -188,11 +193,11 @@ class Executor:
     def _region(self, program: Program) -> Executor:
         return Executor(program, self._overrides, is_region=True, once=self.history.once)
 
-    def _rest(self, program: Program) -> Executor:
-        """What goes on where a bet in mid-program is lost."""
-        from tierup.runtime.bailing.resuming import Deeper  # here: only where there are such bets
+    def _continuation(self, program: Program) -> Executor:
+        """Of what goes on where an assumption in mid-program fails."""
+        from tierup.runtime.bailouts.continuations import deeper  # here: only where there are such
 
-        return Executor(program, Deeper(self._overrides), is_part=True, once=self.history.once)
+        return Executor(program, Changed(self._overrides, deeper), is_part=True, once=self.history.once)
 
     def locked(self, until: ExitStack) -> list[tuple[tuple[object, ...], Kind]]:
         """The executors of this program, by the options that code depends on; none changes until `until` is closed."""
@@ -256,10 +261,10 @@ class Executor:
             if isinstance(version, Split):
                 for region in version.regions:
                     yield from region.with_parts()
-            resuming = self.resuming(version)
-            if resuming is not None:
-                for rest in resuming.executors.values():
-                    yield from rest.with_parts()
+            inside = self.continuations(version)
+            if inside is not None:
+                for executor in inside.executors.values():
+                    yield from executor.with_parts()
         for executor in self.gradient_executors:
             yield from executor.with_parts()
 
@@ -267,15 +272,15 @@ class Executor:
         """How many calls a version answered."""
         return next(kind.hits(version) for kind in self._kinds.values() if version in kind.versions)
 
-    def resuming(self, version: Version | Split) -> Resuming | None:
-        """The bets in mid-program of a version, and what goes on where they are lost; None when it has none."""
-        bets = (kind.bailing for kind in self._kinds.values() if isinstance(kind, ProfilingExecutor) and kind.bailing is not None)
-        return next((found for bailing in bets if (found := bailing.resuming(version)) is not None), None)
+    def continuations(self, version: Version | Split) -> Continuations | None:
+        """The assumptions in mid-program of a version, and what goes on where they fail; None when it has none."""
+        found = (kind.continuations(version) for kind in self._kinds.values())
+        return next((each for each in found if each is not None), None)
 
     def calls(self) -> int:
         """`stats().calls`, at less cost."""
         counts = self.history.counts
-        hits = [kind.total_hits() if isinstance(kind, ProfilingExecutor) else kind.stats().hits for kind in self._kinds.values()]
+        hits = [kind.total_hits() for kind in self._kinds.values()]
         return counts["misses"] + counts["profiled_runs"] + counts["interpreted"] + sum(hits)
 
     def stats(self) -> Stats:
@@ -310,9 +315,9 @@ class Executor:
         if stage in ("profiled", "guarded", "values") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
         if stage in ("profiled", "guarded"):
-            resuming = self.resuming(newest)
-            if resuming is not None:
-                return resuming.code.profiled if stage == "profiled" else resuming.code.text
+            inside = self.continuations(newest)
+            if inside is not None:
+                return inside.code.profiled if stage == "profiled" else inside.code.text
             return steps.regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         if stage == "values":
             return steps.version.to_values(self.program.graph)

@@ -35,8 +35,8 @@ from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import Once
 from tierup.runtime.protocols import ProgramExecutor
-from tierup.runtime.regions import Split
 from tierup.runtime.shortcuts import Match
+from tierup.runtime.splits.split import Split
 from tierup.runtime.variant import Build, Built, Numbers, Variant
 
 if TYPE_CHECKING:

@@ -257,6 +257,23 @@ class Overrides:
         return merged
 
 
+class Changed(Overrides):
+    """The options of a function as a part of it sees them: `change` gives them of the function's own."""
+
+    def __init__(self, above: Overrides, change: Callable[[Options], Options]) -> None:
+        self._above, self._change = above, change
+        self._made: tuple[Options, Options] | None = None
+
+    def base(self) -> Options:
+        return self._change(self._above.base())
+
+    def current(self) -> Options:
+        now, made = self._above.current(), self._made  # one read: another thread may put in its own
+        if made is None or made[0] is not now:
+            made = self._made = (now, self._change(now))
+        return made[1]
+
+
 def check_names(names: Mapping[str, Any]) -> None:
     """Raise TypeError for a name that is no option, saying which is close."""
     import difflib  # here: only on the way to an error message or a set-up call

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tierup.dialect.speculation.reasons import Reason
     from tierup.lowering.entry.records import VersionRecord
-    from tierup.runtime.bailing.resuming import Resuming
+    from tierup.runtime.arguments.argument_spec import CallSpec
+    from tierup.runtime.arguments.signature import ArgumentClass
+    from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.dispatching.dispatch import DispatchTable
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.explaining.history import History
     from tierup.runtime.explaining.last_plan import ExecutedPlan
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from tierup.runtime.gradients.pair import Gradients
     from tierup.runtime.options import Options
     from tierup.runtime.program import Program
-    from tierup.runtime.regions import Split
+    from tierup.runtime.splits.publication import Publication
+    from tierup.runtime.splits.split import Split
 
 Flat = tuple[Any, ...]  # the leaves of a call's arguments, or of its results
 
@@ -65,7 +69,7 @@ class ProgramExecutor(Protocol):
     def hits(self, version: Version) -> int: ...
     def stats(self) -> Stats: ...
     def stats_with_gradients(self) -> Stats: ...
-    def resuming(self, version: Version | Split) -> Resuming | None: ...
+    def continuations(self, version: Version | Split) -> Continuations | None: ...
     def locked(self, until: ExitStack) -> Sequence[tuple[tuple[object, ...], Any]]: ...
     def with_parts(self) -> Iterator[ProgramExecutor]: ...
     @property
@@ -90,6 +94,45 @@ class ProgramExecutor(Protocol):
     def refusals(self) -> dict[tuple[Reason, str, str], str]: ...
     @property
     def refused_ops(self) -> tuple[tuple[str, str], ...]: ...
+
+
+class Place(Protocol):
+    """Where the arrays of a program's calls may lie: on the host alone, or on a device as well. What an executor does besides it does
+    with arrays of the host."""
+
+    @property
+    def make_table(self) -> Callable[..., DispatchTable]:
+        """Makes the tables of versions, as `dispatch.make_table`."""
+
+    def around(self, call: Call) -> Call:
+        """A call as users make it, of one with arrays that versions know."""
+
+    def slow(self, answer: Answer, find: FindSplit) -> Answer:
+        """Answers a call that no version fits: by the split that `find` gives, where its arrays may stay where they are; else by `answer`,
+        on the host."""
+
+    def failed(self, answer: Callable[..., Flat], stays: Callable[[Any, int], bool]) -> Callable[..., Flat]:
+        """`answer(record, status, flat, live)`, on the host but where arrays may stay where they are: `stays(record, status)`."""
+
+    def run(self, program: Program, flat: Flat) -> Flat:
+        """Tier 0, on the host."""
+
+    def on_host(self, run: Answer, flat: Flat) -> Flat:
+        """`run(*flat)`, on the host; what is written there is written where the argument lies."""
+
+    def copies(self, flat: Flat) -> Flat:
+        """Arguments to look at on the host."""
+
+    def spec_of(self, flat: Flat) -> CallSpec:
+        """The argument spec of a call."""
+
+    def results(self, publication: Publication, flat: Flat, values: Flat) -> Flat:
+        """The results of a call, from the values that a continuation gives; what the program writes is written."""
+
+
+Answer = Callable[..., Flat]  # of the flat arguments, one by one
+Call = Callable[[Flat, "Options"], Flat]
+FindSplit = Callable[["Sequence[ArgumentClass]"], "tuple[Split, Callable[[Split], None]] | None"]  # and what is told of a run of it
 
 
 class BackwardProgram(Protocol):

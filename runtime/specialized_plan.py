@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
@@ -19,7 +18,6 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
-from tierup.runtime.bailing.splitting import SPLITTABLE
 from tierup.runtime.compiling import later, placement, steps
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
@@ -27,39 +25,41 @@ from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
-from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.context import Context
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
-from tierup.runtime.protocols import MakeExecutor
-from tierup.runtime.regions import MAX_CUTS, Publication, Site, Split, culprits
+from tierup.runtime.protocols import Flat
+from tierup.runtime.splits.publication import Publication
+from tierup.runtime.splits.split import Split, culprits, executors_of
+from tierup.runtime.splits.table import SPLITTABLE, SplitTable
 from tierup.runtime.strategy import Bet, Underway, with_values
 
+_WHOLE = "the plan"  # what its split is for
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
 
 
 class ValuesProgram(Program):
     """A program told as values: it writes arguments when it is through, and whatever it raises, the pristine program raises instead."""
 
-    def __init__(self, pristine: Program, graph: str, tier0: Tier0, publish: Publication) -> None:
+    def __init__(self, pristine: Program, graph: str, tier0: Tier0, publication: Publication) -> None:
         super().__init__(pristine.name, graph, pristine.entry, pristine.names, tier0, pristine.place)
-        self.publish, self._pristine = publish, pristine
+        self.publication, self._pristine = publication, pristine
 
-    def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.publish.refusal() or not self.publish.fits(flat):
+    def run(self, flat: Flat) -> Flat:
+        if self.publication.refusal() or not self.publication.fits(flat):
             return self._pristine.run(flat)
         drawing.begin()
         try:
-            results = self.publish.results(flat, self.tier0.call(*flat))
+            results = self.publication.results(flat, self.tier0.call(*flat))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
             return self._pristine.run(flat)
@@ -67,52 +67,32 @@ class ValuesProgram(Program):
         return results
 
 
-class Owner(Protocol):
-    """The executor that has the plan."""
-
-    program: Program
-    history: History
-    make_region: MakeExecutor
-    is_region: bool
-
-    def options(self) -> Options: ...
-    def calls(self) -> int: ...
-    def on_version(self, options: Options) -> object: ...
-    def failed(
-        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None, plan: SpecializedPlan | None = None
-    ) -> tuple[Any, ...]: ...
-
-
 class SpecializedPlan:
     """See the module. Thread-safe: locks cover bookkeeping only."""
 
-    _make_table: Callable[..., DispatchTable] = staticmethod(make_table)
+    make_one = None  # a plan makes no assumptions in mid-program: its versions are made as all are
 
-    def __init__(self, owner: Owner, spec: CallSpec, program: ValuesProgram) -> None:
-        self._owner, self.spec = owner, spec
+    def __init__(self, context: Context, spec: CallSpec, program: ValuesProgram) -> None:
+        self.context, self.spec = context, spec
         self.program: Program = program
-        self._publish = program.publish
-        self.history = owner.history
-        self.make = None  # a plan makes no bets in mid-program: `make_version` makes its versions
-        self.closed = False
-        self.users = 0  # calls in it, counted under the owner's lock
-        self.split: Split | None = None
-        self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self, self._make_table)
-        self.handed_over = HandedOver(self, owner.program)
+        self._publication = program.publication
+        self.history, place = context.history, context.place
+        self.users = 0  # calls in it, counted under the lock of the executor that has it
+        self._no_version = place.slow(self._answer_without, lambda classes: None)
+        self._failed = self.failed_directly = place.failed(self._answer_failed, lambda record, status: False)
+        self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self, place.make_table)
+        self._handed_over = HandedOver(context, self.table)
         self._lock = self.table.lock
         self._local = threading.local()
         self._tried: set[tuple[ArgumentSpec, ...]] = set()
         self._underway = Underway()
-        self._postponed = Postponing(owner.history)
+        self._postponed = Postponing(context.history)
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
         self._refusal: NotCompiled | None = None
-        self._excluded: frozenset[str] = frozenset()
         self._is_uncut = False  # cutting it was tried, to no avail
-        self._failures = 0
-        self._retired = Stats()  # what splits that are gone have done
-        self._split_hits = 0  # of all splits, also of calls that are in one when it goes
         self._cutting = False
-        self._later = Later(self, self)
+        self._later = Later(context, self)
+        self._splits: SplitTable[str] = SplitTable(context, lambda key: not self.program.released, self._gone)
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -120,7 +100,11 @@ class SpecializedPlan:
 
     @property
     def splits(self) -> tuple[Split, ...]:
-        return () if self.split is None else (self.split,)
+        return tuple(self._splits.splits.values())
+
+    @property
+    def split(self) -> Split | None:
+        return self._splits.splits.get(_WHOLE)
 
     @property
     def compiling(self) -> bool:
@@ -138,45 +122,41 @@ class SpecializedPlan:
     @property
     def hits(self) -> int:
         """How many calls code answered."""
-        return self.table.counts()[0] + self._split_hits
+        return self.table.counts()[0] + self._splits.hits
 
     def stats(self) -> Stats:
         """What code answered. What tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()
-        with self._lock:
-            split = replace(sum((s.stats() for s in self.splits), self._retired), hits=self._split_hits)
-        own = Stats(hits=hits, bailouts=failures + self._failures, versions=len(self.versions) + len(self.splits))
-        return own + split
+        return Stats(hits=hits, bailouts=failures, versions=len(self.versions)) + self._splits.stats()
 
     def close(self) -> None:
         """Take all versions out; calls that are in one finish."""
         with self._lock:
-            self.closed = True
+            self.context.closed = True
             self.table.clear()
 
     def release(self) -> None:
         """Let go of what only compiling needs."""
         self.program.release()
-        for split in self.splits:
-            split.release()
+        self._splits.release()
 
     # --- answering a call -------------------------------------------------------------------------------------------
 
-    def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+    def call(self, flat: Flat, options: Options) -> Flat:
         if not self.versions:
             return self._no_version(*flat)
         return self.table.run(flat, options.entry)
 
-    def _no_version(self, *flat: Any) -> tuple[Any, ...]:
+    def _answer_without(self, *flat: Any) -> Flat:
         """No version fits the call: make one, or do without."""
-        options = self._owner.options()
+        options = self.context.options()
         if getattr(self._local, "retrying", False):
-            return self.history.interpret(flat, Reason.SITE_GIVEN_UP, self.program)
+            return self.context.interpret(flat, Reason.SITE_GIVEN_UP, self.program)
         try:
             signature = signature_of(flat)
         except Unsupported as e:
             self.history.refuse_tier0(e.reason, options)
-            return self.history.interpret(flat, e.reason)
+            return self.context.interpret(flat, e.reason)
         waits = self._postponed.waits and not options.strict
         with Attempt(self) as attempt:
             bet = Reason.BACKING_OFF if waits else self._bet(attempt, signature, flat)
@@ -185,9 +165,9 @@ class SpecializedPlan:
             queue.wake()
         if isinstance(outcome, Reason):
             return self._without_version(flat, outcome, options)
-        return self.call_once(flat, options)
+        return self._call_once(flat, options)
 
-    def call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
+    def _call_once(self, flat: Flat, options: Options) -> Flat:
         """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
         self._local.retrying = True
         try:
@@ -195,31 +175,32 @@ class SpecializedPlan:
         finally:
             self._local.retrying = False
 
-    def _without_version(self, flat: tuple[Any, ...], reason: Reason, options: Options) -> tuple[Any, ...]:
+    def _without_version(self, flat: Flat, reason: Reason, options: Options) -> Flat:
         refusal = self._refusal
         if refusal is not None and options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
             raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
-        if refusal is not None and refusal.reason in SPLITTABLE and not self._owner.is_region:
-            if self.split is None and later.is_wanted(options) and self._may_cut:
+        if refusal is not None and refusal.reason in SPLITTABLE and not self.context.is_region:
+            if not self.splits and later.is_wanted(options) and self._may_cut:
                 self._later.ask("cut", SpecializedPlan._cut_once, options)
-                return self.history.interpret(flat, Reason.COMPILING, self.program)
+                return self.context.interpret(flat, Reason.COMPILING, self.program)
             split = self.split or self._cut_once(options)
-            if split is not None and split.publish.fits(flat):
-                return self._run(split, flat)
+            if split is not None and split.publication.fits(flat):
+                return self._splits.run(split, flat)
         if reason is not Reason.PROGRAM_RAISES:
             self.history.refuse_tier0(reason, options)
-        return self.history.interpret(flat, reason, self.program)
+        return self.context.interpret(flat, reason, self.program)
 
-    def _failed(self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None) -> tuple[Any, ...]:
-        return self._owner.failed(record, status, flat, live, self)
+    def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: object = None) -> Flat:
+        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception, or gives
+        the result, where the code has none."""
+        options = self.context.options()
+        wanted = self._handed_over.wanted(record, flat, options)
+        if wanted is not None and self._handed_over.give(record, wanted, lambda: self.make_for_values(wanted, flat, options)):
+            return self._call_once(flat, options)
+        return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
 
-    failed_directly = _failed  # no direct table has the versions of a plan
-
-    def options(self) -> Options:
-        return self._owner.options()
-
-    def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool:
+    def make_for_values(self, bet: Bet, flat: Flat, options: Options) -> bool:
         """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
         if self._postponed.waits:
             return False
@@ -241,7 +222,7 @@ class SpecializedPlan:
 
     # --- versions ---------------------------------------------------------------------------------------------------
 
-    def _bet(self, attempt: Attempt, signature: Signature, flat: tuple[Any, ...]) -> Bet | Reason:
+    def _bet(self, attempt: Attempt, signature: Signature, flat: Flat) -> Bet | Reason:
         """The version for a call, or why there is none to make."""
         specs, generalised = _symbolic(signature)
         with self._lock:
@@ -261,16 +242,16 @@ class SpecializedPlan:
             attempt.begin(bet)
         return bet
 
-    def _compile(self, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options) -> Version | Reason:
+    def _compile(self, attempt: Attempt, bet: Bet, signature: Signature, flat: Flat, options: Options) -> Version | Reason:
         valued, start = with_values(bet.specs, flat), time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
-            outcome = from_disk(self.program, bet, valued, options, self.calls() + 1)
+            outcome = from_disk(self.program, bet, valued, options, self.context.calls() + 1)
             if outcome is None and options.compile == "background" and not options.strict:
                 attempt.leave_to(CompileJob(self, bet, signature.classes, valued, options))
                 return Reason.COMPILING
             if outcome is None:
-                outcome = make_version(self.program, bet, valued, options, self.calls() + 1, placement.in_call)
+                outcome = make_version(self.program, bet, valued, options, self.context.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
         self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
@@ -289,7 +270,7 @@ class SpecializedPlan:
             return
         self._postponed.succeeded()
         with self._lock:
-            if self.closed:
+            if self.context.closed:
                 return
             if outcome.record.arguments != bet.specs:
                 self._valued.add(bet.specs)
@@ -299,20 +280,16 @@ class SpecializedPlan:
         self.history.count("compiles")
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(EventKind.COMPILED, None, action=f"{origin} a plan's code for {outcome.guards}{how}", milliseconds=milliseconds)
-        self._owner.on_version(options)
+        self.context.on_version(options)
 
     # from the thread that has compiles done in the background
-
-    def calls(self) -> int:
-        return self._owner.calls()
 
     def prepare(self, options: Options) -> None:
         """Make ready what the call after an arrival needs, so that it does not wait for it."""
         self.table.callable(options.entry)
 
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
-        where = f" {job.where}" if job.where else ""
-        self._settle(job.bet, outcome, job.options, job.milliseconds, f" in the background{where}, asked for in call {job.call}")
+        self._settle(job.bet, outcome, job.options, job.milliseconds, job.how)
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 
@@ -329,66 +306,32 @@ class SpecializedPlan:
 
     @property
     def _may_cut(self) -> bool:
-        return not (self._is_uncut or self.program.released or self._publish.refusal() or self._postponed.waits)
+        return not (self._is_uncut or self.program.released or self._publication.refusal() or self._postponed.waits)
 
     def _cut(self, options: Options) -> Split | None:
         refusal = self._refusal
         if refusal is None or not self._may_cut:
             return None
-
         program, start = self.program, time.perf_counter()
-        self._excluded = self._excluded or culprits(program.graph, [(refusal.op, refusal.line)])
+        if not self._splits.excluded(_WHOLE):
+            self._splits.exclude(_WHOLE, culprits(program.graph, [(refusal.op, refusal.line)]))
         try:
             with failures_are_refusals("cutting the program"):
-                code = steps.specialized.regions(program.graph, program.entry, self._excluded)
+                code = steps.specialized.regions(program.graph, program.entry, self._splits.excluded(_WHOLE))
+                regions, sites = executors_of(self.context, code)
+                tier0 = steps.regions.main_tier0(code, program.entry, sites)
         except NotCompiled as e:
             self._is_uncut = not self._postponed.failed(e, self.guards, "stays in tier 0")
             return None
         self._postponed.succeeded()
-        regions = tuple(
-            self._owner.make_region(Program(f"{program.name}, region {i}", r.graph, r.name, r.names, r.tier0, r.place))
-            for i, r in enumerate(code.regions)
-        )
-        sites = {r.name: Site(executor) for r, executor in zip(code.regions, regions, strict=True)}
-        tier0 = steps.regions.main_tier0(code, program.entry, sites)
-        milliseconds = (time.perf_counter() - start) * 1e3
-        split = Split((), self.guards, code, self._publish, tier0, regions, self.calls() + 1, milliseconds, function=program.name)
-        self.split = split
-        left = ", ".join(f"{op} at {line}" if line else op for op, line in code.left)
-        action = f"cut into {len(regions)} native regions; in tier 0: {left or 'views and scalars'}"
-        self.history.emit(EventKind.SPLIT, Reason.NO_LOWERING, guard=self.guards, action=action, milliseconds=milliseconds)
+        milliseconds, call = (time.perf_counter() - start) * 1e3, self.context.calls() + 1
+        split = Split(_WHOLE, self.guards, code, self._publication, tier0, regions, call, milliseconds, program.name)
+        self._splits.put(split)
         return split
 
-    def _run(self, split: Split, flat: tuple[Any, ...]) -> tuple[Any, ...]:
-        with self._lock:
-            split.hits += 1
-            self._split_hits += 1
-        try:
-            results = split.run(flat)
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
-            with self._lock:
-                self._failures += 1
-            return self._owner.failed(None, 0, flat)
-        if not split.reviewed and not any(region.is_open for region in split.regions):
-            self._review(split)
-        return results
-
-    def _review(self, split: Split) -> None:
-        """After a run of a split whose regions have been compiled: cut again without what has no code after all."""
-        split.reviewed = True
-        found = culprits(split.code.profiled, [why for region in split.regions for why in region.refused_ops]) - self._excluded
-        with self._lock:
-            if found and len(self._excluded) < MAX_CUTS:
-                self._excluded |= found
-            elif any(region.versions for region in split.regions):
-                return
-            else:
-                self._is_uncut = True
-            if self.split is split:
-                self._retired += replace(split.stats(), versions=0)
-                self.split = None
-        for region in split.regions:
-            self.history.refusals.update(region.refusals)
+    def _gone(self, key: str, again: bool) -> None:
+        """The split went; to be cut `again`, or never?"""
+        self._is_uncut |= not again
 
 
 def _symbolic(signature: Signature) -> tuple[tuple[ArgumentSpec, ...], tuple[tuple[int, int], ...]]:

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
+from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
+from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
-from tierup.runtime.options import Options, Overrides
+from tierup.runtime.options import Options
 from tierup.runtime.program import Program
-from tierup.runtime.protocols import MakeExecutor
-from tierup.runtime.regions import Publication, Split
+from tierup.runtime.protocols import Flat
 from tierup.runtime.specialized_plan import SpecializedPlan, ValuesProgram
+from tierup.runtime.splits.publication import Publication
+from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager as Lock
@@ -37,38 +37,23 @@ Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
 
 
 class SpecializingExecutor:
-    """Plans of a program by argument spec, least recently used first. Thread-safe: locks cover bookkeeping only.
+    """Plans of a program by argument spec, least recently used first. Thread-safe: locks cover bookkeeping only."""
 
-    `is_region`: the program is a region of another's. `make_region` makes the executor of a region of this program.
-    """
-
-    plan_type: type[SpecializedPlan] = SpecializedPlan
-
-    def __init__(
-        self,
-        program: Program,
-        overrides: Overrides,
-        history: History,
-        make_region: MakeExecutor,
-        *,
-        is_region: bool,
-    ) -> None:
-        self.program, self.history, self.make_region, self.is_region = program, history, make_region, is_region
-        self._overrides = overrides
+    def __init__(self, context: Context) -> None:
+        self.context, self.program, self.history = context, context.program, context.history
         self._lock = forking.lock()
         self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
         self._hits = self._misses = 0
         self._leaving: list[SpecializedPlan] = []  # dropped, with calls in them
         self._retired = Stats()
-        self.closed = False
-        self._later = Later(self, self)
-        self._postponed = Postponing(history)
-        self.on_version: Callable[[Options], object] = lambda options: None  # called when there is a new version
+        self._later = Later(context, self)
+        self._postponed = Postponing(context.history)
+        self.call: Callable[[Flat, Options], Flat] = context.place.around(self._call)
 
     # --- answering a call -------------------------------------------------------------------------------------------
 
-    def call(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
-        key = self._spec_of(flat), options.optimize
+    def _call(self, flat: Flat, options: Options) -> Flat:
+        key = self.context.place.spec_of(flat), options.optimize
         with self._lock:
             plan = self._plans.get(key)
             if plan is None:
@@ -78,7 +63,7 @@ class SpecializingExecutor:
                 self._plans.move_to_end(key)
                 plan = self._begin(plan)
         if plan is None:
-            reason = self._refusal(flat)
+            reason = self._refusal(self.context.place.copies(flat))
             if reason is None and self._postponed.waits and not options.strict:
                 reason = Reason.BACKING_OFF
             if reason is None and later.is_wanted(options):
@@ -89,22 +74,16 @@ class SpecializingExecutor:
                 reason = reason or Reason.NO_RESOURCES
                 if reason is not Reason.PROGRAM_RAISES:
                     self.history.refuse_tier0(reason, options)
-                return self._interpret(flat, reason)
+                return self.context.interpret(flat, reason)
             plan = self._keep(key, made, options)
         if isinstance(plan, Program):
             reason = Reason.NO_LOWERING if options.optimize else Reason.OPTIMIZE_OFF
             self.history.refuse_tier0(reason, options)
-            return self._interpret(flat, reason, plan)
+            return self.context.interpret(flat, reason, plan)
         try:
             return plan.call(flat, options)
         finally:
             self._end(plan)
-
-    def _spec_of(self, flat: tuple[Any, ...]) -> CallSpec:
-        return spec_of(flat)
-
-    def _interpret(self, flat: tuple[Any, ...], reason: Reason, plan: Program | None = None) -> tuple[Any, ...]:
-        return self.history.interpret(flat, reason, plan)
 
     def _begin(self, plan: Plan) -> Plan:
         """A call is about to run a plan. The caller holds the lock."""
@@ -115,10 +94,10 @@ class SpecializingExecutor:
     def _end(self, plan: SpecializedPlan) -> None:
         with self._lock:
             plan.users -= 1
-            if plan.closed and not plan.users:
+            if plan.context.closed and not plan.users:
                 self._retire(plan)
 
-    def _refusal(self, flat: tuple[Any, ...]) -> Reason | None:
+    def _refusal(self, flat: Flat) -> Reason | None:
         """Why there is no plan for a call, and the pristine program runs; None when there is none yet."""
         try:
             signature_of(flat)
@@ -139,7 +118,6 @@ class SpecializingExecutor:
     def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan | None:
         """The plan for calls of a spec; None when there can be none now."""
         spec, _ = key
-
         program = self.program
         try:
             with failures_are_refusals("a plan"):
@@ -150,8 +128,7 @@ class SpecializingExecutor:
         except NotCompiled as e:
             return None if self._postponed.failed(e, spec.describe(program.names), "the pristine graph runs") else program
         self._postponed.succeeded()
-        publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only, made.perhaps_read_only)
-        return self.plan_type(self, spec, ValuesProgram(program, made.graph, made.tier0, publish))
+        return SpecializedPlan(self.context.apart(), spec, ValuesProgram(program, made.graph, made.tier0, Publication.of(made)))
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
         """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""
@@ -178,22 +155,7 @@ class SpecializingExecutor:
         stats = plan.stats()
         self._retired += Stats(hits=stats.hits, bailouts=stats.bailouts, fallbacks=stats.fallbacks, compiles=stats.compiles)
 
-    def failed(
-        self, record: VersionRecord | None, status: int, flat: tuple[Any, ...], live: object = None, plan: SpecializedPlan | None = None
-    ) -> tuple[Any, ...]:
-        """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception, or gives
-        the result, where the code of `plan` has none."""
-        if plan is not None and record is not None:
-            return plan.handed_over.answer(record, flat)
-        return self.history.taken_over(flat, self.program, self.options())
-
     # --- what there is, and what happened ------------------------------------------------------------------------------
-
-    def options(self) -> Options:
-        return self._overrides.current()
-
-    def calls(self) -> int:
-        return self.history.calls()
 
     @property
     def plans(self) -> tuple[tuple[CallSpec, bool, Plan], ...]:
@@ -253,6 +215,12 @@ class SpecializingExecutor:
         with self._lock:
             return sum((plan.stats() for plan in (*self._specialized, *self._leaving)), self._retired) + cache
 
+    def total_hits(self) -> int:
+        return self.stats().hits
+
+    def continuations(self, version: Version | Split) -> None:
+        """None: plans make no assumptions in mid-program."""
+
     def cache_counts(self) -> tuple[int, int, int]:
         """(calls that code answered, hits of the plan cache, its misses)."""
         return sum((plan.hits for plan in (*self._specialized, *self._leaving)), self._retired.hits), self._hits, self._misses
@@ -260,7 +228,7 @@ class SpecializingExecutor:
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""
         with self._lock:
-            self.closed = True
+            self.context.closed = True
             for plan in self._plans.values():
                 if isinstance(plan, SpecializedPlan):
                     plan.close()

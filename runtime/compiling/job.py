@@ -17,6 +17,7 @@ from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
 from tierup.runtime.compiling import placement, workers
 from tierup.runtime.compiling.bet import Make, make_version
+from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining import plans
 from tierup.runtime.explaining.history import History
@@ -26,16 +27,14 @@ from tierup.runtime.program import Program
 from tierup.runtime.strategy import Bet, Classes
 
 
-class Owner(Protocol):
-    """Who made the bet. `make`: how a version is made of one, where that is not `make_version`."""
+class Maker(Protocol):
+    """Who asked for the version. `make_one`: how it is made, where that is not `make_version`."""
 
-    program: Program
-    history: History
-    closed: bool
+    program: Program  # what is compiled
+    context: Context
 
     @property
-    def make(self) -> Make | None: ...
-    def calls(self) -> int: ...
+    def make_one(self) -> Make | None: ...
     def prepare(self, options: Options) -> None: ...
     def ends(self, bet: Bet) -> None: ...
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None: ...
@@ -44,14 +43,14 @@ class Owner(Protocol):
 class CompileJob:
     """See `background.Job`. `where` says of a compile that was not a worker's why; `milliseconds` passed since the call asked for it."""
 
-    def __init__(self, owner: Owner, bet: Bet, classes: Classes, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+    def __init__(self, maker: Maker, bet: Bet, classes: Classes, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
         """`classes`: of the call's arguments; for `valued` see `make_version`."""
-        self._owner = weakref.ref(owner)
-        self._program = owner.program
+        self._maker = weakref.ref(maker)
+        self._program = maker.program
         self.bet, self.classes, self.options = bet, classes, options
         self._valued = valued
         self._faults = faults.captured()
-        self.call = owner.calls() + 1
+        self.call = maker.context.calls() + 1
         self._since = time.perf_counter()
         self.where = ""
         self._dropped = False
@@ -63,39 +62,45 @@ class CompileJob:
     def milliseconds(self) -> float:
         return (time.perf_counter() - self._since) * 1e3
 
+    @property
+    def how(self) -> str:
+        """In what way it was compiled, for people."""
+        where = f" {self.where}" if self.where else ""
+        return f" in the background{where}, asked for in call {self.call}"
+
     def is_for(self, history: History) -> bool:
-        owner = self._owner()
-        return owner is not None and owner.history is history
+        maker = self._maker()
+        return maker is not None and maker.context.history is history
 
     def urgency(self) -> int | None:
         """How often the function was called."""
-        owner = self._owner()
-        return None if owner is None or owner.closed else owner.calls()
+        maker = self._maker()
+        return None if maker is None or maker.context.closed else maker.context.calls()
 
     def run(self) -> None:
         try:
             with no_fork, faults.carried(self._faults):
                 self._run()
         finally:
-            owner = self._owner()
-            if owner is not None:
-                owner.ends(self.bet)
+            maker = self._maker()
+            if maker is not None:
+                maker.ends(self.bet)
 
     def _run(self) -> None:
         outcome: Version | NotCompiled
-        owner = self._owner()
-        make = make_version if owner is None else owner.make or make_version
-        del owner  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
+        maker = self._maker()
+        make = make_version if maker is None else maker.make_one or make_version
+        del maker  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
         try:
             outcome = make(self._program, self.bet, self._valued, self.options, self.call, self._produce)
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0
             outcome = plans.refusal("".join(traceback.format_exception(e)).strip(), e)
-        owner = self._owner()
-        if owner is not None and not owner.closed and not self._dropped:
-            owner.prepare(self.options)
-            owner.arrived(self, outcome)
+        maker = self._maker()
+        if maker is not None and not maker.context.closed and not self._dropped:
+            maker.prepare(self.options)
+            maker.arrived(self, outcome)
 
     def _produce(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
         self.where = placement.why_here()

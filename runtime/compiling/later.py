@@ -9,23 +9,14 @@ from __future__ import annotations
 import contextvars
 import weakref
 from collections.abc import Callable
-from typing import Protocol
 
 from tierup.dialect import forking
 from tierup.dialect.forking import no_fork
 from tierup.runtime import faults
 from tierup.runtime.compiling.background import queue
+from tierup.runtime.context import Context
 from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options
-
-
-class Owner(Protocol):
-    """The executor that the work is for."""
-
-    history: History
-    closed: bool
-
-    def calls(self) -> int: ...
 
 
 def is_wanted(options: Options) -> bool:
@@ -34,10 +25,11 @@ def is_wanted(options: Options) -> bool:
 
 
 class Later:
-    """What one part of an executor has asked for. `part` and `owner` are held weakly: a function that is deleted is let go. Thread-safe."""
+    """What one part of an executor has asked for. `part` and `context` are held weakly: a function that is deleted is let go.
+    Thread-safe."""
 
-    def __init__(self, owner: Owner, part: object) -> None:
-        self._owner, self._part = weakref.ref(owner), weakref.ref(part)
+    def __init__(self, context: Context, part: object) -> None:
+        self._context, self._part = weakref.ref(context), weakref.ref(part)
         self._pending: set[object] = set()
         self._lock = forking.lock()
 
@@ -58,7 +50,7 @@ class Later:
             if key in self._pending:
                 return
             self._pending.add(key)
-        queue.submit(_Job(self, self._owner, self._part, key, work, arguments))
+        queue.submit(_Job(self, self._context, self._part, key, work, arguments))
 
     def done(self, key: object) -> None:
         with self._lock:
@@ -71,30 +63,30 @@ class _Job:
     def __init__(
         self,
         later: Later,
-        owner: weakref.ref[Owner],
+        context: weakref.ref[Context],
         part: weakref.ref[object],
         key: object,
         work: Callable[..., object],
         arguments: tuple[object, ...],
     ) -> None:
-        self._later, self._owner, self._part, self._key, self._work, self._arguments = later, owner, part, key, work, arguments
-        self._context, self._faults = contextvars.copy_context(), faults.captured()
+        self._later, self._executor, self._part, self._key, self._work, self._arguments = later, context, part, key, work, arguments
+        self._variables, self._faults = contextvars.copy_context(), faults.captured()
 
     def drop(self) -> None:
         """What comes of it is an entry in tables that nobody reads any more."""
 
     def is_for(self, history: History) -> bool:
-        owner = self._owner()
-        return owner is not None and owner.history is history
+        context = self._executor()
+        return context is not None and context.history is history
 
     def urgency(self) -> int | None:
-        owner = self._owner()
-        return None if owner is None or owner.closed else owner.calls()
+        context = self._executor()
+        return None if context is None or context.closed else context.calls()
 
     def run(self) -> None:
         try:
             with no_fork:
-                self._context.run(self._under_faults)
+                self._variables.run(self._under_faults)
         finally:
             self._later.done(self._key)
 

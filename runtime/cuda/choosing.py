@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.cuda import targets
@@ -13,46 +12,18 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
-from tierup.runtime.protocols import MakeExecutor
-
-if TYPE_CHECKING:
-    from tierup.runtime.cuda.executor import CudaExecutor
-    from tierup.runtime.cuda.specializing import CudaSpecializingExecutor
+from tierup.runtime.protocols import Place
 
 
-class _Changed(Overrides):
-    """The options of a function with some of them settled."""
-
-    def __init__(self, above: Overrides) -> None:
-        self._above = above
-        self._made: tuple[Options, Options] | None = None
-
-    def base(self) -> Options:
-        return self._changed(self._above.base())
-
-    def current(self) -> Options:
-        now, made = self._above.current(), self._made  # one read: another thread may put in its own
-        if made is None or made[0] is not now:
-            made = self._made = (now, self._changed(now))
-        return made[1]
-
-    def _changed(self, options: Options) -> Options:
-        raise NotImplementedError
-
-
-class OnCpu(_Changed):
+def on_cpu(options: Options) -> Options:
     """Where there is no device."""
-
-    def _changed(self, options: Options) -> Options:
-        return replace(options, backend="cpu")
+    return replace(options, backend="cpu")
 
 
-class OnDevice(_Changed):
+def on_device(options: Options) -> Options:
     """Where there is one: its target, unless another was asked for; guards are checked in Python, since plans are Python."""
-
-    def _changed(self, options: Options) -> Options:
-        target = options.target or targets.for_capability(*device().driver.capability).name
-        return replace(options, backend="cuda", target=target, entry="python")
+    target = options.target or targets.for_capability(*device().driver.capability).name
+    return replace(options, backend="cuda", target=target, entry="python")
 
 
 def wants_device(options: Options, history: History) -> bool:
@@ -68,22 +39,8 @@ def wants_device(options: Options, history: History) -> bool:
     return True
 
 
-def executor(
-    program: Program,
-    options: Options,
-    overrides: Overrides,
-    history: History,
-    make_region: MakeExecutor,
-    *,
-    is_region: bool,
-    make_rest: MakeExecutor | None,
-) -> CudaExecutor | CudaSpecializingExecutor:
-    """The executor of a program's calls on the device, of the kind that `options` ask for."""
-    settled = OnDevice(overrides)
-    if options.executor == "specializing":
-        from tierup.runtime.cuda.specializing import CudaSpecializingExecutor  # here, as below
+def place(program: Program, overrides: Overrides, history: History) -> Place:
+    """Where the arrays of a program's calls on the device lie."""
+    from tierup.runtime.cuda.place import OnDevice  # here: it needs NumPy and more, and `choosing` may end without
 
-        return CudaSpecializingExecutor(program, settled, history, make_region, is_region=is_region)
-    from tierup.runtime.cuda.executor import CudaExecutor  # here: it needs NumPy and more, and `choosing` may end without
-
-    return CudaExecutor(program, settled, history, None, make_region, is_region=is_region, make_rest=make_rest)
+    return OnDevice(program, overrides, history)

@@ -26,7 +26,8 @@ from tierup.runtime.dispatching.guards import extent, overlaps_itself
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.interpreter.parameters import fits
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.regions import Publication, Site, Split
+from tierup.runtime.splits.publication import Publication
+from tierup.runtime.splits.split import Site, Split
 
 
 def classes_of(flat: Sequence[Any]) -> tuple[ArgumentClass, ...]:
@@ -53,7 +54,7 @@ class DeviceSplit:
             sizes = parameter.kind.sizes
             if isinstance(value, np.ndarray | DeviceArray) and sizes is not None and not fits(value.shape, sizes):
                 return False
-        for i in self._split.publish.writebacks:
+        for i in self._split.publication.writebacks:
             if not flat[i].flags.writeable or overlaps_itself(flat[i]):
                 return False
             if any(_overlap(flat[i], other) for j, other in enumerate(flat) if j != i):
@@ -68,9 +69,9 @@ class DeviceSplit:
             given = self._tier0.call(*flat)
             values = given if isinstance(given, tuple) else () if given is None else (given,)
             if any(type(value) is DeviceArray for value in flat):
-                results = published(self._split.publish, flat, values, moves)
+                results = published(self._split.publication, flat, values, moves)
             else:
-                results = self._split.publish.results(flat, tuple([moves.host(value, "results") for value in values]))
+                results = self._split.publication.results(flat, tuple([moves.host(value, "results") for value in values]))
         except BaseException:
             drawing.give_up()
             raise
@@ -109,14 +110,14 @@ def _resolved(path: str) -> Callable[..., Any]:
     return found
 
 
-def published(publish: Publication, flat: tuple[Any, ...], values: Sequence[Any], moves: Moves) -> tuple[Any, ...]:
+def published(publication: Publication, flat: tuple[Any, ...], values: Sequence[Any], moves: Moves) -> tuple[Any, ...]:
     """What `Publication.results` does, for results on the device."""
-    written = [flat[i] for i in publish.writebacks]
-    new = [_apart(moves.device(value), written) for value in values[publish.n_results :]]
+    written = [flat[i] for i in publication.writebacks]
+    new = [_apart(moves.device(value), written) for value in values[publication.n_results :]]
     others = [value for value in flat if type(value) is DeviceArray]
     results: list[Any] = []
-    for i, value in enumerate(values[: publish.n_results]):
-        alias = publish.aliases[i] if publish.aliases else ""
+    for i, value in enumerate(values[: publication.n_results]):
+        alias = publication.aliases[i] if publication.aliases else ""
         if alias.startswith("argument:"):
             results.append(flat[int(alias.partition(":")[2])])
             continue

@@ -8,80 +8,59 @@ come again, a version is made for them: its code knows which way the program tak
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.dispatching.version import Version
-from tierup.runtime.dispatching.version_table import VersionTable
+from tierup.runtime.context import Context
+from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options
-from tierup.runtime.program import Program
 from tierup.runtime.strategy import BETTABLE, Bet
 
 _CALLS_KEPT = 8  # of each version
 _VERSIONS_KEPT = 64
-_MISSES_PER_TICK = 16
 
 Specs = tuple[ArgumentSpec, ...]
 
 
-class Owner(Protocol):
-    """Who has the versions."""
-
-    history: History
-    table: VersionTable
-
-    def options(self) -> Options: ...
-    def make_for_values(self, bet: Bet, flat: tuple[Any, ...], options: Options) -> bool: ...
-    def call_once(self, flat: tuple[Any, ...], options: Options) -> tuple[Any, ...]: ...
-
-
 class HandedOver:
-    """What the versions of an owner handed over. Thread-safe.
+    """What the versions of a table handed over. Thread-safe."""
 
-    `owner.make_for_values` makes the version of a bet, if it may be made; whether it is there now. `program`: what tier 0 runs.
-    """
-
-    def __init__(self, owner: Owner, program: Program) -> None:
-        self._owner, self._program = owner, program
+    def __init__(self, context: Context, table: VersionTable) -> None:
+        self._history, self._table = context.history, table
         self._lock = forking.lock()
         self._calls: OrderedDict[Specs, deque[tuple[Any, ...]]] = OrderedDict()  # by the version's guards: values, the last call last
         self._made_of: dict[Specs, Specs] = {}  # guards with values -> those without, of which they were made
         self._in_vain: set[Specs] = set()  # guards that values do not help
-        self._happening = owner.history.happening(EventKind.MISS, Reason.HANDED_OVER, action="ran again in tier 0")
+        self._template = context.history.template(EventKind.MISS, Reason.HANDED_OVER, action="ran again in tier 0")
 
-    def answer(self, record: VersionRecord, flat: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Answer a call that native code left at an error site: by a version for its values, or in tier 0, which may raise."""
-        owner = self._owner
-        options = owner.options()
-        version = next((v for v in owner.table.versions if v.record is record), None)
+    def wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Bet | None:
+        """The version for the values of a call that native code left at an error site, where calls with these came before."""
+        version = next((v for v in self._table.versions if v.record is record), None)
         specs = None if version is None else self._with_values(record.arguments, flat, max(options.num_profiled_runs, 1))
-        if version is not None and specs is not None and self._make(version, specs, flat, options):
-            return owner.call_once(flat, options)
-        return owner.history.taken_over(flat, self._program, options, lambda: self._count(record, flat))
+        return None if version is None or specs is None else replace(version.bet, specs=specs, for_values=True)
 
-    def _make(self, version: Version, specs: Specs, flat: tuple[Any, ...], options: Options) -> bool:
-        """Make a version for values that another hands over; whether it is there. It has the call then, not the other."""
+    def give(self, record: VersionRecord, bet: Bet, make: Callable[[], bool]) -> bool:
+        """Whether a version for values that another hands over is there once `make` was called. It has the call then, not the other."""
         made = False
         with self._lock:
-            self._made_of[specs] = version.record.arguments
-        self._owner.table.hand_over(version.record)
+            self._made_of[bet.specs] = record.arguments
+        self._table.hand_over(record)
         try:
-            made = self._owner.make_for_values(replace(version.bet, specs=specs, for_values=True), flat, options)
+            made = make()
         finally:
             if not made:
-                self._owner.table.hand_over(version.record, -1)
+                self._table.hand_over(record, -1)
         return made
 
-    def _count(self, record: VersionRecord, flat: tuple[Any, ...]) -> None:
+    def count(self, record: VersionRecord, flat: tuple[Any, ...]) -> None:
         """Native code had no answer for a call that does not raise."""
-        owner, specs = self._owner, record.arguments
+        specs = record.arguments
         with self._lock:
             self._calls.setdefault(specs, deque(maxlen=_CALLS_KEPT)).append(_values(specs, flat))
             self._calls.move_to_end(specs)
@@ -89,9 +68,9 @@ class HandedOver:
                 self._calls.popitem(last=False)
             if specs in self._made_of:
                 self._in_vain.add(self._made_of[specs])
-        owner.table.hand_over(record)
-        if owner.history.tell(self._happening, "misses") % _MISSES_PER_TICK == 0:
-            owner.table.tick()
+        self._table.hand_over(record)
+        if self._history.tell(self._template, "misses") % MISSES_PER_TICK == 0:
+            self._table.tick()
 
     def _with_values(self, specs: Specs, flat: tuple[Any, ...], least: int) -> Specs | None:
         """The guards of a version together with the values that a call has in common with so many before it that were handed over, as

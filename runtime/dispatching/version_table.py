@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tierup.runtime.dispatching.direct import DirectTable, Owner
 
 
+MISSES_PER_TICK = 16  # how often the order follows use, by those who give ticks
+
+
 class VersionTable:
     """Versions of one program, for calls that all go through `slow(*flat)` when none fits and through `failed(record, status, flat)`
     when native code left. `direct`: the table in the user's convention that serves them too; `owner` answers what leaves that one. `make`

@@ -22,7 +22,7 @@ from tierup.runtime.options import Options
 from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import ProgramExecutor
-from tierup.runtime.regions import Split
+from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
     from tierup.runtime.executor import Executor, Kind
@@ -211,18 +211,18 @@ def _executor_state(executor: ProgramExecutor, code: tuple[object, ...], kind: K
         return ExecutorState("specializing", named, None, (), (), plans=tuple(_spec_states(kind)))
     simple = kind.simple.made
     recordings = list(_recordings(kind))
-    if kind.bailing is not None and kind.bailing.instrumented is not None:
-        recordings.append(RecordingState("of any kind", kind.history.counts["profiled_runs"], Text(kind.bailing.instrumented.text), ()))
+    if kind.assumptions is not None and kind.assumptions.instrumented is not None:
+        recordings.append(RecordingState("of any kind", kind.history.counts["profiled_runs"], Text(kind.assumptions.instrumented.text), ()))
     return ExecutorState(
         "profiling",
         named,
-        max(0, kind.options().depth - kind.log.bets),
+        max(0, kind.context.options().depth - kind.maker.log.bets),
         tuple(_plan_state(executor, version, kind.hits(version), _bets(kind, version)) for version in kind.versions),
         tuple(_split_state(split, _bets(kind, split)) for split in kind.splits),
         recordings=tuple(recordings),
         log=LogState(
-            tuple((_call_of(kind.program, shapes), count) for shapes, count in kind.log.seen()),
-            tuple(sorted(describe_specs(specs, kind.program.names) for specs in kind.log.made_bets())),
+            tuple((_call_of(kind.program, shapes), count) for shapes, count in kind.maker.log.seen()),
+            tuple(sorted(describe_specs(specs, kind.program.names) for specs in kind.maker.log.made_bets())),
         ),
         simple=None if simple is None else Text(_graph_of(simple)),
     )
@@ -239,13 +239,13 @@ def _spec_states(kind: SpecializingExecutor) -> Iterator[SpecState]:
 
 
 def _bets(kind: ProfilingExecutor, version: Version | Split) -> tuple[BetState, ...]:
-    resuming = None if kind.bailing is None else kind.bailing.resuming(version)
-    if resuming is None:
+    inside = kind.continuations(version)
+    if inside is None:
         return ()
-    rests = resuming.executors
+    executors = inside.executors
     return tuple(
-        BetState(bet.what, str(bet.fact), bet.place, resuming.lost.get(i, 0), (program_state(rests[i]),) if i in rests else ())
-        for i, bet in enumerate(resuming.code.bets)
+        BetState(bet.what, str(bet.fact), bet.place, inside.lost.get(i, 0), (program_state(executors[i]),) if i in executors else ())
+        for i, bet in enumerate(inside.code.bets)
     )
 
 

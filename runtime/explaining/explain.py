@@ -12,7 +12,7 @@ from tierup.runtime.strategy import BETTABLE
 if TYPE_CHECKING:
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.protocols import ProgramExecutor
-    from tierup.runtime.regions import Split
+    from tierup.runtime.splits.split import Split
 
 _EVENTS_SHOWN = 12
 
@@ -174,19 +174,19 @@ def _splits(executor: ProgramExecutor) -> list[str]:
 
 def _bets(executor: ProgramExecutor, version: Version | Split, calls: int) -> list[str]:
     """The bets in mid-program of a version that answered so many calls, and what goes on where they were lost."""
-    resuming = executor.resuming(version)
-    if resuming is None:
+    inside = executor.continuations(version)
+    if inside is None:
         return []
-    lines, kept = [], calls - sum(resuming.lost.values())
+    lines, kept = [], calls - sum(inside.lost.values())
     waits = _waits_of_bets(version)
-    for index, bet in enumerate(resuming.code.bets):
-        lost = resuming.lost.get(index, 0)
+    for index, bet in enumerate(inside.code.bets):
+        lost = inside.lost.get(index, 0)
         lines.append(f"    bet: {bet.what} is {bet.fact}{_at(bet.place)}: kept in {_count(kept, 'call')}, lost in {lost}")
         if index in waits:
             lines.append(f"      the host waits for the device to look at it: {_count(waits[index], 'time')}")
-        rest = resuming.executors.get(index)
-        if rest is not None:
-            stats = rest.stats()
+        goes_on = inside.executors.get(index)
+        if goes_on is not None:
+            stats = goes_on.stats()
             answers = f"{_count(stats.versions, 'version')}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
             lines.append(f"      goes on: {answers}")
     return lines

@@ -18,7 +18,7 @@ from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.function import Function
 from tierup.runtime.options import options
-from tierup.runtime.regions import Split
+from tierup.runtime.splits.split import Split
 
 
 @dataclass

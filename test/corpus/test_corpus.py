@@ -27,8 +27,8 @@ from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.making import VersionMaker
 from tierup.runtime.options import Options
-from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.strategy import Bet
 
 # Importing a module of programs adds its rows to PROGRAMS.
@@ -75,18 +75,18 @@ ONE_CUT_OF = 6  # programs: each cut compiles regions of its own
     ],
 )
 def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Program, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = ProfilingExecutor._compile
+    original = VersionMaker._compile
 
     def refusing(
-        self: ProfilingExecutor, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
+        self: VersionMaker, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
     ) -> Version | NotCompiled | Reason:
-        if self._is_region:
+        if self.context.is_region:
             return original(self, attempt, bet, signature, flat, options)
-        self._log.settled(bet)
-        ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.program.graph).operation) if weight(op) and not len(op.regions)]
+        self.log.settled(bet)
+        ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.context.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 
-    monkeypatch.setattr(ProfilingExecutor, "_compile", refusing)
+    monkeypatch.setattr(VersionMaker, "_compile", refusing)
     corpus_modes.run(program, corpus_modes.CUT)
 
 

@@ -17,7 +17,7 @@ from test_corpus import MODULES
 
 import tierup
 from tierup.frontend.jit import jit, load
-from tierup.runtime.bailing.resuming import Resuming
+from tierup.runtime.bailouts.continuations import Continuations
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import Function
 
@@ -45,30 +45,30 @@ def compiled(program: Program) -> Function:
     return function
 
 
-def guarded(function: Function) -> Iterator[Resuming]:
+def guarded(function: Function) -> Iterator[Continuations]:
     """The guarded programs behind its versions."""
     for executor in function._executors:
-        found = (executor.resuming(version) for version in executor.all_versions)
-        yield from (resuming for resuming in found if resuming is not None)
+        found = (executor.continuations(version) for version in executor.all_versions)
+        yield from (continuations for continuations in found if continuations is not None)
 
 
-def losses(program: Program, function: Function, resuming: Resuming, most: int) -> int:
+def losses(program: Program, function: Function, continuations: Continuations, most: int) -> int:
     """Lose every bet at every evaluation, at most at the first `most`; how many were lost."""
     lost = 0
-    entry = resuming.code.entry
-    for index in range(len(resuming.code.bets)):
+    entry = continuations.code.entry
+    for index in range(len(continuations.code.bets)):
         for evaluation in count():
             seen: list[Event] = []
             where = f"{program.name}, bet {index} of @{entry} lost at evaluation {evaluation}"
             before = function.stats()
-            site = f"{resuming.name}:bailout{index}"
+            site = f"{continuations.name}:bailout{index}"
             with tierup.testing.faults(guard=site, evaluation=evaluation), tierup.events.subscribe(seen.append):
                 one_call(program, function, Step(program.inputs, program.sizes[0], raises=None), 0, where)
             bailouts = [event for event in seen if event.kind is EventKind.BAILOUT]
             if not bailouts:
                 break
             lost += 1
-            assert bailouts[0].line == resuming.code.bets[index].place, where
+            assert bailouts[0].line == continuations.code.bets[index].place, where
             assert function.stats().hits == before.hits + 1, where
             assert function.stats().bailouts == before.bailouts + 1, f"{where}: {function.stats()}\n{function.explain()}"
             if evaluation + 1 >= most:
@@ -81,7 +81,7 @@ def lose_all(program: Program) -> int:
     depth, most = (20, 1000) if IS_EXHAUSTIVE else (1, 4)
     with tierup.options(speculate="bailout", bailout_depth=depth, testing=True):
         function = compiled(program)
-        return sum(losses(program, function, resuming, most) for resuming in list(guarded(function)))
+        return sum(losses(program, function, continuations, most) for continuations in list(guarded(function)))
 
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in BETTING], ids=lambda p: p.name)

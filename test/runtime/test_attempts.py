@@ -8,13 +8,13 @@ import pytest
 from sampling import IS_EXHAUSTIVE
 
 import tierup
-from tierup.runtime import profiling, specialized_plan
+from tierup.runtime import making, profiling, specialized_plan
 from tierup.runtime.compiling import bet, job
 from tierup.runtime.dispatching import handed_over
 
 MOST_LINES = 400
 X = np.linspace(-1, 1, 8, dtype=np.float32)
-FILES = {module.__file__ for module in (profiling, specialized_plan, job, handed_over)}
+FILES = {module.__file__ for module in (making, profiling, specialized_plan, job, handed_over)}
 MODES = [{}, {"compile": "background"}, {"executor": "specializing"}, {"executor": "specializing", "compile": "background"}]
 
 
@@ -96,7 +96,7 @@ def cheap(monkeypatch, tmp_path):
         assert found is not None
         return found
 
-    for module in (profiling, specialized_plan):
+    for module in (making, specialized_plan):
         monkeypatch.setattr(module, "from_disk", lambda *_: None)
         monkeypatch.setattr(module, "make_version", made)
     monkeypatch.setattr(job, "make_version", made)

@@ -21,7 +21,7 @@ from tierup.runtime.compiling import background, later, placement
 from tierup.runtime.compiling import workers as compilers
 from tierup.runtime.compiling.background import Queue, queue
 from tierup.runtime.events import EventKind
-from tierup.runtime.profiling import ProfilingExecutor
+from tierup.runtime.making import VersionMaker
 
 SECONDS = 60
 
@@ -428,7 +428,7 @@ def test_a_fault_on_arrival_does_not_end_the_thread(monkeypatch):
     f, g, x = in_background(), in_background(), f32(8)
     f(x), g(x)
     with monkeypatch.context() as patched:
-        patched.setattr(ProfilingExecutor, "arrived", arrived)
+        patched.setattr(VersionMaker, "arrived", arrived)
         f(x)
         assert f.wait(SECONDS)
     assert [str(e) for e in raised] == ["a fault of tierup's own"]

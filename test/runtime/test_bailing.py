@@ -178,9 +178,9 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
         for _ in range(2):
             f(*arguments)
         (executor,) = f._executors
-        resuming = executor.resuming(f.versions[0])
+        continuations = executor.continuations(f.versions[0])
         lost: dict[int, int] = {}
-        for index in range(len(resuming.code.bets)):
+        for index in range(len(continuations.code.bets)):
             for evaluation in count():
                 before = f.stats()
                 with tierup.testing.faults(guard=f"{function.__name__}:bailout{index}", evaluation=evaluation):
@@ -311,9 +311,9 @@ def test_live_values_are_handed_over_as_they_are() -> None:
         for _ in range(2):
             f(*KEPT[function])
         (executor,) = f._executors
-        resuming = executor.resuming(f.versions[0])
+        continuations = executor.continuations(f.versions[0])
         seen: list[tuple[Any, ...]] = []
-        rest = resuming._executor(0)
+        rest = continuations._executor(0)
         call = rest.call
         rest.call = lambda live, call=call, seen=seen: seen.append(live) or call(live)
         (x,) = LOST[function]
@@ -385,10 +385,10 @@ def test_what_goes_on_has_one_level_less_of_bets() -> None:
         for _ in range(2):
             assert_close(f(lost), two(lost))
         (executor,) = f._executors
-        (rest,) = executor.resuming(f.versions[0]).executors.values()
+        (rest,) = executor.continuations(f.versions[0]).executors.values()
         assert len(rest.versions) == (depth > 1), rest.history.events
         if depth > 1:
-            assert rest.resuming(rest.versions[0]) is not None, "the second branch is bet on in there"
+            assert rest.continuations(rest.versions[0]) is not None, "the second branch is bet on in there"
             both = f32(-1, -2, 3)
             got, events = events_of(f, both)
             assert_close(got, two(both))
@@ -423,7 +423,7 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
         if x.size:
             assert_close(f(x), arm(x))
     (executor,) = f._executors
-    bets = {split.guards: len(executor.resuming(split).code.bets) for split in f.versions}
+    bets = {split.guards: len(executor.continuations(split).code.bets) for split in f.versions}
     assert bets == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
 
 

@@ -74,10 +74,10 @@ def lose_bets(executor: Executor, plain: Runner, arguments: list[Any]) -> int:
     """How often bets of the executor's versions were lost, each at each evaluation."""
     lost = 0
     for version in executor.all_versions:
-        resuming = executor.resuming(version)
-        for index in range(len(resuming.code.bets)) if resuming is not None else ():
+        continuations = executor.continuations(version)
+        for index in range(len(continuations.code.bets)) if continuations is not None else ():
             for evaluation in range(MOST):
-                with tierup.testing.faults(guard=f"{resuming.name}:bailout{index}", evaluation=evaluation) as injected:
+                with tierup.testing.faults(guard=f"{continuations.name}:bailout{index}", evaluation=evaluation) as injected:
                     assert_same(executor, plain, arguments, f"bet {index} lost at evaluation {evaluation}")
                 if not injected.fired:
                     break

@@ -79,7 +79,7 @@ def here(monkeypatch):
 
 
 def all_events(function):
-    return [e for top in function._executors for executor in top._with_parts() for e in executor.history.events]
+    return [e for top in function._executors for executor in top.with_parts() for e in executor.history.events]
 
 
 def called(function, options, calls):

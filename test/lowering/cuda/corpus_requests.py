@@ -20,8 +20,8 @@ from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.errors import Unsupported
 from tierup.lowering.objects import cache
+from tierup.runtime.making import VersionMaker
 from tierup.runtime.options import options
-from tierup.runtime.profiling import ProfilingExecutor
 
 assert MODULES  # importing them filled PROGRAMS
 
@@ -39,7 +39,7 @@ def requests(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """The first shape twice, then a second and a third: a static version and, where there is one, a dynamic one; regions too."""
     found: list[Asked] = []
     calls: list[tuple[Any, ...]] = []
-    compiled, obtained = ProfilingExecutor._compile, cache.obtain
+    compiled, obtained = VersionMaker._compile, cache.obtain
 
     def compiling(self: Any, attempt: Any, bet: Any, signature: Any, flat: tuple[Any, ...], *rest: Any) -> Any:
         calls.append(tuple(v.copy(order="K") if isinstance(v, np.ndarray) else v for v in flat))
@@ -55,7 +55,7 @@ def requests(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
         return answer
 
     with monkeypatch.context() as patched, options(level=0):
-        patched.setattr(ProfilingExecutor, "_compile", compiling)
+        patched.setattr(VersionMaker, "_compile", compiling)
         patched.setattr(cache, "obtain", obtaining)
         function: Callable[..., Any] = load(HERE / program.mlir) if program.mlir else jit(program.function)
         for seed, n in enumerate((program.sizes[0], program.sizes[0], program.sizes[1], program.sizes[2])):

@@ -46,7 +46,7 @@ def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
         function = compiled(program)
         versions = [v for v in function.versions if isinstance(v, Version)]
         assert all(v.record.on_device for v in versions)
-        assert sum(losses(program, function, resuming, most) for resuming in list(guarded(function))) >= BETTING[program.name]
+        assert sum(losses(program, function, continuations, most) for continuations in list(guarded(function))) >= BETTING[program.name]
     for version in versions if IS_EXHAUSTIVE and ptxas.find() is not None else ():
         artifact = compile_cuda.compile(version.compiled.request, "sm_80")
         for target in ("sm_80", "sm_90"):
@@ -64,4 +64,4 @@ def test_each_guard_lost_at_each_evaluation_as_on_the_cpu(function: Any, argumen
 def test_the_other_programs_do_not_bet(program: Program) -> None:
     with tierup.options(speculate="bailout", bailout_depth=1, testing=True, backend="cuda"), np.errstate(all="ignore"):
         function = compiled(program)
-        assert not sum(losses(program, function, resuming, 1) for resuming in list(guarded(function)))
+        assert not sum(losses(program, function, continuations, 1) for continuations in list(guarded(function)))

@@ -1,9 +1,9 @@
-"""`speculate="bailout"`: what a profiling executor does for bets in mid-program.
+"""`speculate="bailout"`: what a profiling executor does for assumptions in mid-program.
 
-Calls that no version fits run the instrumented graph, which records what a guard inside could bet on. A version is then the guarded
+Calls that no version fits run the instrumented graph, which records what a guard inside could assume. A version is then the guarded
 graph, compiled whole, with an exit at each bailout; or, where an op has no native code, tier 0 with the bailouts in it and native regions
-between them (`bailout_splits.py`). Where a bet is lost its continuation goes on (`resuming.py`), and what that gives is written and
-returned as the program's. A bet that is lost too often is dropped: the version is made again without it (`site_log.py`).
+between them (`splits/guarded.py`). Where an assumption fails its continuation goes on (`continuations.py`), and what that gives is written
+and returned as the program's. An assumption that fails too often is dropped: the version is made again without it (`site_log.py`).
 
 No argument is written before the call is through. So whatever is raised on the way, the pristine graph runs the call again and raises it
 as the user should see it; no op that programs have does anything outside of its results and of what it writes, so nothing happens twice.
@@ -11,10 +11,8 @@ as the user should see it; no op that programs have does anything outside of its
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from tierup.dialect import forking
@@ -25,66 +23,61 @@ from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime import faults
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
-from tierup.runtime.bailing.resuming import Resuming, Tally
-from tierup.runtime.compiling import later, placement, steps
-from tierup.runtime.compiling.attempt import Attempt
+from tierup.runtime.bailouts.continuations import Continuations, Tally
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
-from tierup.runtime.events import EventKind
+from tierup.runtime.context import Context
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.plans import NotCompiled, Produced, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
-from tierup.runtime.protocols import MakeExecutor
-from tierup.runtime.regions import Publication, Split
+from tierup.runtime.protocols import Flat
 from tierup.runtime.site_log import SiteLog
+from tierup.runtime.splits.publication import Publication
 from tierup.runtime.strategy import Bet
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
     from tierup.runtime.compiling.regions import Facts, Instrumented
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.profiling import ProfilingExecutor
 
 Shapes = tuple[tuple[ArgumentClass, ...], tuple[tuple[int, ...], ...]]
 _SHAPES_KEPT = 64  # per program, as in the speculation log: an unseen shape per call must not grow memory
 
 
-class Bailing:
-    """The bets in mid-program of one profiling executor. `make_rest` makes the executor of a continuation."""
+class Assumptions:
+    """The assumptions in mid-program of one executor."""
 
-    def __init__(self, owner: ProfilingExecutor, make_rest: MakeExecutor) -> None:
-        self._owner = owner
-        self._make_rest = make_rest
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._lock = forking.lock()
         self._facts: OrderedDict[Shapes, Facts] = OrderedDict()
-        self._resuming: WeakKeyDictionary[VersionRecord, Resuming] = WeakKeyDictionary()
+        self._continuations: WeakKeyDictionary[VersionRecord, Continuations] = WeakKeyDictionary()
         self._untyped: WeakSet[NotCompiled] = WeakSet()
         self._tallies: list[Tally] = []  # of all versions there ever were: as many as the strategy allows
-        self._making: set[tuple[ArgumentSpec, ...]] = set()
         self.log = SiteLog()
-        self.publish: Publication | None = None  # None before the first run, and where the program cannot be told as values
+        self.publication: Publication | None = None  # None before the first run, and where the program cannot be told as values
         self.instrumented: Instrumented | None = None
         self.runs = 0  # calls answered in tier 0, recorded or not
         self._was_tried = False
-        self.postponed = Postponing(owner.history)
-        self._later = Later(owner, self)
-        self.cut_later: Callable[[tuple[ArgumentSpec, ...], NotCompiled, str], None] = lambda specs, refusal, dropped: None
+        self.postponed = Postponing(context.history)
+        self._later = Later(context, self)
         self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
-    def run(self, flat: tuple[Any, ...], signature: Signature) -> tuple[Any, ...]:
+    def run(self, flat: Flat, signature: Signature) -> Flat:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
-        if not self._was_tried and later.is_wanted(self._owner.options()):
-            return self._owner.program.run(flat)  # `why_not_ready` has asked for it
+        if not self._was_tried and later.is_wanted(self._context.options()):
+            return self._context.program.run(flat)  # `why_not_ready` has asked for it
         with self._lock:
             self.runs += 1
-        instrumented, publish = self.prepare()
-        if instrumented is None or publish is None or not publish.fits(flat):
-            return self._owner.program.run(flat)
+        instrumented, publication = self.prepare()
+        if instrumented is None or publication is None or not publication.fits(flat):
+            return self._context.program.run(flat)
 
         seen: Facts = {}
         drawing.begin()
@@ -92,51 +85,49 @@ class Bailing:
             given = instrumented.recorder.call(*flat, record=steps.regions.recorder_of(seen))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
-            return self._owner.program.run(flat)
+            return self._context.program.run(flat)
         with self._lock:
             before = self._facts.setdefault(signature.shapes, {})
             self._facts.move_to_end(signature.shapes)
             _merge(before, seen)
             if len(self._facts) > _SHAPES_KEPT:
                 self._facts.popitem(last=False)
-        results = publish.results(flat, given)
-        last_plan.note(self._owner.program)
+        results = publication.results(flat, given)
+        last_plan.note(self._context.program)
         return results
 
-    def interpret(self, flat: tuple[Any, ...], signature: Signature, reason: Reason) -> tuple[Any, ...]:
-        """As `History.interpret`, recording."""
-        self._owner.history.last_reason = reason
-        self._owner.history.count("interpreted")
+    def interpret(self, flat: Flat, signature: Signature, reason: Reason) -> Flat:
+        """As `Context.interpret`, recording."""
+        self._context.history.interpreted(reason)
         return self.run(flat, signature)
 
     def why_not_ready(self, options: Options) -> Reason | None:
         """None when a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
         if not self._was_tried and later.is_wanted(options):
             if not self.postponed.waits:
-                self._later.ask("instrumented", Bailing.prepare)
+                self._later.ask("instrumented", Assumptions.prepare)
             return None if self._was_tried else Reason.COMPILING
         return Reason.NO_RESOURCES if self.postponed.is_open and not options.strict else None
 
     def prepare(self) -> tuple[Instrumented | None, Publication | None]:
         """The instrumented graph, made when it is first needed; None where there is none to be had."""
         if not self._was_tried and not self.postponed.waits:
-
-            program = self._owner.program
+            program = self._context.program
             try:
                 with failures_are_refusals("recording values in mid-program"):
                     made = steps.bailouts.instrument(program.graph, program.entry)
-                publish = Publication(made.n_results, made.writebacks, made.aliases, made.read_only, made.perhaps_read_only)
-                if publish.refusal():
-                    raise NotCompiled(Reason.VIEW_RESULT, publish.refusal())
+                publication = Publication.of(made)
+                if publication.refusal():
+                    raise NotCompiled(Reason.VIEW_RESULT, publication.refusal())
                 with self._lock:
-                    self.instrumented, self.publish = made, publish
+                    self.instrumented, self.publication = made, publication
             except NotCompiled as e:
                 if self.postponed.failed(e, "the program", "no bets in mid-program"):
                     return None, None
             else:
                 self.postponed.succeeded()
             self._was_tried = True
-        return self.instrumented, self.publish
+        return self.instrumented, self.publication
 
     def release(self) -> None:
         """Let go of what only new versions need. What goes on where a bet of one is lost stays: it is made of the version's own text."""
@@ -189,12 +180,12 @@ class Bailing:
             raise
         if version.record.arguments in codes:
             with self._lock:
-                self._resuming[version.record] = self.resume_of(codes[version.record.arguments])
+                self._continuations[version.record] = self.continuations_of(codes[version.record.arguments])
         return version
 
     def _without_bets(self, refusal: NotCompiled, produce: Produce, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
         """Code for a program whose bets have none. Raises NotCompiled."""
-        program = self._owner.program
+        program = self._context.program
         try:
             produced = produce(program.graph, program.entry, specs, options)
         except NotCompiled as e:
@@ -205,7 +196,7 @@ class Bailing:
                 self._untyped.add(e)
             raise
         place = f" at {refusal.line}" if refusal.line else ""
-        self._owner.history.gave_up(refusal, describe_specs(specs, program.names), f"no bets in mid-program: {refusal.detail}{place}")
+        self._context.history.gave_up(refusal, describe_specs(specs, program.names), f"no bets in mid-program: {refusal.detail}{place}")
         return produced
 
     def refused(self, refusal: NotCompiled) -> tuple[ArgumentSpec, ...] | None:
@@ -222,85 +213,48 @@ class Bailing:
         """The program with the bets that are to be made for arguments of these guards; None when it cannot have any. Raises NotCompiled."""
         if self.instrumented is None:
             return None
-
         facts = self.log.allowed(self._recorded(specs))
-        return steps.bailouts.guarded(self.instrumented.text, self._owner.program.entry, specs, facts, force=self._owner.options().forcible)
+        entry, forcible = self._context.program.entry, self._context.options().forcible
+        return steps.bailouts.guarded(self.instrumented.text, entry, specs, facts, force=forcible)
 
-    def resume_of(self, code: Guarded) -> Resuming:
-        owner = self._owner
-        made = Resuming(code, owner.program.name, self.log, owner.history, self._make_rest)
+    def continuations_of(self, code: Guarded) -> Continuations:
+        context = self._context
+        assert context.make_continuation is not None  # else there would be no assumptions
+        made = Continuations(code, context.program.name, self.log, context.history, context.make_continuation)
         with self._lock:
             self._tallies.append(made.tally)
         return made
 
-    # --- lost bets ----------------------------------------------------------------------------------------------------
+    # --- assumptions that fail -------------------------------------------------------------------------------------------
 
-    def left(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Native code left at a bailout: the results of the call."""
-        with self._lock:
-            resuming = self._resuming[record]
-        assert self.publish is not None  # there is a guarded version
+    def left(self, record: VersionRecord, status: int, flat: Flat, live: Flat) -> tuple[Flat, Continuations | None]:
+        """Native code left at a bailout: the results of the call; and the continuations, where a version is due to be made again, since
+        one of its assumptions failed too often."""
+        continuations = self._of(record)
+        assert self.publication is not None  # there is a guarded version
         if faults.active:
-            faults.left(self._owner.program.name, status - EXIT_BASE)
+            faults.left(self._context.program.name, status - EXIT_BASE)
         drawing.begin()
         try:
-            results = self._owner.published(self.publish, flat, resuming.go_on(status - EXIT_BASE, live))
+            results = self._context.place.results(self.publication, flat, continuations.go_on(status - EXIT_BASE, live))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
-            return self._owner.failed(None, 0, flat)
-        if resuming.is_due and self._owner.options().profile:
-            self._make_again(record, resuming)
-        return results
+            return self._context.run_again(flat), None
+        return results, continuations if continuations.is_due and self._context.options().profile else None
+
+    def _of(self, record: VersionRecord) -> Continuations:
+        with self._lock:
+            return self._continuations[record]
 
     def goes_on_by_code(self, record: VersionRecord, status: int) -> bool:
         """Whether there is code for what goes on after this exit."""
-        with self._lock:
-            resuming = self._resuming[record]
-        rest = resuming.executors.get(status - EXIT_BASE)
-        return rest is not None and bool(rest.versions)
+        executor = self._of(record).executors.get(status - EXIT_BASE)
+        return executor is not None and bool(executor.versions)
 
-    def _make_again(self, record: VersionRecord, resuming: Resuming) -> None:
-        """A version without the bets that were lost too often takes the place of one with them."""
-        owner, options = self._owner, self._owner.options()
-        with self._lock:
-            version = next((v for v in owner.table.versions if v.record is record), None)
-            if version is None or record.arguments in self._making or owner.closed:
-                return
-            self._making.add(record.arguments)
-        start = time.perf_counter()
-        dropped = self.drop(resuming)
-        try:
-            with failures_are_refusals("the compiler"):
-                self.leave_implied_open(resuming.code, record.arguments)
-            if options.compile == "background" and not options.strict:
-                owner.table.remove(version)
-                owner.compile_in_background(Attempt(owner), version.bet, record.arguments, options)
-                return
-            made = self.make(owner.program, version.bet, record.arguments, options, owner.calls() + 1, placement.in_call)
-        except NotCompiled as e:
-            if e.reason is Reason.NO_RESOURCES:
-                owner.postpone(version, e)
-                return
-            owner.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
-            owner.table.remove(version)
-            self.cut_later(record.arguments, e, dropped)
-            return
-        finally:
-            with self._lock:
-                self._making.discard(record.arguments)
-        owner.history.count("compiles")
-        owner.replace(version, made, options)
-        owner.history.emit(
-            EventKind.GENERALISED,
-            Reason.BET_DROPPED,
-            guard=made.guards,
-            action=f"compiled again without a bet on {dropped}",
-            milliseconds=(time.perf_counter() - start) * 1e3,
-        )
-
-    def drop(self, resuming: Resuming) -> str:
+    def drop(self, continuations: Continuations) -> str:
         """Make the bets that were lost too often no more, or weaker; which, for people."""
-        due = [bet for i, bet in enumerate(resuming.code.bets) if resuming.lost.get(i) and self.log.losses(bet.slots) >= self.log.patience]
+        lost = [bet for i, bet in enumerate(continuations.code.bets) if continuations.lost.get(i)]
+        due = [bet for bet in lost if self.log.losses(bet.slots) >= self.log.patience]
         self.log.widen({bet.slots: bet.fact for bet in due})
         return ", ".join(f"{bet.what}{f' at {bet.place}' if bet.place else ''}" for bet in due)
 
@@ -312,12 +266,10 @@ class Bailing:
 
     # --- what happened ------------------------------------------------------------------------------------------------
 
-    def resuming(self, version: Version | Split) -> Resuming | None:
-        """What goes on where a bet of a version is lost; None when it has none, or is no version of this executor."""
-        if isinstance(version, Split):
-            return next((split.resuming for split in self._owner.splitting.splits if split is version), None)
+    def continuations(self, record: VersionRecord) -> Continuations | None:
+        """What goes on where an assumption of a version fails; None when it has none, or is no version of this executor."""
         with self._lock:
-            return self._resuming.get(version.record)
+            return self._continuations.get(record)
 
     def stats(self) -> Stats:
         with self._lock:

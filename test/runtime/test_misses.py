@@ -8,8 +8,8 @@ import pytest
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.dispatching import guards
-from tierup.runtime.dispatching.settled import looks_of
 from tierup.runtime.events import EventKind
+from tierup.runtime.misses import layout_key
 
 pytestmark = pytest.mark.filterwarnings("ignore::tierup.RecompileLimitWarning")
 ONE = {"fusion_strategy": [("static", 1)], "level": 0}
@@ -79,11 +79,11 @@ def test_looks_tell_apart_what_guards_tell_apart():
     read_only.flags.writeable = False
     misaligned = np.frombuffer(bytearray(65), np.uint8)[1:].view(np.float32).reshape(4, 4)
     looks = [(x,), (x.T[:3],), (x[:3],), (x.astype("f8"),), (x.astype(">f4"),), (x[0],), (read_only,), (misaligned,), (1,), (True,), (2,), (1.0,), (None,)]
-    assert len({looks_of(flat) for flat in looks}) == len(looks)
-    assert looks_of((ones(4, 4),)) == looks_of((x,)) and looks_of((1.0,)) == looks_of((2.0,)), "values of floats are never bet on"
+    assert len({layout_key(flat) for flat in looks}) == len(looks)
+    assert layout_key((ones(4, 4),)) == layout_key((x,)) and layout_key((1.0,)) == layout_key((2.0,)), "values of floats are never bet on"
 
 
-def test_wider_options_make_a_version_of_what_was_settled():
+def test_wider_options_make_a_version_of_a_known_miss():
     f = used_up()
     for _ in range(3):
         f(ones(5))
@@ -100,7 +100,7 @@ def test_wider_options_make_a_version_of_what_was_settled():
     assert (after.compiles - before.compiles, after.hits - before.hits) == (1, 2)
 
 
-def test_a_version_that_comes_later_takes_what_was_settled():
+def test_a_version_that_comes_later_takes_a_known_miss():
     f = used_up(power, (ones(4), 3))
     for n in (1, 2, 3):
         for _ in range(3):
@@ -125,7 +125,7 @@ def test_a_program_that_writes_is_looked_at_each_time():
     assert [e.reason for e in misses(f)] == [Reason.OVERLAP] * 2 + [Reason.WRONG_SIZE] * 2
 
 
-def test_an_error_of_a_settled_miss_is_the_programs_with_its_line():
+def test_an_error_of_a_known_miss_is_the_programs_with_its_line():
     def halve(x, i):
         return x[i]
 
@@ -136,7 +136,7 @@ def test_an_error_of_a_settled_miss_is_the_programs_with_its_line():
         if index == 1:
             f(ones(5), np.array(index))
         else:
-            with pytest.raises(IndexError, match=r"test_settled\.py:\d+"):
+            with pytest.raises(IndexError, match=r"test_misses\.py:\d+"):
                 f(ones(5), np.array(index))
 
 
@@ -145,7 +145,7 @@ def test_shapes_that_never_come_back_keep_nothing():
     for n in range(5, 305):
         f(ones(n))
     (kind,) = f._executors[0]._kinds.values()
-    assert len(kind._settled._known) <= 64 and len(misses(f)) == 64 and f.stats().misses == 300
+    assert len(kind._misses._known) <= 64 and len(misses(f)) == 64 and f.stats().misses == 300
 
 
 def test_keywords_and_arrays_of_other_kinds_find_the_long_way():

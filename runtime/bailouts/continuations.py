@@ -1,4 +1,4 @@
-"""Where a lost bet goes on: the executors of a guarded program's continuations, each made when its bet is lost for the first time."""
+"""Where a run goes on when an assumption fails: the executors of a guarded program's continuations, each made when it is first needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
-from tierup.runtime.options import Options, Overrides
+from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import MakeExecutor, ProgramExecutor
 from tierup.runtime.site_log import SiteLog
@@ -24,25 +24,9 @@ if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
 
 
-class Deeper(Overrides):
+def deeper(options: Options) -> Options:
     """The options of a function as its continuations see them: `bailout_depth` is one less, and a program may be run in tier 0."""
-
-    def __init__(self, above: Overrides) -> None:
-        self._above = above
-        self._made: tuple[Options, Options] | None = None
-
-    def base(self) -> Options:
-        return self._deeper(self._above.base())
-
-    def current(self) -> Options:
-        now, made = self._above.current(), self._made  # one read: another thread may put in its own
-        if made is None or made[0] is not now:
-            made = self._made = (now, self._deeper(now))
-        return made[1]
-
-    @staticmethod
-    def _deeper(options: Options) -> Options:
-        return replace(options, bailout_depth=max(options.bailout_depth - 1, 0), strict=False)
+    return replace(options, bailout_depth=max(options.bailout_depth - 1, 0), strict=False)
 
 
 class Tally:
@@ -51,7 +35,7 @@ class Tally:
     compiles = 0
 
 
-class Resuming:
+class Continuations:
     """The rest of a guarded program from each of its bailouts. Thread-safe."""
 
     def __init__(self, code: Guarded, name: str, log: SiteLog, history: History, make: MakeExecutor) -> None:
@@ -90,7 +74,7 @@ class Resuming:
         finally:
             if self._summed_up_at != History.compiles:
                 self._summed_up_at = History.compiles
-                self.tally.compiles = sum(rest.stats().compiles for rest in self.executors.values())
+                self.tally.compiles = sum(each.stats().compiles for each in self.executors.values())
 
     @property
     def was_left(self) -> bool:
@@ -102,7 +86,6 @@ class Resuming:
         self._here.left = value
 
     def _executor(self, index: int) -> ProgramExecutor:
-
         bet = self.code.bets[index]
         try:
             with failures_are_refusals("what goes on where a bet is lost"):
@@ -122,12 +105,12 @@ class Resuming:
         return dict(self._executors)
 
 
-class Resume:
-    """What a guarded program's source calls where the bet of an index is lost."""
+class Continuation:
+    """What a guarded program's source calls where the assumption of an index fails."""
 
-    def __init__(self, resuming: Resuming, index: int) -> None:
-        self._resuming, self._index = resuming, index
+    def __init__(self, continuations: Continuations, index: int) -> None:
+        self._continuations, self._index = continuations, index
 
     def __call__(self, *live: Any) -> Any:
-        results = self._resuming.go_on(self._index, live)
+        results = self._continuations.go_on(self._index, live)
         return results[0] if len(results) == 1 else results

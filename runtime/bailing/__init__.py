@@ -1,1 +1,0 @@
-"""Lost bets: where a run goes on after a guard fails."""

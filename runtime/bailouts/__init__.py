@@ -1,0 +1,1 @@
+"""Assumptions in mid-program, and where a run goes on when one fails."""

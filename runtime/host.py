@@ -1,0 +1,47 @@
+"""Calls whose arrays all lie on the host: the place of programs for the CPU. `runtime/cuda/place.py` is the other one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
+from tierup.runtime.dispatching.dispatch import make_table
+
+if TYPE_CHECKING:
+    from tierup.runtime.program import Program
+    from tierup.runtime.protocols import Answer, Call, FindSplit, Flat
+    from tierup.runtime.splits.publication import Publication
+
+
+class Host:
+    """See `protocols.Place`."""
+
+    make_table = staticmethod(make_table)
+
+    def around(self, call: Call) -> Call:
+        return call
+
+    def slow(self, answer: Answer, find: FindSplit) -> Answer:
+        return answer
+
+    def failed(self, answer: Callable[..., Flat], stays: Callable[[Any, int], bool]) -> Callable[..., Flat]:
+        return answer
+
+    def run(self, program: Program, flat: Flat) -> Flat:
+        return program.run(flat)
+
+    def on_host(self, run: Answer, flat: Flat) -> Flat:
+        return run(*flat)
+
+    def copies(self, flat: Flat) -> Flat:
+        return flat
+
+    def spec_of(self, flat: Flat) -> CallSpec:
+        return spec_of(flat)
+
+    def results(self, publication: Publication, flat: Flat, values: Flat) -> Flat:
+        return publication.results(flat, values)
+
+
+HOST = Host()

@@ -1,0 +1,262 @@
+"""Versions in the making: which one a call gets next, how it is compiled, and what of it becomes known.
+
+A speculation is noted as being compiled before anything is compiled, and that ends in one place however it ends (`compiling/attempt.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tierup.dialect.shielded import shielded
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.abi import ArgumentSpec
+from tierup.runtime.arguments.signature import Signature, classes_of, signature_of
+from tierup.runtime.compiling import placement
+from tierup.runtime.compiling.attempt import Attempt
+from tierup.runtime.compiling.background import queue
+from tierup.runtime.compiling.backoff import Backoff
+from tierup.runtime.compiling.bet import Make, from_disk, make_version
+from tierup.runtime.compiling.job import CompileJob
+from tierup.runtime.context import Context
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.dispatching.version_table import VersionTable
+from tierup.runtime.events import EventKind
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.options import Options
+from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
+
+if TYPE_CHECKING:
+    from tierup.lowering.entry.records import VersionRecord
+    from tierup.runtime.bailouts.assumptions import Assumptions
+    from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.protocols import Flat
+
+
+class VersionMaker:
+    """Makes the versions of one executor, for its table. `refused`: by kinds of arguments, why they have no version as a whole, of
+    compiles that no call waited for."""
+
+    def __init__(
+        self, context: Context, table: VersionTable, assumptions: Assumptions | None, refused: dict[Classes, NotCompiled]
+    ) -> None:
+        self.context, self.program, self.table = context, context.program, table
+        self._assumptions, self._refused = assumptions, refused
+        self._lock = table.lock
+        self._backoff = Backoff()
+        self._making_again: set[tuple[ArgumentSpec, ...]] = set()
+        self.log = SpeculationLog()
+        self.postponed = False  # whether the last compile came to nothing because something ran out
+
+    @property
+    def make_one(self) -> Make | None:
+        """How a version is made of a speculation; None: as all are, without assumptions in mid-program."""
+        return None if self._assumptions is None else self._assumptions.make
+
+    def release(self) -> None:
+        """Let go of what only compiling needs."""
+        with self._lock:
+            self.log = SpeculationLog()
+
+    # --- for a call ----------------------------------------------------------------------------------------------------
+
+    def make(self, flat: Flat, signature: Signature, options: Options) -> Version | NotCompiled | Reason:
+        """A version for a call that none fits, in its place; or why there is none; COMPILING when it is compiled in the background."""
+        calls = self.context.calls()  # asks all executors of the program, each under its own lock: never under this one's
+        not_ready = None if self._assumptions is None else self._assumptions.why_not_ready(options)
+        with Attempt(self) as attempt:
+            with self._lock:
+                proposal = self._propose(signature, options, calls) if not_ready is None else not_ready
+                if isinstance(proposal, Bet):
+                    attempt.begin(proposal)
+                self.log.record(signature)
+            if isinstance(proposal, Bet):
+                return self._compile(attempt, proposal, signature, flat, options)
+        if proposal is Reason.COMPILING:
+            queue.wake()
+        return proposal
+
+    def _propose(self, signature: Signature, options: Options, calls: int) -> Bet | Reason:
+        if self.context.is_region and not self.log.bets:
+            options = replace(options, num_profiled_runs=0)  # its program's profile was its own
+        # calls under other options saw less
+        profiled = self.context.history.counts["profiled_runs"] if self._assumptions is None else self._assumptions.runs
+        if not self.table.versions and profiled < options.num_profiled_runs:
+            return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
+        proposal = self.log.propose(signature, options)
+        if isinstance(proposal, Bet) and not options.strict and not self._backoff.allows(calls):
+            return Reason.BACKING_OFF
+        return proposal
+
+    def make_for_values(self, bet: Bet, flat: Flat, options: Options) -> bool:
+        """Make the version for values of calls that native code hands over, if it may be made; whether it is there now."""
+        if self.postponed and not self._backoff.allows(self.context.calls()):
+            return False
+        with Attempt(self) as attempt:
+            with self._lock:
+                made = None if self.program.released or not options.profile else self.log.for_values(bet, options)
+                if made is None:
+                    return False
+                attempt.begin(made)
+            return isinstance(self._compile(attempt, made, signature_of(flat), flat, options), Version)
+
+    def _compile(
+        self, attempt: Attempt, bet: Bet, signature: Signature, flat: Flat, options: Options
+    ) -> Version | NotCompiled | Reason:
+        """See `make`."""
+        valued, context = with_values(bet.specs, flat), self.context
+        start = time.perf_counter()
+        outcome: Version | NotCompiled | None
+        try:
+            outcome = from_disk(self.program, bet, valued, options, context.calls() + 1) if self._assumptions is None else None
+            if outcome is None and options.compile == "background" and not options.strict:
+                self._compile_in_background(attempt, bet, valued, options)
+                return Reason.COMPILING
+            if outcome is None:
+                outcome = (self.make_one or make_version)(self.program, bet, valued, options, context.calls() + 1, placement.in_call)
+        except NotCompiled as e:
+            outcome = e
+        try:
+            self._take(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        except BaseException:  # Ctrl-C: a later call goes on from here
+            if isinstance(outcome, NotCompiled):
+                self._refused[signature.classes] = outcome
+            raise
+        return outcome
+
+    # --- without an assumption that failed too often ---------------------------------------------------------------------
+
+    def make_again(
+        self, record: VersionRecord, continuations: Continuations, assumptions: Assumptions
+    ) -> tuple[NotCompiled, str] | None:
+        """A version without the assumptions that failed too often takes the place of one with them. Why there is no such version, and
+        which assumptions these are; None where there is one, or it is on its way."""
+        context, options = self.context, self.context.options()
+        with self._lock:
+            version = next((v for v in self.table.versions if v.record is record), None)
+            if version is None or record.arguments in self._making_again or context.closed:
+                return None
+            self._making_again.add(record.arguments)
+        start = time.perf_counter()
+        dropped = assumptions.drop(continuations)
+        try:
+            with failures_are_refusals("the compiler"):
+                assumptions.leave_implied_open(continuations.code, record.arguments)
+            if options.compile == "background" and not options.strict:
+                self.table.remove(version)
+                self._compile_in_background(Attempt(self), version.bet, record.arguments, options)
+                return None
+            made = assumptions.make(self.program, version.bet, record.arguments, options, context.calls() + 1, placement.in_call)
+        except NotCompiled as e:
+            self.table.remove(version)
+            if e.reason is Reason.NO_RESOURCES:  # made like any other by a later call
+                self._take(version.bet, e, options, 0.0)
+                return None
+            context.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
+            return e, dropped
+        finally:
+            with self._lock:
+                self._making_again.discard(record.arguments)
+        context.history.count("compiles")
+        self._tell_evicted(shielded(lambda: self._replace(version, made, options)))
+        context.history.emit(
+            EventKind.GENERALISED,
+            Reason.BET_DROPPED,
+            guard=made.guards,
+            action=f"compiled again without a bet on {dropped}",
+            milliseconds=(time.perf_counter() - start) * 1e3,
+        )
+        return None
+
+    def _replace(self, old: Version, made: Version, options: Options) -> list[Version]:
+        """Let a version answer calls in place of another."""
+        with self._lock:
+            if self.context.closed:
+                return []
+            self.table.remove(old)
+            return self._add(made, options)
+
+    # --- what came of it -------------------------------------------------------------------------------------------------
+
+    def begins(self, bet: Bet) -> None:
+        self.log.made(bet, classes_of(bet.specs))
+
+    def ends(self, bet: Bet) -> None:
+        with self._lock:
+            self.log.ended(bet)
+
+    def _take(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
+        """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
+        calls, history = self.context.calls(), self.context.history
+        evicted = shielded(lambda: self._note(bet, outcome, options, calls))
+        if evicted is None:
+            return False
+        if isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES:
+            self._tell_postponed(bet, f"not compiled now: {outcome.detail}{how}")
+            return True
+        if isinstance(outcome, NotCompiled):
+            history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
+            return True
+        history.count("compiles")
+        self._tell_evicted(evicted)
+        dynamic, origin = bet.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
+        history.emit(
+            EventKind.GENERALISED if dynamic else EventKind.COMPILED,
+            Reason.GENERALISED if dynamic else None,
+            action=f"{origin} a {bet.kind} version for {outcome.guards}{how}",
+            milliseconds=milliseconds,
+        )
+        self.context.on_version(options)
+        return True
+
+    def _note(self, bet: Bet, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
+        """The part of `_take` that is done whole: the versions that had to go; None when the executor was closed meanwhile."""
+        with self._lock:
+            if self.context.closed:
+                return None
+            self.postponed = isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES
+            if isinstance(outcome, NotCompiled):
+                (self.log.withdraw if self.postponed else self.log.settled)(bet)
+                self._backoff.lost(calls)
+                return []
+            if outcome.record.arguments != bet.specs:
+                self.log.needs_values(bet.specs, outcome.record.arguments)
+            if any(self.table.hits(version) for version in self.table.versions):
+                self._backoff.won()
+            evicted = self._add(outcome, options)
+            self.log.settled(bet)  # now that it has its version: where there is no memory for that, it is made again
+            return evicted
+
+    def _add(self, made: Version, options: Options) -> list[Version]:
+        """Put a version in its place; those beyond `max_versions`, which go. The caller holds the lock."""
+        evicted = self.table.add(made, options.max_versions)
+        for old in evicted:
+            self.log.evicted(old.bet.specs)
+        return evicted
+
+    def _tell_evicted(self, evicted: list[Version]) -> None:
+        for old in evicted:
+            self.context.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
+
+    def _tell_postponed(self, bet: Bet, action: str) -> None:
+        guard = bet.describe(self.program.names)
+        self.context.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard=guard, action=action)
+
+    # --- in the background -----------------------------------------------------------------------------------------------
+
+    def _compile_in_background(self, attempt: Attempt, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+        """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""
+        if not attempt.leave_to(CompileJob(self, bet, classes_of(valued), valued, options)):
+            self._tell_postponed(bet, "waits: there can be no thread now that has it compiled")
+
+    def prepare(self, options: Options) -> None:
+        """Make ready what the call after an arrival needs, so that it does not wait for it."""
+        self.table.callable(options.entry)
+
+    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
+        """From the thread that has compiles done."""
+        is_new = self._take(job.bet, outcome, job.options, job.milliseconds, job.how)
+        if is_new and isinstance(outcome, NotCompiled) and not job.bet.for_values:
+            with self._lock:
+                self._refused[job.classes] = outcome

@@ -1,0 +1,117 @@
+"""What is told of calls that no version fits, and kept of those that will be answered alike every time.
+
+What was found out about such a call is kept, so that the next costs microseconds: by the layout of its arguments (dtypes, sizes, strides,
+flags; types of scalars, and values of those that guards may be about), for the versions and options of that moment. Only misses for which
+no version will be made any more, of programs that write no argument: for others more than the layout counts (overlap, what is being
+compiled).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime import faults
+from tierup.runtime.dispatching import guards
+from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
+from tierup.runtime.errors import NotOptimized
+from tierup.runtime.events import EventKind
+from tierup.runtime.once import warn
+
+if TYPE_CHECKING:
+    from tierup.runtime.arguments.signature import Signature
+    from tierup.runtime.context import Context
+    from tierup.runtime.dispatching.version import Version
+    from tierup.runtime.explaining.history import EventTemplate
+    from tierup.runtime.options import Options
+    from tierup.runtime.protocols import Flat
+    from tierup.runtime.strategy import SpeculationLog
+
+FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED)
+_KEPT = 64  # an unseen shape per call must not grow memory
+
+LayoutKey = tuple[object, ...]
+
+
+def layout_key(flat: Flat) -> LayoutKey:
+    """A key under which flat arguments of one layout are found."""
+    return tuple([
+        (leaf.dtype, leaf.shape, leaf.strides, leaf.flags.num) if type(leaf) is np.ndarray
+        else (type(leaf), leaf) if isinstance(leaf, int) else type(leaf)
+        for leaf in flat
+    ])  # fmt: skip
+
+
+class Misses:
+    """Of one executor. Each operation on what is known is atomic."""
+
+    def __init__(self, context: Context, table: VersionTable) -> None:
+        self._context, self._history, self._table = context, context.history, table
+        self._known: dict[LayoutKey, tuple[tuple[Version, ...], Options, EventTemplate]] = {}
+
+    def is_known(self, flat: Flat, options: Options) -> bool:
+        """Whether a call is a miss like one before, which is told then: tier 0 answers."""
+        if not self._known or faults.active:
+            return False
+        entry = self._known.get(layout_key(flat))
+        if entry is None or entry[0] is not self._table.versions or entry[1] is not options:
+            return False
+        self._count(entry[2])
+        return True
+
+    def tell(
+        self, flat: Flat, signature: Signature, reason: Reason, versions: tuple[Version, ...], options: Options, *, keep: bool
+    ) -> None:
+        """Tell of a miss. `keep`: where no version will be made any more, the next ones like it are answered alike."""
+        template = self._template(flat, signature, reason)
+        self._count(template)
+        if not keep or reason not in FOR_GOOD or options.strict or faults.active:
+            return
+        if len(self._known) >= _KEPT:
+            self._known = {}
+        if not any(version.record.written for version in versions):
+            self._known[layout_key(flat)] = versions, options, template
+
+    def clear(self) -> None:
+        self._known = {}
+
+    def _count(self, template: EventTemplate) -> None:
+        if self._history.tell(template, "misses") % MISSES_PER_TICK == 0:
+            self._table.tick()
+
+    def _template(self, flat: Flat, signature: Signature, reason: Reason) -> EventTemplate:
+        nearest = self._table.nearest(signature)
+        mismatch = None if nearest is None else guards.explain(nearest.record, flat)
+        if mismatch is None:
+            return self._history.template(EventKind.MISS, reason, action="ran in tier 0")
+        name = self._context.program.names[mismatch.argument] if mismatch.argument >= 0 else "arguments"
+        return self._history.template(
+            EventKind.MISS,
+            mismatch.reason,
+            guard=f"{name}: {mismatch.what}",
+            expected=mismatch.expected,
+            actual=mismatch.actual,
+            action=f"ran in tier 0: {reason.sentence}",
+        )
+
+    def warn_of_limit(self, signature: Signature, options: Options, log: SpeculationLog) -> None:
+        """Say once, to the user, that calls like this one will stay slow."""
+        if not self._history.once.first("the versions are used up"):
+            return
+        program = self._context.program
+        strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
+        calls = ", ".join(f"{name}: {klass}" for name, klass in zip(program.names, signature.classes, strict=True))
+        warn(
+            f"{program.name} (at {program.place}) has used up its {log.bets + log.symbolic_bets} versions "
+            f"(fusion_strategy: {strategy}; bailout_depth: {options.bailout_depth}; max_versions: {options.max_versions}); "
+            f"calls with ({calls}) that fit none run in the interpreter. "
+            f"Raise fusion_strategy{' and max_versions' if options.is_dynamic else ''}, call it with fewer kinds of arguments, "
+            f"or see explain()."
+        )
+
+    def not_optimized(self) -> NotOptimized:
+        """Why a program that must be native as a whole is not."""
+        found = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in self._history.refusals)
+        return NotOptimized(f"{self._context.program.name} has no native code as a whole: {found}")

@@ -1,0 +1,194 @@
+"""When and how a program that is not native as a whole is split.
+
+When a compile of the whole is refused, the next call of that kind runs the instrumented graph and records; the one after that cuts the
+program (`runtime/compiling/regions.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tierup.dialect import forking
+from tierup.dialect.kernels import drawing
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.arguments.signature import ArgumentClass, Signature
+from tierup.runtime.compiling import later, steps
+from tierup.runtime.compiling.backoff import Postponing
+from tierup.runtime.compiling.later import Later
+from tierup.runtime.context import Context
+from tierup.runtime.events import EventKind
+from tierup.runtime.explaining import last_plan
+from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.options import Options
+from tierup.runtime.protocols import Flat
+from tierup.runtime.splits.publication import Publication
+from tierup.runtime.splits.split import Split, culprits, executors_of
+from tierup.runtime.splits.table import SPLITTABLE, SplitTable
+
+if TYPE_CHECKING:
+    from tierup.runtime.compiling.regions import Facts, Instrumented
+
+Classes = tuple[ArgumentClass, ...]
+
+
+@dataclass
+class Recording:
+    """A program on its way to a split: what its instrumented runs have seen."""
+
+    instrumented: Instrumented
+    publication: Publication
+    facts: Facts = field(default_factory=dict)
+    runs: int = 0
+
+
+class RecordedSplits:
+    """The splits of one program, by the classes of the arguments that they are for. `refused`: by these classes, why calls of their kind
+    have no version as a whole; what is broken off, or postponed, is begun again by a later call that finds it there."""
+
+    def __init__(self, context: Context, refused: dict[Classes, NotCompiled]) -> None:
+        self._context, self._refused = context, refused
+        self._lock = forking.lock()
+        self._recordings: dict[Classes, Recording] = {}
+        self._given_up: set[Classes] = set()
+        self._cutting: set[Classes] = set()
+        self._later = Later(context, self)
+        self._postponed = Postponing(context.history)
+        self.table: SplitTable[Classes] = SplitTable(context, self._recordings.__contains__, self._gone, apart=True)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a split could not be made for now, and it is too early to try again."""
+        return self._postponed.waits
+
+    def find(self, classes: Sequence[ArgumentClass]) -> Split | None:
+        """The split for arguments of these classes."""
+        return self.table.splits.get(tuple(classes))
+
+    def cut_later(self, specs: object, refusal: NotCompiled, dropped: str) -> None:
+        """Nothing: this program makes no assumptions in mid-program that could be dropped."""
+
+    def recordings(self) -> list[tuple[Classes, Recording]]:
+        """The programs on their way to a split, or cut, by the classes of arguments that came."""
+        return list(self._recordings.items())
+
+    def release(self) -> None:
+        """Let go of what only compiling needs: no split is made from now on."""
+        self._recordings.clear()
+        self.table.release()
+
+    def answer(self, signature: Signature, flat: Flat, options: Options) -> Flat | None:
+        """The results of a call that a split answers, or a run on the way to one; None when this kind of call has neither."""
+        classes = signature.classes
+        split = self.find(classes)
+        if split is not None:
+            return self.table.run(split, flat)
+        if self._later.has(classes):
+            return self._context.interpret(flat, Reason.COMPILING)
+        if options.profile and classes in self._recordings:
+            return self._record_or_cut(classes, flat, options)
+        return None
+
+    def may_start(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
+        """Whether a program that was refused as a whole is to be split for calls of this kind."""
+        bound = options.max_versions
+        return refusal.reason in SPLITTABLE and signature.classes not in self._given_up and len(self._recordings) < bound
+
+    def start(self, signature: Signature, flat: Flat, refusal: NotCompiled, options: Options) -> Flat:
+        """Answer a call for which the program was refused as a whole, and record from now on."""
+        why = NotCompiled(refusal.reason, refusal.detail, refusal.line, refusal.op)  # the other's traceback holds the executor
+        if later.is_wanted(options):
+            self._later.ask(signature.classes, RecordedSplits._begin, signature.classes, why)
+            return self._context.interpret(flat, Reason.COMPILING)
+        failure = self._begin(signature.classes, why)
+        if failure is not None:
+            return self._context.interpret(flat, failure.reason)
+        return self._record_or_cut(signature.classes, flat, options)
+
+    def _begin(self, classes: Classes, why: NotCompiled) -> NotCompiled | None:
+        """Make the graph that records; or why there is none. `why`: the program is to be split."""
+        program = self._context.program
+        try:
+            with failures_are_refusals("recording values in mid-program"):
+                instrumented = steps.regions.instrument(program.graph, program.entry)
+            publication = Publication.of(instrumented)
+            if publication.refusal():
+                raise NotCompiled(Reason.VIEW_RESULT, publication.refusal())
+        except NotCompiled as e:
+            if self._postponed.failed(e, "the program", "stays in tier 0"):
+                self._refused[classes] = why
+            else:
+                self._gone(classes, False)
+            return e
+        self.table.exclude(classes, culprits(instrumented.text, [(why.op, why.line)]))
+        self._recordings[classes] = Recording(instrumented, publication)
+        self._postponed.succeeded()
+        return None
+
+    def _gone(self, classes: Classes, again: bool) -> None:
+        """There is no split for arguments of these classes any more; never `again`?"""
+        if not again:
+            with self._lock:
+                self._given_up.add(classes)
+                self._recordings.pop(classes, None)
+
+    def _record_or_cut(self, classes: Classes, flat: Flat, options: Options) -> Flat:
+        """Record a run, or cut the program when enough have been."""
+        interpret, recording = self._context.interpret, self._recordings.get(classes)
+        if recording is None or not recording.publication.fits(flat):
+            return interpret(flat, Reason.NO_LOWERING)
+        if recording.runs < max(options.num_profiled_runs, 1):
+            return self._record(recording, flat)
+        if self._postponed.waits:
+            return interpret(flat, Reason.BACKING_OFF)
+        with self._lock:
+            if classes in self._cutting or self.find(classes) is not None:  # another thread was quicker
+                return interpret(flat, Reason.NO_LOWERING)
+            self._cutting.add(classes)
+        if later.is_wanted(options):
+            self._later.ask(classes, RecordedSplits._cut, recording, classes)
+            return interpret(flat, Reason.COMPILING)
+        split = self._cut(recording, classes)
+        return interpret(flat, split.reason) if isinstance(split, NotCompiled) else self.table.run(split, flat)
+
+    def _record(self, recording: Recording, flat: Flat) -> Flat:
+        """Answer a call by a run that records. Whatever it raises, no argument has been written."""
+        drawing.begin()
+        try:
+            given = recording.instrumented.recorder.call(*flat, record=steps.regions.recorder_of(recording.facts))
+            results = recording.publication.results(flat, given)
+        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
+            drawing.give_up()
+            return self._context.interpret(flat, Reason.PROFILING)
+        with self._lock:
+            recording.runs += 1
+        last_plan.note(self._context.program)
+        self._context.history.count("profiled_runs")
+        action = "recorded values in mid-program, to split it into native regions"
+        self._context.history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
+        return results
+
+    def _cut(self, recording: Recording, classes: Classes) -> Split | NotCompiled:
+        """Cut the program for what was recorded; or why that cannot be."""
+        program, start = self._context.program, time.perf_counter()
+        guards = ", ".join(f"{n}: {c}" for n, c in zip(program.names, classes, strict=True))
+        try:
+            with failures_are_refusals("cutting the program"):
+                text = steps.regions.with_facts(recording.instrumented.text, program.entry, recording.facts)
+                code = steps.regions.split(text, program.entry, self.table.excluded(classes))
+                regions, sites = executors_of(self._context, code)
+                tier0 = steps.regions.main_tier0(code, program.entry, sites)
+        except NotCompiled as e:
+            if not self._postponed.failed(e, guards, "stays in tier 0"):
+                self._gone(classes, False)
+            return e
+        finally:
+            with self._lock:
+                self._cutting.discard(classes)
+        self._postponed.succeeded()
+        milliseconds, call = (time.perf_counter() - start) * 1e3, self._context.calls() + 1
+        split = Split(classes, guards, code, recording.publication, tier0, regions, call, milliseconds, program.name)
+        self.table.put(split)
+        return split
