@@ -216,7 +216,7 @@ class Scalar(ir.Value):
             return Scalar(other, self.dtype, self.home)
         if self.home is not None:
             return Scalar(self.home.constant(other, self.dtype), self.dtype, self.home)
-        return constant(other, self.dtype)
+        return constant(other, self.dtype, self.type)
 
     def call(self, name: str, *others: Operand, **attributes: ir.Attribute) -> Scalar:
         """An op of operands and result of this dtype: `x.call("math.exp")`."""
@@ -310,10 +310,18 @@ def attribute(number: Number, dtype: DType) -> ir.Attribute:
     return ir.IntegerAttr.get(type_, (int(number) + half) % (2 * half) - half)
 
 
-def constant(number: Number, dtype: DType) -> Scalar:
-    """A Python number in `dtype`, as `attribute` has it."""
-    made = ir.Operation.create("arith.constant", results=[element_type(dtype)], attributes={"value": attribute(number, dtype)})
+def constant(number: Number, dtype: DType, type_: ir.Type | None = None) -> Scalar:
+    """A Python number in `dtype`, as `attribute` has it. `type_`: a scalar's, which nobody needs to say, or a vector's."""
+    value = attribute(number, dtype)
+    if isinstance(type_, ir.VectorType):
+        value = ir.DenseElementsAttr.get_splat(type_, value)
+    made = ir.Operation.create("arith.constant", results=[type_ or element_type(dtype)], attributes={"value": value})
     return Scalar(made.results[0], dtype)
+
+
+def zero(type_: ir.Type) -> Scalar:
+    """0 of a number's type, or a vector of it."""
+    return constant(0, dtype_of(type_), type_)
 
 
 def select(condition: ir.Value, yes: Operand, no: Operand) -> Scalar:

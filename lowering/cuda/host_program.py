@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.arith import CmpF, CmpI
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
@@ -33,10 +34,8 @@ _ARITHMETIC = {
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.extf", "memref.cast")
 _CASTS = ("arith.trunci", "arith.truncf", "arith.sitofp", "arith.uitofp", "arith.fptosi")
 _NARROW = ("f32", "f16", "bf16")  # what Python's numbers are wider than: sums and products are rounded
-_ORDERED = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le"}  # of arith.cmpf's predicates those that Python has, false for a NaN
-_UNORDERED = {9: "le", 10: "lt", 11: "ge", 12: "gt"}  # true for a NaN, and where the ordered opposite does not hold
-_NOT_EQUAL = 13  # true for a NaN, as Python's
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge")  # arith.cmpi's predicates; sizes have no sign bit
+_AS_PYTHON = (CmpF.OEQ, CmpF.OGT, CmpF.OGE, CmpF.OLT, CmpF.OLE, CmpF.UNE)  # false for a NaN, but not equal
+_UNORDERED = {CmpF.UGT: "le", CmpF.UGE: "lt", CmpF.ULT: "ge", CmpF.ULE: "gt"}  # true for a NaN; and where the opposite is false
 
 
 def extract(module: ir.Module, function: ir.Operation) -> HostProgram:
@@ -139,13 +138,14 @@ class _Extraction:
 
     def _arith_cmpi(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)
-        return [(_COMPARISONS[ir.IntegerAttr(op.attributes["predicate"]).value], self._new(op.results[0]), *given)]
+        name = CmpI(ir.IntegerAttr(op.attributes["predicate"]).value).name[-2:]  # sizes have no sign bit
+        return [(name.lower(), self._new(op.results[0]), *given)]
 
     def _arith_cmpf(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)
-        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
-        if predicate in _ORDERED or predicate == _NOT_EQUAL:
-            return [(_ORDERED.get(predicate, "ne"), self._new(op.results[0]), *given)]
+        predicate = CmpF(ir.IntegerAttr(op.attributes["predicate"]).value)
+        if predicate in _AS_PYTHON:
+            return [(predicate.name[1:].lower(), self._new(op.results[0]), *given)]
         if predicate not in _UNORDERED:
             raise self._left(op)
         opposite, true = self._new(), self._new()

@@ -11,10 +11,15 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering import sizes
+from tierup.lowering.arith import Scalar, lifted, maximum, of
+from tierup.lowering.loops import Span, carried
+from tierup.lowering.sizes import Size
 
 WARP = 32  # threads that run in step; shuffles exchange registers among them
 LAUNCH = "gpu.launch"
@@ -30,20 +35,19 @@ _ALIGNMENT = 16
 class Here:
     """The body of a launch: per axis (x, y, z) the block's and the thread's number, and how many there are of each."""
 
-    block: tuple[ir.Value, ...]
-    thread: tuple[ir.Value, ...]
-    blocks: tuple[ir.Value, ...]
-    threads: tuple[ir.Value, ...]
+    block: tuple[Scalar, ...]
+    thread: tuple[Scalar, ...]
+    blocks: tuple[Scalar, ...]
+    threads: tuple[Scalar, ...]
     shared: tuple[ir.Value, ...]  # memory that the threads of a block share, one buffer per type asked for
 
-    def position(self, axis: int = 0) -> ir.Value:
+    def position(self, axis: int = 0) -> Scalar:
         """The thread's number among all threads along an axis."""
-        start = b.value("arith.muli", [self.block[axis], self.threads[axis]], b.index_type())
-        return b.value("arith.addi", [start, self.thread[axis]], b.index_type())
+        return self.block[axis] * self.threads[axis] + self.thread[axis]
 
-    def width(self, axis: int = 0) -> ir.Value:
+    def width(self, axis: int = 0) -> Scalar:
         """How many threads there are along an axis."""
-        return b.value("arith.muli", [self.blocks[axis], self.threads[axis]], b.index_type())
+        return self.blocks[axis] * self.threads[axis]
 
 
 def shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
@@ -69,7 +73,7 @@ def launch(blocks: Sequence[ir.Value], threads: Sequence[ir.Value], shared: Sequ
     )  # fmt: skip
     types = [*[b.index_type()] * 4 * _AXES, *([] if at_launch else shared)]
     body = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    values = list(body.arguments)
+    values = lifted(body.arguments)
     axes = [tuple(values[i * _AXES : (i + 1) * _AXES]) for i in range(4)]
     with ir.InsertionPoint(body):
         yield Here(*axes, _views(shared, bytes_) if at_launch else tuple(values[4 * _AXES :]))
@@ -112,89 +116,47 @@ def barrier() -> None:
 
 
 @contextmanager
-def when(condition: ir.Value) -> Iterator[None]:
-    """The ops built inside run where the condition holds."""
-    branch = b.op("scf.if", [condition], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        yield
-        b.op("scf.yield")
-
-
-def either(
-    condition: ir.Value, types: Sequence[ir.Type], then: Callable[[], list[ir.Value]], other: Callable[[], list[ir.Value]]
-) -> list[ir.Value]:
-    """The values of `then` where the condition holds, else those of `other`: ops built by the one that is called."""
-    branch = b.op("scf.if", [condition], types, regions=2)
-    for region, how in zip(branch.regions, (then, other), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            b.op("scf.yield", how())
-    return list(branch.results)
-
-
-@contextmanager
-def strided(start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Value]:
+def strided(start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[Scalar]:
     """A loop over start, start + step, ... below stop, carrying nothing."""
     loop = b.op("scf.for", [start, stop, step], regions=1)
     block = loop.regions[0].blocks.append(b.index_type(), arg_locs=[ir.Location.unknown()])
     with ir.InsertionPoint(block):
-        yield block.arguments[0]
+        yield of(block.arguments[0])
         b.op("scf.yield")
 
 
-def carried(
-    span: tuple[ir.Value, ir.Value, ir.Value], start: Sequence[ir.Value], body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]]
-) -> list[ir.Value]:
-    """A loop over `span` (from, up to, step) that carries values: `body` is given the position and what is carried, and gives it anew."""
-    loop = b.op("scf.for", [*span, *start], [v.type for v in start], regions=1)
-    types = [b.index_type(), *(v.type for v in start)]
-    block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    with ir.InsertionPoint(block):
-        position, *values = block.arguments
-        b.op("scf.yield", body(position, values))
-    return list(loop.results)
-
-
 def carried_while(
-    span: tuple[ir.Value, ir.Value, ir.Value],
-    points: int,
-    start: Sequence[ir.Value],
-    body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]],
-) -> tuple[ir.Value, list[ir.Value]]:
+    span: Span, points: int, start: Sequence[ir.Value], body: Callable[[Scalar, list[Any]], list[Any]]
+) -> tuple[Scalar, list[Any]]:
     """As `carried`, `points` positions in each turn, `body` being given the first; as long as there are so many. The position that is next,
     and what is carried."""
     first, stop, step = span
-    ahead = b.value("arith.muli", [step, b.index(points - 1)], b.index_type())
-    last = b.value("arith.subi", [larger(stop, ahead), ahead], b.index_type())
-    stride = b.value("arith.muli", [step, b.index(points)], b.index_type())
+    ahead = step * (points - 1)
+    last = maximum(stop, ahead) - ahead
+    stride = step * points
 
-    def turn(position: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
-        return [b.value("arith.addi", [position, stride], b.index_type()), *body(position, values[1:])]
+    def turn(position: Scalar, values: list[Any]) -> list[Any]:
+        return [position + stride, *body(position, values[1:])]
 
     end, *values = carried((first, last, stride), [first, *start], turn)
     return end, values
 
 
 def carried_together(
-    span: tuple[ir.Value, ir.Value, ir.Value],
-    start: Sequence[ir.Value],
-    body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]],
-    points: int,
-) -> list[ir.Value]:
+    span: Span, start: Sequence[ir.Value], body: Callable[[Scalar, list[Any]], list[Any]], points: int
+) -> list[Any]:
     """As `carried`, the body so many times in each turn that `points` positions are one's work; what is left over comes one by one."""
     if points == 1:
         return carried(span, start, body)
 
-    def some(first: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
-        def one(k: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-            return body(b.value("arith.addi", [first, b.value("arith.muli", [k, span[2]], b.index_type())], b.index_type()), sums)
-
-        return unrolled(points, values, one)
+    def some(first: Scalar, values: list[Any]) -> list[Any]:
+        return unrolled(points, values, lambda k, sums: body(first + k * span[2], sums))
 
     end, values = carried_while(span, points, start, some)
     return carried((end, *span[1:]), values, body)
 
 
-def unrolled(count: int, start: Sequence[ir.Value], body: Callable[[ir.Value, list[ir.Value]], list[ir.Value]]) -> list[ir.Value]:
+def unrolled(count: int, start: Sequence[ir.Value], body: Callable[[Scalar, list[Any]], Sequence[ir.Value]]) -> list[Any]:
     """As `carried`, over 0 .. count - 1: an affine.for, which a later stage unrolls (LLVM does not where the body is long)."""
     bounds = [ir.AffineMapAttr.get(ir.AffineMap.get_constant(i)) for i in (0, count)]
     loop = b.op(
@@ -205,42 +167,20 @@ def unrolled(count: int, start: Sequence[ir.Value], body: Callable[[ir.Value, li
     types = [b.index_type(), *(v.type for v in start)]
     block = loop.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     with ir.InsertionPoint(block):
-        position, *values = block.arguments
+        position, *values = lifted(block.arguments)
         b.op("affine.yield", body(position, values))
-    return list(loop.results)
+    return lifted(loop.results)
 
 
-def below(left: ir.Value, right: ir.Value) -> ir.Value:
-    """left < right, of type index and not negative."""
-    less = ir.IntegerAttr.get(b.integer_type(64), 6)  # ult
-    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=less)
-
-
-def same(left: ir.Value, right: ir.Value) -> ir.Value:
-    """left == right, of type index."""
-    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), 0))
-
-
-def ceil_div(left: ir.Value, right: ir.Value) -> ir.Value:
+def ceil_div(left: Scalar, right: Size) -> Scalar:
     """left / right rounded up, of type index and not negative."""
-    rounded = b.value("arith.addi", [left, b.value("arith.subi", [right, b.index(1)], b.index_type())], b.index_type())
-    return b.value("arith.divui", [rounded, right], b.index_type())
+    by = left.like(right)
+    return (left + (by - 1)) // by
 
 
-def smaller(left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value("arith.minui", [left, right], b.index_type())
-
-
-def larger(left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value("arith.maxui", [left, right], b.index_type())
-
-
-def product(numbers: Sequence[ir.Value]) -> ir.Value:
+def product(numbers: Sequence[Scalar]) -> Scalar:
     """Of type index; 1 for none."""
-    result = None
-    for number in numbers:
-        result = number if result is None else b.value("arith.muli", [result, number], b.index_type())
-    return b.index(1) if result is None else result
+    return sizes.value(sizes.product(numbers))
 
 
 def folded(number: ir.Value) -> ir.Value:

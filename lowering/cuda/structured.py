@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, lifted
 from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
 
 _GENERIC = ("linalg.generic", *NAMED_PRODUCTS)
@@ -59,11 +60,11 @@ class Structured:
     def is_parallel(self) -> bool:
         return "reduction" not in self.iterators
 
-    def sizes(self) -> list[ir.Value]:
+    def sizes(self) -> list[Scalar]:
         """How often each loop runs, as index: the size of the first axis that it alone indexes. Built at the insertion point."""
         return [self._size(position) for position in range(len(self.iterators))]
 
-    def _size(self, position: int) -> ir.Value:
+    def _size(self, position: int) -> Scalar:
         known = None
         for buffer, map_ in zip(self.buffers, self.maps, strict=True):
             for axis, e in enumerate(map_.results):
@@ -76,7 +77,7 @@ class Structured:
             raise ValueError(f"loop {position} of {self.op.name} indexes no axis by itself")
         return b.dim(*known)
 
-    def read(self, at: Sequence[ir.Value], count: int | None = None) -> list[ir.Value | None]:
+    def read(self, at: Sequence[ir.Value], count: int | None = None) -> list[Scalar | None]:
         """The elements at a position, one per buffer (of the first `count`); None for those that the body does not look at."""
         used = self._used()[:count]
         return [self.load(i, at) if looked_at else None for i, looked_at in enumerate(used)]
@@ -90,16 +91,15 @@ class Structured:
             return [i < self.reads for i in range(len(self.buffers))]
         return [any(True for _ in argument.uses) for argument in self.op.regions[0].blocks[0].arguments]
 
-    def load(self, i: int, at: Sequence[ir.Value]) -> ir.Value:
-        element = ir.ShapedType(self.buffers[i].type).element_type
-        return b.value("memref.load", [self.buffers[i], *places(self.maps[i], at)], element)
+    def load(self, i: int, at: Sequence[ir.Value]) -> Scalar:
+        return b.load(self.buffers[i], *places(self.maps[i], at))
 
-    def compute(self, at: Sequence[ir.Value], elements: Sequence[ir.Value | None]) -> list[ir.Value]:
+    def compute(self, at: Sequence[ir.Value], elements: Sequence[ir.Value | None]) -> list[Scalar]:
         """The new elements of the buffers that are written: the body, inlined."""
         if self.op.name == "linalg.fill":
-            return [self.op.operands[0]]
+            return lifted(self.op.operands)[:1]
         if self.op.name == "memref.copy":
-            return [v for v in elements[:1] if v is not None]
+            return lifted(v for v in elements[:1] if v is not None)
         made = self.op.clone()  # whatever stands in the body refers to the clone's arguments, to any depth
         block = made.regions[0].blocks[0]
         for argument, element in zip(block.arguments, elements, strict=True):
@@ -112,14 +112,21 @@ class Structured:
         *body, last = [view.operation for view in block.operations]
         for inner in body:
             inner.move_before(made)
-        values = list(last.operands)
+        values = lifted(last.operands)
         made.erase()
         return values
 
     def write(self, at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
         """Store what the written buffers hold from now on."""
         for i, value in enumerate(values, start=self.reads):
-            b.op("memref.store", [value, self.buffers[i], *places(self.maps[i], at)])
+            b.store(value, self.buffers[i], *places(self.maps[i], at))
+
+    def run_together(self, places_: Sequence[Sequence[ir.Value]]) -> None:
+        """Some positions: all are read before the first is computed, so that loads are on their way together."""
+        elements = [self.read(at) for at in places_]
+        values = [self.compute(at, e) for at, e in zip(places_, elements, strict=True)]
+        for at, v in zip(places_, values, strict=True):
+            self.write(at, v)
 
     def run(self, at: Sequence[ir.Value]) -> None:
         """Read, compute and write one position."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.index_math import rest
 from tierup.lowering.cuda.products.product import Product
 
 
@@ -27,4 +25,4 @@ def is_straight(product: Product, operand: int, chunk: int) -> ir.Value | bool:
     last = type_.rank - 1
     if not type_.is_dynamic_dim(last):
         return type_.get_dim_size(last) % chunk == 0
-    return gpu.same(rest(b.dim(buffer, last), chunk), b.index(0))
+    return (b.dim(buffer, last) % chunk).equals(0)

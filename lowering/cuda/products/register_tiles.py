@@ -23,14 +23,15 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import minimum, select, zero
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.index_math import chosen, divided, minus, plus, rest, times
 from tierup.lowering.cuda.products.operand_lines import is_straight
 from tierup.lowering.cuda.products.product import Product, length
-from tierup.lowering.cuda.products.results import Line, Place, finish, place_of, zero
+from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
 from tierup.lowering.cuda.products.schemes import RegisterScheme
 from tierup.lowering.cuda.products.tile_order import tile_of
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import carried, either
 
 _PAD = 4  # elements between a tile's lines: columns then lie in different banks, and lines still begin at 16 bytes
 _FOUR = 4  # neighbours that a thread has of a tile's side
@@ -46,13 +47,13 @@ def launch(product: Product, after: Structured | None, scheme: RegisterScheme) -
     sizes = op.sizes()
     m, n, k, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.k, product.batch))
     sides = (scheme.rows, scheme.columns)
-    down, across = (gpu.ceil_div(size, b.index(side)) for size, side in zip((m, n), sides, strict=True))
+    down, across = (gpu.ceil_div(size, side) for size, side in zip((m, n), sides, strict=True))
     elements = [ir.ShapedType(buffer.type).element_type for buffer in op.buffers[:2]]
     shared = [gpu.shared_type([2, scheme.depth, side + _PAD], element) for side, element in zip(sides, elements, strict=True)]
-    grid = [times(down, across), b.index(1), gpu.smaller(batch, b.index(_BLOCKS_Z))]
+    grid = [down * across, b.index(1), minimum(batch, _BLOCKS_Z)]
     with gpu.launch(grid, [b.index(scheme.threads)], shared) as here:
         tile = tile_of(here.block[0], down, across)
-        corner = [times(number, side) for number, side in zip(tile, sides, strict=True)]
+        corner = [number * side for number, side in zip(tile, sides, strict=True)]
         with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
             at = place_of(product.batch, number, sizes)
             tiles = [
@@ -110,8 +111,8 @@ class _Tile:
         count = self.side * self.scheme.depth // self.chunk
         found = []
         for start in range(0, count, self.scheme.threads):
-            number = plus(self.thread, start)
-            found.append((divided(number, inner // self.chunk), times(rest(number, inner // self.chunk), self.chunk)))
+            number = self.thread + start
+            found.append((number // (inner // self.chunk), number % (inner // self.chunk) * self.chunk))
         return found
 
     def load(self, depth: ir.Value) -> list[ir.Value]:
@@ -120,17 +121,17 @@ class _Tile:
         types = [self.element] * (self.chunk * len(self._chunks()))
         if isinstance(straight, bool):
             return self._load_chunks(depth) if straight else self._load_elements(depth)
-        return gpu.either(straight, types, lambda: self._load_chunks(depth), lambda: self._load_elements(depth))
+        return either(straight, types, lambda: self._load_chunks(depth), lambda: self._load_elements(depth))
 
     def _load_chunks(self, depth: ir.Value) -> list[ir.Value]:
         type_ = ir.VectorType.get([self.chunk], self.element)
-        nothing = b.value("arith.constant", [], type_, value=ir.DenseElementsAttr.get_splat(type_, _zero(self.element)))
+        nothing = zero(type_)
         bytes_ = ir.IntegerAttr.get(b.integer_type(64), self.chunk * gpu.bytes_of_element(self.element))
         found = []
         for line, inside in self._chunks():
             there, places = self._source(depth, line, inside)
             read = b.value("vector.load", [self.buffer, *places], type_, alignment=bytes_)
-            read = b.value("arith.select", [there, read, nothing], type_)
+            read = select(there, read, nothing)
             for i in range(self.chunk):
                 found.append(b.value("vector.extract", [read], self.element, static_position=ir.DenseI64ArrayAttr.get([i])))
         return found
@@ -139,17 +140,16 @@ class _Tile:
         found = []
         for line, inside in self._chunks():
             for i in range(self.chunk):
-                there, places = self._source(depth, line, plus(inside, i))
-                read = b.value("memref.load", [self.buffer, *places], self.element)
-                found.append(b.value("arith.select", [there, read, zero(self.element)], self.element))
+                there, places = self._source(depth, line, inside + i)
+                found.append(select(there, b.load(self.buffer, *places), 0))
         return found
 
     def _source(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, list[ir.Value]]:
         """Whether an element of a tile is there, and where in memory; where it is not, some place that is."""
         side, deep = (line, inside) if self.along_k else (inside, line)
-        along, below = plus(self.corner, side), plus(depth, deep)
-        there = b.value("arith.andi", [gpu.below(along, self.end), gpu.below(below, self.k)], b.integer_type(1))
-        along, below = (chosen(there, position, 0) for position in (along, below))
+        along, below = self.corner + side, depth + deep
+        there = (along < self.end) & (below < self.k)
+        along, below = (select(there, position, 0) for position in (along, below))
         lines = (self.product.m, self.product.n)[self.operand]
         place = self.batch | place_of(lines, along, self.sizes) | place_of(self.product.k, below, self.sizes)
         return there, [place[ir.AffineDimExpr(e).position] for e in self.product.op.maps[self.operand].results]
@@ -158,12 +158,12 @@ class _Tile:
         given = iter(elements)
         for line, inside in self._chunks():
             for i in range(self.chunk):
-                here = plus(inside, i)
+                here = inside + i
                 deep, side = (here, line) if self.along_k else (line, here)
-                b.op("memref.store", [next(given), self.shared, half, deep, side])
+                b.store(next(given), self.shared, half, deep, side)
 
     def fetched(self, half: ir.Value, deep: ir.Value, positions: Sequence[ir.Value]) -> list[ir.Value]:
-        return [b.value("memref.load", [self.shared, half, deep, position], self.element) for position in positions]
+        return [b.load(self.shared, half, deep, position) for position in positions]
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class _Kernel:
         scheme = self.scheme
         across = scheme.columns // scheme.each_columns
         mine = [
-            _positions(divided(self.thread, across), scheme.rows, scheme.each_rows),
-            _positions(rest(self.thread, across), scheme.columns, scheme.each_columns),
+            _positions(self.thread // across, scheme.rows, scheme.each_rows),
+            _positions(self.thread % across, scheme.columns, scheme.each_columns),
         ]
         type_ = ir.ShapedType(self.product.op.buffers[2].type).element_type
         nothing = [zero(type_)] * (scheme.each_rows * scheme.each_columns)
@@ -189,8 +189,8 @@ class _Kernel:
             sums = self._sums(mine, nothing)
         else:  # perhaps there is nothing to load
             types = [type_] * len(nothing)
-            sums = gpu.either(gpu.below(b.index(0), self.k), types, lambda: self._sums(mine, nothing), lambda: nothing)
-        rows, columns = ([plus(tile.corner, at) for at in positions] for tile, positions in zip(self.tiles, mine, strict=True))
+            sums = either(b.index(0) < self.k, types, lambda: self._sums(mine, nothing), lambda: nothing)
+        rows, columns = ([tile.corner + at for at in positions] for tile, positions in zip(self.tiles, mine, strict=True))
         lines: list[Line] = []
         for i, row in enumerate(rows):
             numbers = list(zip(columns, sums[i * len(columns) : (i + 1) * len(columns)], strict=True))
@@ -204,19 +204,19 @@ class _Kernel:
 
         def tile_by_tile(start: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             half, so_far = carried[0], carried[1:]
-            later = [tile.load(plus(start, depth)) for tile in self.tiles]
+            later = [tile.load(start + depth) for tile in self.tiles]
 
             def line_by_line(line: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
                 left, right = (tile.fetched(half, line, at) for tile, at in zip(self.tiles, mine, strict=True))
                 return [_add(self.product.op, left[i // len(right)], right[i % len(right)], total) for i, total in enumerate(sums)]
 
             sums = gpu.unrolled(depth, so_far, line_by_line)
-            other = minus(b.index(1), half)
+            other = b.index(1) - half
             self._store(other, later)
             return [other, *sums]
 
         self._store(b.index(0), [tile.load(b.index(0)) for tile in self.tiles])
-        found = gpu.carried((b.index(0), self.k, b.index(depth)), [b.index(0), *nothing], tile_by_tile)
+        found = carried((b.index(0), self.k, b.index(depth)), [b.index(0), *nothing], tile_by_tile)
         return found[1:]
 
     def _store(self, half: ir.Value, elements: list[list[ir.Value]]) -> None:
@@ -228,12 +228,8 @@ class _Kernel:
 def _positions(number: ir.Value, side: int, each: int) -> list[ir.Value]:
     """What a thread has of a tile's side: neighbours, up to four; the next four beyond those of all other threads."""
     together = min(each, _FOUR)
-    first = times(number, together)
-    return [plus(first, group * (side // (each // together)) + i) for group in range(each // together) for i in range(together)]
-
-
-def _zero(type_: ir.Type) -> ir.Attribute:
-    return ir.IntegerAttr.get(type_, 0) if isinstance(type_, ir.IntegerType) else ir.FloatAttr.get(type_, 0.0)
+    first = number * together
+    return [first + (group * (side // (each // together)) + i) for group in range(each // together) for i in range(together)]
 
 
 def _add(op: Structured, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:

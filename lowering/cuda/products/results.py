@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS
-from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.arith import Scalar
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import when
 
-Place = dict[int, ir.Value]  # loop -> position
-Run = Sequence[tuple[ir.Value, ir.Value]]  # neighbours in a row of the result, the first at a multiple of their count: column, number
-Line = tuple[ir.Value, Sequence[Run]]  # a row, and what a thread has of it
+Place = dict[int, Scalar]  # loop -> position
+Run = Sequence[tuple[Scalar, Scalar]]  # neighbours in a row of the result, the first at a multiple of their count: column, number
+Line = tuple[Scalar, Sequence[Run]]  # a row, and what a thread has of it
 
 
 def place_of(loops: tuple[int, ...], number: ir.Value, sizes: Sequence[ir.Value]) -> Place:
@@ -51,7 +52,7 @@ def _write(
     op = product.op
     place = batch | place_of(product.m, row, sizes) | place_of(product.n, column, sizes)
     loops = [place.get(x, b.index(0)) for x in range(len(op.iterators))]
-    value = total if op.overwrites else _plus(op.load(2, loops), total)
+    value = total if op.overwrites else op.load(2, loops) + total
     if store:
         op.write(loops, [value])
     if after is None:
@@ -68,7 +69,7 @@ def _below(position: ir.Value, end: ir.Value, *, is_sure: bool = False) -> Itera
     if is_sure:
         yield
         return
-    with gpu.when(gpu.below(position, end)):
+    with when(position < end):
         yield
 
 
@@ -76,19 +77,9 @@ def _divides(count: int, size: int | None) -> bool:
     return size is not None and size % count == 0
 
 
-def zero(type_: ir.Type) -> ir.Value:
-    """A constant."""
-    attribute = ir.IntegerAttr.get(type_, 0) if isinstance(type_, ir.IntegerType) else ir.FloatAttr.get(type_, 0.0)
-    return b.value("arith.constant", [], type_, value=attribute)
-
-
 def _axes(op: Structured) -> list[int]:
     """The loops of the product that index its result's axes."""
     return [ir.AffineDimExpr(e).position for e in op.maps[2].results]
-
-
-def _plus(held: ir.Value, total: ir.Value) -> ir.Value:
-    return b.value("arith.addi" if isinstance(held.type, ir.IntegerType) else "arith.addf", [held, total], held.type)
 
 
 def _is_private(buffer: ir.Value) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.targets import Target
@@ -153,18 +154,18 @@ def may_have_few_rows(product: Product) -> bool:
     return length(product.op, product.m) is None and length(product.op, product.n) is not None
 
 
-def has_few_rows(product: Product) -> ir.Value:
+def has_few_rows(product: Product) -> Scalar:
     """Whether there are, at run time, so few rows that FEW_ROWS is for them."""
     sizes = product.op.sizes()
-    return gpu.below(gpu.product([sizes[i] for i in product.m]), b.index(_FEW + 1))
+    return gpu.product([sizes[i] for i in product.m]) < _FEW + 1
 
 
-def large_is_worth(product: Product) -> ir.Value:
+def large_is_worth(product: Product) -> Scalar:
     """Whether, for sizes known at run time, LARGE takes less time than SMALL: `_time` says so from half a tile per multiprocessor on."""
     sizes = product.op.sizes()
     m, n, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.batch))
-    tiles = gpu.product([gpu.ceil_div(m, b.index(LARGE.rows)), gpu.ceil_div(n, b.index(LARGE.columns)), batch])
-    return gpu.below(b.index(_MULTIPROCESSORS // 2), tiles)
+    tiles = gpu.product([gpu.ceil_div(m, LARGE.rows), gpu.ceil_div(n, LARGE.columns), batch])
+    return b.index(_MULTIPROCESSORS // 2) < tiles
 
 
 def register_scheme_of(product: Product) -> RegisterScheme:

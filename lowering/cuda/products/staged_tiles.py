@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import select
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.index_math import chosen, divided, plus, rest, times, xor
 from tierup.lowering.cuda.products.operand_lines import is_straight
 from tierup.lowering.cuda.products.product import Product, length
-from tierup.lowering.cuda.products.results import Place, place_of, zero
+from tierup.lowering.cuda.products.results import Place, place_of
 from tierup.lowering.cuda.products.tensor_cores import Operands, operands_of
+from tierup.lowering.loops import either
 
 _TOKEN = "!nvgpu.device.async.token"
 _TOGETHER = 4  # elements that a thread moves between two waits for memory
@@ -82,12 +83,12 @@ class Layout:
         chunks = self.per_line // self.kind.chunk
         together = max(1, _BANKS // chunks)  # lines in 128 bytes
         turns = min(chunks, _BANKS)
-        group = divided(line, together) if together > 1 else line
+        group = line // together if together > 1 else line
         if self._fetched_by_ldmatrix:
-            turn = rest(group, turns)
+            turn = group % turns
         else:  # a warp fetches two chunks of each of four lines
-            turn = times(rest(group, turns // 2), 2)
-        return times(xor(chunk, turn), self.kind.chunk)
+            turn = group % (turns // 2) * 2
+        return (chunk ^ turn) * self.kind.chunk
 
     def is_straight(self) -> ir.Value | bool:
         """Whether 16 bytes can be copied at a time: always, never, or an i1."""
@@ -117,18 +118,18 @@ class StagedTiles:
         elif self.straight is False:
             self._move(stage, depth)
         else:
-            gpu.either(self.straight, [], lambda: self._copy(stage, depth), lambda: self._move(stage, depth))
+            either(self.straight, [], lambda: self._copy(stage, depth), lambda: self._move(stage, depth))
 
     def _copy(self, stage: ir.Value, depth: ir.Value) -> list[ir.Value]:
         """The threads copy a chunk each, or as many zeros, until the tile is whole."""
         layout, chunk = self.layout, self.layout.kind.chunk
         per_line = layout.per_line // chunk
         for start in range(0, layout.lines * per_line, self.threads):
-            number = plus(self.thread, start)
-            line, here = divided(number, per_line), rest(number, per_line)
-            along, below, there = self._position(depth, line, times(here, chunk))
+            number = self.thread + start
+            line, here = number // per_line, number % per_line
+            along, below, there = self._position(depth, line, here * chunk)
             places = self._places(along, below)
-            taken = chosen(there, chunk, 0)
+            taken = select(there, b.index(chunk), 0)
             segments = ir.DenseI32ArrayAttr.get([1, 3, 1, len(places), 1])
             b.op(
                 "nvgpu.device_async_copy", [self.shared, stage, line, layout.swizzled(line, here), layout.buffer, *places, taken],
@@ -145,27 +146,27 @@ class StagedTiles:
         with gpu.strided(self.thread, b.index(total), b.index(self.threads * together)) as first:
             found = []
             for start in range(0, self.threads * together, self.threads):
-                number = plus(first, start)
-                line, inside = divided(number, layout.per_line), rest(number, layout.per_line)
+                number = first + start
+                line, inside = number // layout.per_line, number % layout.per_line
                 along, below, there = self._position(depth, line, inside)
-                places = self._places(chosen(there, along, 0), chosen(there, below, 0))  # beyond the end some place that is
-                read = b.value("memref.load", [layout.buffer, *places], layout.element)
-                at = plus(layout.swizzled(line, divided(inside, chunk)), rest(inside, chunk))
-                found.append((b.value("arith.select", [there, read, zero(layout.element)], layout.element), line, at))
+                places = self._places(select(there, along, 0), select(there, below, 0))  # beyond the end some place that is
+                read = b.load(layout.buffer, *places)
+                at = layout.swizzled(line, inside // chunk) + inside % chunk
+                found.append((select(there, read, 0), line, at))
             for value, line, at in found:  # after the loads: they wait for memory together
-                b.op("memref.store", [value, self.shared, stage, line, at])
+                b.store(value, self.shared, stage, line, at)
         return []
 
     def _position(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
         """Where an element of a tile lies along m or n and along k, and whether it is there."""
         side, deep = (line, inside) if self.layout.along_k else (inside, line)
-        along, below = plus(self.corner, side), plus(depth, deep)
+        along, below = self.corner + side, depth + deep
         known = length(self.layout.product.op, self.layout.product.k)
         cut = known is None or known % self.layout.depth  # else the tile's first element stands for all
-        there = gpu.below(below if cut else depth, self.k)
+        there = (below if cut else depth) < self.k
         known = length(self.layout.product.op, self.layout.line)
         if known is None or known % self.layout.side:
-            there = b.value("arith.andi", [gpu.below(along, self.end), there], b.integer_type(1))
+            there = (along < self.end) & there
         return along, below, there
 
     def _places(self, along: ir.Value, below: ir.Value) -> list[ir.Value]:
@@ -182,5 +183,5 @@ def close_group(*, running: int) -> None:
 
 def following(stage: ir.Value, stages: int) -> ir.Value:
     """The stage after one."""
-    later = plus(stage, 1)
-    return chosen(gpu.same(later, b.index(stages)), 0, later)
+    later = stage + 1
+    return select(later.equals(stages), 0, later)

@@ -13,9 +13,11 @@ floating-point data formats"), and where they are cut off, sums of many products
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import of, zero
 
 ROWS, COLUMNS = 16, 8  # of one mma's sums
 CHUNK_BYTES = 16  # that one asynchronous copy moves, and a row of ldmatrix has
@@ -48,7 +50,7 @@ def sums_type() -> ir.Type:
 
 
 def no_sums() -> ir.Value:
-    return _zeros(sums_type())
+    return zero(sums_type())
 
 
 def four_matrices(buffer: ir.Value, at: list[ir.Value], *, transpose: bool) -> ir.Value:
@@ -64,7 +66,7 @@ def half_of(matrices: ir.Value, which: int) -> ir.Value:
     shape = list(ir.VectorType(matrices.type).shape)
     element = ir.VectorType(matrices.type).element_type
     pair, row = ir.VectorType.get([2, shape[1]], element), ir.VectorType.get([shape[1]], element)
-    made = _zeros(pair)
+    made = zero(pair)
     for i in range(2):
         one = b.value("vector.extract", [matrices], row, static_position=ir.DenseI64ArrayAttr.get([2 * which + i]))
         made = b.value("vector.insert", [one, made], pair, static_position=ir.DenseI64ArrayAttr.get([i]))
@@ -86,7 +88,7 @@ def rounded(operand: ir.Value) -> ir.Value:
     for i in range(type_.shape[0]):
         element = b.value("vector.extract", [operand], type_.element_type, static_position=ir.DenseI64ArrayAttr.get([i, 0]))
         bits = b.value("nvvm.convert.float.to.tf32", [element], b.integer_type(32), rnd=rounding)
-        found.append(b.value("arith.bitcast", [bits], type_.element_type))
+        found.append(of(bits).convert("arith.bitcast", dtypes.f32))
     return gathered(found)
 
 
@@ -99,8 +101,3 @@ def multiply_add(x: ir.Value, y: ir.Value, sums: ir.Value) -> ir.Value:
 
 def number_of(sums: ir.Value, i: int, j: int) -> ir.Value:
     return b.value("vector.extract", [sums], ir.F32Type.get(), static_position=ir.DenseI64ArrayAttr.get([i, j]))
-
-
-def _zeros(type_: ir.Type) -> ir.Value:
-    element = ir.VectorType(type_).element_type
-    return b.value("arith.constant", [], type_, value=ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(element, 0.0)))

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import minimum
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.index_math import divided, plus, rest, times
 from tierup.lowering.cuda.products import tensor_cores as cores
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
@@ -33,6 +33,7 @@ from tierup.lowering.cuda.products.schemes import Scheme
 from tierup.lowering.cuda.products.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
 from tierup.lowering.cuda.products.tile_order import tile_of
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import carried, either
 
 _BLOCKS_Z = 65535
 
@@ -51,11 +52,11 @@ def launch(product: Product, after: Structured | None, scheme: Scheme, straight:
     lying = layouts(product, scheme)
     sizes = op.sizes()
     m, n, k, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.k, product.batch))
-    down, across = gpu.ceil_div(m, b.index(scheme.rows)), gpu.ceil_div(n, b.index(scheme.columns))
-    grid = [times(down, across), b.index(1), gpu.smaller(batch, b.index(_BLOCKS_Z))]
+    down, across = gpu.ceil_div(m, scheme.rows), gpu.ceil_div(n, scheme.columns)
+    grid = [down * across, b.index(1), minimum(batch, _BLOCKS_Z)]
     with gpu.launch(grid, [b.index(scheme.threads)], [each.shared_type for each in lying]) as here:
         tile = tile_of(here.block[0], down, across)
-        corner = [times(number, side) for number, side in zip(tile, (scheme.rows, scheme.columns), strict=True)]
+        corner = [number * side for number, side in zip(tile, (scheme.rows, scheme.columns), strict=True)]
         with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
             at = place_of(product.batch, number, sizes)
             tiles = [
@@ -77,17 +78,17 @@ class _Kernel:
 
     def run(self, after: Structured | None, batch: Place) -> None:
         scheme = self.scheme
-        lane, warp = rest(self.thread, gpu.WARP), divided(self.thread, gpu.WARP)
+        lane, warp = self.thread % gpu.WARP, self.thread // gpu.WARP
         starts = [
-            times(divided(warp, scheme.across), scheme.rows // scheme.down),
-            times(rest(warp, scheme.across), scheme.columns // scheme.across),
+            warp // scheme.across * (scheme.rows // scheme.down),
+            warp % scheme.across * (scheme.columns // scheme.across),
         ]
         count = scheme.blocks_down * scheme.blocks_across
         if length(self.product.op, self.product.k):
             sums = self._sums(lane, starts)
         else:  # perhaps there is nothing to fetch
             types = [cores.sums_type()] * count
-            sums = gpu.either(gpu.below(b.index(0), self.k), types, lambda: self._sums(lane, starts), lambda: [cores.no_sums()] * count)
+            sums = either(b.index(0) < self.k, types, lambda: self._sums(lane, starts), lambda: [cores.no_sums()] * count)
         ends, sizes = [tile.end for tile in self.tiles], self.tiles[0].sizes
         finish(self.product, after, sizes, ends, (scheme.rows, scheme.columns), batch, self._lines(lane, starts, sums))
 
@@ -95,7 +96,7 @@ class _Kernel:
         scheme, depth = self.scheme, self.tiles[0].layout.depth
         ahead = scheme.stages - 1
         with gpu.strided(b.index(0), b.index(ahead), b.index(1)) as stage:
-            self._fetch(stage, times(stage, depth))
+            self._fetch(stage, stage * depth)
             close_group(running=ahead - 1)
         gpu.barrier()
         first = self._operands(b.index(0), lane, starts, 0)
@@ -103,7 +104,7 @@ class _Kernel:
 
         def tile_by_tile(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             (read, written), operands, sums = carried[:2], carried[2 : 2 + len(first)], carried[2 + len(first) :]
-            self._fetch(written, times(plus(number, ahead), depth))
+            self._fetch(written, (number + ahead) * depth)
             for after in (*range(1, scheme.steps), 0):
                 if after == 0:
                     close_group(running=ahead - 1)
@@ -115,8 +116,8 @@ class _Kernel:
             return [read, following(written, scheme.stages), *operands, *sums]
 
         start = [b.index(0), b.index(ahead), *first, *[cores.no_sums()] * count]
-        span = b.index(0), gpu.ceil_div(self.k, b.index(depth)), b.index(1)
-        found = gpu.carried(span, start, tile_by_tile)
+        span = b.index(0), gpu.ceil_div(self.k, depth), b.index(1)
+        found = carried(span, start, tile_by_tile)
         if self.product.batch:
             close_group(running=0)
             gpu.barrier()  # the next of the batch begins anew
@@ -147,35 +148,35 @@ class _Kernel:
         layout, shared = self.tiles[operand].layout, self.tiles[operand].shared
         if layout.kind.is_tf32 and not layout.along_k:
             return self._gathered(operand, stage, lane, start, first, step)
-        row, matrix = rest(lane, ROWS_OF_MATRIX), divided(lane, ROWS_OF_MATRIX)
-        fast, slow = rest(matrix, 2), divided(matrix, 2)
+        row, matrix = lane % ROWS_OF_MATRIX, lane // ROWS_OF_MATRIX
+        fast, slow = matrix % 2, matrix // 2
         side, along = (fast, slow) if operand == 0 else (slow, fast)
-        start = plus(start, first)
+        start = start + first
         if layout.along_k:
-            line, chunk = plus(plus(start, times(side, ROWS_OF_MATRIX)), row), plus(along, 2 * step)
+            line, chunk = start + side * ROWS_OF_MATRIX + row, along + 2 * step
         else:
-            line = plus(plus(times(along, ROWS_OF_MATRIX), row), layout.kind.inner * step)
-            chunk = plus(divided(start, layout.kind.chunk), side)
+            line = along * ROWS_OF_MATRIX + row + layout.kind.inner * step
+            chunk = start // layout.kind.chunk + side
         return cores.four_matrices(shared, [stage, line, layout.swizzled(row, chunk)], transpose=not layout.along_k)
 
     def _gathered(self, operand: int, stage: ir.Value, lane: ir.Value, start: ir.Value, first: int, step: int) -> ir.Value:
         """The same of floats whose lines are along m or n: ldmatrix transposes halves only."""
         layout, shared = self.tiles[operand].layout, self.tiles[operand].shared
         chunk = layout.kind.chunk
-        deep, side = rest(lane, 4), plus(plus(start, first), divided(lane, 4))
+        deep, side = lane % 4, start + first + lane // 4
         found = []
         for matrix in range(4):
             fast, slow = matrix % 2, matrix // 2
             beside, below = (fast, slow) if operand == 0 else (slow, fast)
-            here = plus(side, ROWS_OF_MATRIX * beside)
-            at = plus(layout.swizzled(deep, divided(here, chunk)), rest(here, chunk))
-            line = plus(deep, layout.kind.inner * step + chunk * below)
-            found.append(b.value("memref.load", [shared, stage, line, at], layout.element))
+            here = side + ROWS_OF_MATRIX * beside
+            at = layout.swizzled(deep, here // chunk) + here % chunk
+            line = deep + (layout.kind.inner * step + chunk * below)
+            found.append(b.load(shared, stage, line, at))
         return cores.gathered(found)
 
     def _lines(self, lane: ir.Value, starts: list[ir.Value], sums: list[ir.Value]) -> list[Line]:
-        corner = [plus(tile.corner, start) for tile, start in zip(self.tiles, starts, strict=True)]
-        row, column = plus(corner[0], divided(lane, 4)), plus(corner[1], times(rest(lane, 4), 2))
+        corner = [tile.corner + start for tile, start in zip(self.tiles, starts, strict=True)]
+        row, column = corner[0] + lane // 4, corner[1] + lane % 4 * 2
         across = self.scheme.blocks_across
         lines = []
         for i in range(self.scheme.blocks_down):
@@ -183,6 +184,6 @@ class _Kernel:
                 pairs = []
                 for j in range(across):
                     total = sums[i * across + j]
-                    pairs.append([(plus(column, j * cores.COLUMNS + odd), cores.number_of(total, half, odd)) for odd in (0, 1)])
-                lines.append((plus(row, i * cores.ROWS + half * 8), pairs))
+                    pairs.append([(column + (j * cores.COLUMNS + odd), cores.number_of(total, half, odd)) for odd in (0, 1)])
+                lines.append((row + (i * cores.ROWS + half * 8), pairs))
         return lines

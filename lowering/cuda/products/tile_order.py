@@ -10,17 +10,15 @@ The order is that of Triton's tutorial "Matrix Multiplication" (L2 cache optimiz
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
-from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.index_math import divided, minus, plus, rest, times
+from tierup.lowering.arith import minimum
 
 _GROUP = 16  # rows of tiles: 128 blocks at work are 16 x 8 tiles of 128 x 256, as many rows as columns
 
 
 def tile_of(block: ir.Value, down: ir.Value, across: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Row and column of the tile that a block's number stands for, of down x across tiles (all index)."""
-    area = times(across, _GROUP)
-    first = times(divided(block, area), _GROUP)
-    height = gpu.smaller(minus(down, first), b.index(_GROUP))
-    inside = rest(block, area)
-    return plus(first, rest(inside, height)), divided(inside, height)
+    area = across * _GROUP
+    first = block // area * _GROUP
+    height = minimum(down - first, _GROUP)
+    inside = block % area
+    return first + inside % height, inside // height

@@ -8,14 +8,19 @@ documented bound on reductions covers (tierup-relax-reductions).
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, constant, dtype_of, of
 from tierup.lowering.cuda.structured import Structured
 
 _NEUTRAL = {
-    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maximumf": "-inf", "arith.minimumf": "inf",
-    "arith.maxnumf": "nan", "arith.minnumf": "nan",
+    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maximumf": -math.inf, "arith.minimumf": math.inf,
+    "arith.maxnumf": math.nan, "arith.minnumf": math.nan,
     "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.minui": -1,
     "arith.maxsi": "lowest", "arith.minsi": "highest",
 }  # fmt: skip
@@ -28,19 +33,18 @@ class Combiner:
     op: ir.Operation
     type: ir.Type
 
-    def neutral(self) -> ir.Value:
+    def neutral(self) -> Scalar:
         """A constant, at the insertion point."""
-        number = _NEUTRAL[self.op.name]
-        if isinstance(self.type, ir.IntegerType):
-            width = self.type.width
-            number = {"lowest": -(1 << (width - 1)), "highest": (1 << (width - 1)) - 1}.get(number, number)  # type: ignore[call-overload]
-            return b.value("arith.constant", [], self.type, value=ir.IntegerAttr.get(self.type, number))
-        return b.value("arith.constant", [], self.type, value=ir.FloatAttr.get(self.type, float(number)))
+        dtype, number = dtype_of(self.type), _NEUTRAL[self.op.name]
+        if isinstance(number, str):
+            limits = np.iinfo(dtype.numpy)
+            number = int(limits.min if number == "lowest" else limits.max)
+        return constant(number, dtype)
 
-    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
+    def combine(self, left: ir.Value, right: ir.Value) -> Scalar:
         made = self.op.clone()
         made.operands[0], made.operands[1] = left, right
-        return made.results[0]
+        return of(made.results[0])
 
 
 def is_combining(op: ir.Operation) -> bool:

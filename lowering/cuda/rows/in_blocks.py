@@ -20,6 +20,7 @@ from tierup.lowering.cuda.rows.blocks import Block, summed
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import when
 
 Access = tuple[ir.Value, ir.Value, bool]  # base, buffer, whether each thread keeps to its own elements
 
@@ -57,7 +58,7 @@ class Row:
         """A register of every thread, as a buffer of rank 0. LLVM keeps it out of memory."""
         with ir.InsertionPoint.at_block_begin(self._top):
             alone = ir.MemRefType.get([], ir.ShapedType(type_).element_type)
-            return b.value("memref.alloca", [], alone, operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+            return b.alloca(alone)
 
     def fill(self, body: ir.Block, number: ir.Value) -> None:
         """Move what stands in the body of a loop over rows to the insertion point, for the row of this number, and convert it."""
@@ -93,9 +94,9 @@ class Row:
         with where:
             outside = {buffer: register for buffer, register in outside.items() if self._is_result(buffer)}
             if outside:
-                with gpu.when(gpu.same(self._block.thread, b.index(0))):
+                with when(self._block.thread.equals(0)):
                     for buffer, register in outside.items():
-                        b.op("memref.store", [b.value("memref.load", [register], ir.ShapedType(buffer.type).element_type), buffer])
+                        b.store(b.load(register), buffer)
             if since and block != self._top:
                 gpu.barrier()
 
@@ -122,7 +123,7 @@ class Row:
                 outside[buffer] = self.number(buffer.type)
                 if op.read_of(i):
                     with ir.InsertionPoint(op.op):
-                        b.op("memref.store", [b.value("memref.load", [buffer], ir.ShapedType(buffer.type).element_type), outside[buffer]])
+                        b.store(b.load(buffer), outside[buffer])
                         gpu.barrier()  # the first thread stores the end's value when all have read this
             op.op.operands[list(op.op.operands).index(buffer)] = outside[buffer]
 

@@ -11,36 +11,39 @@ NVIDIA's and PyTorch's kernels for softmax keep rows so where they are short eno
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Union
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Union
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, minimum, of, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.rows.in_blocks import Row
 from tierup.lowering.cuda.rows.slots import Slots
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import either, when
 
 _GROUP = 4  # slots between two tests whether the row goes on, where its length is known at launch only
 _WARPS = 4  # of a block whose rows have a warp each
 
 # the slot's number, the element's, whether there is one (None: surely), what is carried -> what is carried
-Body = Callable[[ir.Value, ir.Value, Union[ir.Value, None], list[ir.Value]], list[ir.Value]]
+Body = Callable[[Scalar, Scalar, Union[Scalar, None], list[Any]], Sequence[ir.Value]]
 
 
 def launch(slots: Slots, threads: int, count: int, numbers: list[ir.Value]) -> None:
     """Launch the kernel before the loop, whose ops it takes. `threads`: of a row, the most of them where its length is not known;
     `numbers`: buffers of rank 0 that the loop alone uses."""
     loop = slots.body.owner.operation
-    n, rows = slots.size(), loop.operands[1]
+    n, rows = slots.size(), of(loop.operands[1])
     ops = [s for op in b.walk(loop) if (s := Structured.of(op)) is not None]
     summed = dict.fromkeys(ir.ShapedType(v.type).element_type for s in ops if not s.is_parallel for v in s.buffers[s.reads :])
     wide = b.index(threads) if slots.length is not None else _wide(n, count, threads)
     in_warps = gpu.constant(wide) == gpu.WARP
     scratch = [] if in_warps else [gpu.shared_type([gpu.WARP], t) for t in summed]
-    blocks, block = (gpu.ceil_div(rows, b.index(_WARPS)), [wide, b.index(_WARPS)]) if in_warps else (rows, [wide])
+    blocks, block = (gpu.ceil_div(rows, _WARPS), [wide, b.index(_WARPS)]) if in_warps else (rows, [wide])
     with gpu.launch([blocks], block, scratch) as here:
         row = SlotRow(Block(here, wide, here.shared), slots, count, n)
         for buffer in numbers:
@@ -48,19 +51,17 @@ def launch(slots: Slots, threads: int, count: int, numbers: list[ir.Value]) -> N
         if not in_warps:
             row.fill(slots.body, here.block[0])
             return
-        first = b.value("arith.muli", [here.block[0], b.index(_WARPS)], b.index_type())
-        mine = b.value("arith.addi", [first, here.thread[1]], b.index_type())
-        with gpu.when(gpu.below(mine, rows)):
+        mine = here.block[0] * _WARPS + here.thread[1]
+        with when(mine < rows):
             row.fill(slots.body, mine)
 
 
-def _wide(n: ir.Value, count: int, most: int) -> ir.Value:
+def _wide(n: Scalar, count: int, most: int) -> Scalar:
     """Threads for a row of `n` elements: half of their slots are used at least, where a warp has not slots enough."""
     result, threads = b.index(most), most
     while threads > gpu.WARP:
         threads //= 2
-        fits = gpu.below(n, b.index(threads * count // 2 + 1))
-        result = b.value("arith.select", [fits, b.index(threads), result], b.index_type())
+        result = select(n < threads * count // 2 + 1, b.index(threads), result)
     return result
 
 
@@ -77,7 +78,7 @@ class SlotRow(Row):
 
     def _registers(self, buffer: ir.Value) -> ir.Value:
         type_ = ir.MemRefType.get([self._count], ir.ShapedType(buffer.type).element_type)
-        return b.value("memref.alloca", [], type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+        return b.alloca(type_)
 
     def _is_result(self, buffer: ir.Value) -> bool:
         return buffer not in self._slots.own
@@ -108,23 +109,16 @@ class SlotRow(Row):
             if not first:
                 values = gpu.unrolled(some, values, lambda k, sums: self._slot(k, sums, body))
                 continue
-            beyond = b.value("arith.muli", [self._block.threads, b.index(first)], b.index_type())
-            branch = b.op("scf.if", [gpu.below(beyond, self._n)], [v.type for v in values], regions=2)
-            with ir.InsertionPoint(branch.regions[0].blocks.append()):
-                b.op("scf.yield", gpu.unrolled(some, values, lambda k, sums, first=first: self._slot(_plus(k, first), sums, body)))
-            if values:
-                with ir.InsertionPoint(branch.regions[1].blocks.append()):
-                    b.op("scf.yield", values)
-            values = list(branch.results)
+            beyond = self._block.threads * first
+            more = partial(gpu.unrolled, some, values, lambda k, sums, first=first: self._slot(k + first, sums, body))
+            values = either(beyond < self._n, [v.type for v in values], more, lambda kept=values: kept)
         return values
 
     def _slot(self, k: ir.Value, values: list[ir.Value], body: Body) -> list[ir.Value]:
-        first = b.value("arith.muli", [k, self._block.threads], b.index_type())
-        at = b.value("arith.addi", [first, self._block.thread], b.index_type())
+        at = k * self._block.threads + self._block.thread
         if self._is_full:
             return body(k, at, None, values)
-        last = b.value("arith.subi", [self._n, b.index(1)], b.index_type())
-        return body(k, gpu.smaller(at, last), gpu.below(at, self._n), values)
+        return body(k, minimum(at, self._n - 1), at < self._n, values)
 
     def _elements(self, op: Structured, k: ir.Value, at: ir.Value) -> list[ir.Value | None]:
         found: list[ir.Value | None] = []
@@ -132,33 +126,29 @@ class SlotRow(Row):
             if not op.read_of(i):
                 found.append(None)
             elif buffer in self._filled:
-                found.append(b.value("memref.load", [self._places[buffer], k], ir.ShapedType(buffer.type).element_type))
+                found.append(b.load(self._places[buffer], k))
             else:
                 found.append(op.load(i, [at]))
                 if buffer in self._places:
-                    b.op("memref.store", [found[-1], self._places[buffer], k])
+                    b.store(found[-1], self._places[buffer], k)
         return found
 
     def _point(self, op: Structured, k: ir.Value, at: ir.Value, inside: ir.Value | None) -> list[ir.Value]:
         values = op.compute([at], self._elements(op, k, at))
         for value, buffer in zip(values, op.buffers[op.reads :], strict=True):
             if buffer in self._places:
-                b.op("memref.store", [value, self._places[buffer], k])
+                b.store(value, self._places[buffer], k)
             if buffer in self._slots.own:
                 continue
             if inside is None:
-                b.op("memref.store", [value, buffer, at])
+                b.store(value, buffer, at)
             else:
-                with gpu.when(inside):
-                    b.op("memref.store", [value, buffer, at])
+                with when(inside):
+                    b.store(value, buffer, at)
         return []
 
     def _add(self, op: Structured, k: ir.Value, at: ir.Value, inside: ir.Value | None, sums: list[ir.Value]) -> list[ir.Value]:
         more = op.compute([at], [*self._elements(op, k, at)[: op.reads], *sums])
         if inside is None:
             return more
-        return [b.value("arith.select", [inside, new, old], new.type) for new, old in zip(more, sums, strict=True)]
-
-
-def _plus(k: ir.Value, first: int) -> ir.Value:
-    return b.value("arith.addi", [k, b.index(first)], b.index_type())
+        return [select(inside, new, old) for new, old in zip(more, sums, strict=True)]

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, of, select
 from tierup.lowering.cuda.structured import Structured
-
-_LESS = 2  # arith.cmpi's slt
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,13 @@ class Selector:
 
     def combine(self, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> list[ir.Value]:
         """The better of two candidates (element, position)."""
-        bit = b.integer_type(1)
         takes_right = self._is_better(right[0], left[0])
         takes_left = self._is_better(left[0], right[0])
-        first = b.value("arith.cmpi", [right[1], left[1]], bit, predicate=ir.IntegerAttr.get(b.integer_type(64), _LESS))
-        neither = b.value("arith.xori", [takes_left, b.integer(1, 1)], bit)
-        chosen = b.value("arith.ori", [takes_right, b.value("arith.andi", [neither, first], bit)], bit)
-        return [b.value("arith.select", [chosen, r, l], l.type) for l, r in zip(left, right, strict=True)]
+        first = of(right[1]) < left[1]
+        chosen = takes_right | (~takes_left & first)
+        return [select(chosen, r, l) for l, r in zip(left, right, strict=True)]
 
-    def _is_better(self, element: ir.Value, best: ir.Value) -> ir.Value:
+    def _is_better(self, element: ir.Value, best: ir.Value) -> Scalar:
         known = {self.element: element, self.best: best}
 
         def copied(value: ir.Value) -> ir.Value:
@@ -54,7 +51,7 @@ class Selector:
                 known[value] = again.results[0]
             return known.get(value, value)
 
-        return copied(self.better)
+        return of(copied(self.better))
 
 
 def selector(op: Structured) -> Selector | None:

@@ -15,15 +15,20 @@ The algorithm is the schoolbook's, as fmod of musl and of FreeBSD's msun have it
 
 from __future__ import annotations
 
+import math
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import INDEX, U64, Scalar, constant, minimum, of, select
 from tierup.lowering.cuda import launching as gpu
+from tierup.lowering.loops import carried
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL
 
 _BITS = 64  # of the integers
-_EQ, _ULT, _UGE, _SGT = 0, 6, 9, 4  # arith.cmpi's predicates
 
 
 @dataclass(frozen=True)
@@ -63,85 +68,57 @@ class ExpandRemainders(Pass):
 def expand(op: ir.Operation) -> None:
     """Compute one arith.remf."""
     with op.location, ir.InsertionPoint(op):
-        op.results[0].replace_all_uses_with(_any(*op.operands))
+        op.results[0].replace_all_uses_with(_any(*map(of, op.operands)))
     op.erase()
 
 
-def _any(x: ir.Value, y: ir.Value) -> ir.Value:
-    type_ = x.type
-    if not isinstance(type_, (ir.F16Type, ir.BF16Type)):
-        return _remainder(x, y, _FORMATS[str(type_)])
-    wide = ir.F32Type.get()
-    left = _remainder(*(b.value("arith.extf", [v], wide) for v in (x, y)), _FORMATS["f32"])
-    return b.value("arith.truncf", [left], type_)  # exact: it is a multiple of what both are multiples of
+def _any(x: Scalar, y: Scalar) -> Scalar:
+    if x.dtype.itemsize > 2:
+        return _remainder(x, y, _FORMATS[x.dtype.name])
+    wide = _remainder(x.cast(dtypes.f32), y.cast(dtypes.f32), _FORMATS["f32"])
+    return wide.cast(x.dtype)  # exact: it is a multiple of what both are multiples of
 
 
-def _remainder(x: ir.Value, y: ir.Value, form: _Format) -> ir.Value:
+def _remainder(x: Scalar, y: Scalar, form: _Format) -> Scalar:
     """Magnitudes are integers: they compare as the floats do, infinity is the largest number, NaN is beyond it."""
     a, d = _magnitude(x, form), _magnitude(y, form)
-    infinity, nothing = _int(form.infinity), _int(0)
-    undefined = _or(_or(_is(_UGE, a, infinity), _is(_EQ, d, nothing)), _is(_SGT, d, infinity))
-    smaller = _is(_ULT, a, d)
+    infinity, nothing = constant(form.infinity, U64), constant(0, U64)
+    undefined = (a >= infinity) | d.equals(nothing) | (d.cast(dtypes.i64) > infinity)
+    smaller = a < d
     (exponent, left), (least, divisor) = _parts(a, form), _parts(d, form)
-    divisor = _select(undefined, _int(1), divisor)
-    bits = _select(_or(undefined, smaller), nothing, _op("subi", exponent, least))
-    steps = _op("divui", _op("addi", bits, _int(form.step - 1)), _int(form.step))
+    divisor = select(undefined, 1, divisor)
+    bits = select(undefined | smaller, nothing, exponent - least)
+    steps = (bits + (form.step - 1)) // form.step
 
-    def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-        done = _op("muli", b.value("arith.index_cast", [number], left.type), _int(form.step))
-        now = _op("minui", _op("subi", bits, done), _int(form.step))
-        return [_op("remui", _op("shli", carried[0], now), divisor)]
+    def step(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        done = number.cast(U64) * form.step
+        return [(of(carried[0], U64) << minimum(bits - done, form.step)) % divisor]
 
-    stop = b.value("arith.index_cast", [steps], b.index_type())
-    (left,) = gpu.carried((b.index(0), stop, b.index(1)), [_op("remui", left, divisor)], step)
-    found = _scaled(left, _op("subi", least, _int(form.bias + form.mantissa)), x.type)
-    found = b.value("arith.select", [smaller, x, b.value("math.copysign", [found, x], x.type)], x.type)
-    nan = b.value("arith.constant", [], x.type, value=ir.FloatAttr.get(x.type, float("nan")))
-    return b.value("arith.select", [undefined, nan, found], x.type)
+    (left,) = carried((b.index(0), steps.cast(INDEX), b.index(1)), [left % divisor], step)
+    found = _scaled(of(left, U64), least - (form.bias + form.mantissa), x.dtype)
+    found = select(smaller, x, found.call("math.copysign", x))
+    return select(undefined, math.nan, found)
 
 
-def _magnitude(x: ir.Value, form: _Format) -> ir.Value:
+def _magnitude(x: Scalar, form: _Format) -> Scalar:
     """The bits without the sign, in 64."""
-    raw = b.value("arith.bitcast", [x], b.integer_type(form.bits))
-    wide = raw if form.bits == _BITS else b.value("arith.extui", [raw], b.integer_type(_BITS))
-    return _op("andi", wide, _int((1 << form.bits - 1) - 1))
+    return x.bits().cast(U64) & ((1 << form.bits - 1) - 1)
 
 
-def _parts(magnitude: ir.Value, form: _Format) -> tuple[ir.Value, ir.Value]:
+def _parts(magnitude: Scalar, form: _Format) -> tuple[Scalar, Scalar]:
     """Exponent and mantissa; what is denormal has the least exponent, and no leading one."""
-    exponent = _op("shrui", magnitude, _int(form.mantissa))
-    mantissa = _op("andi", magnitude, _int((1 << form.mantissa) - 1))
-    denormal = _is(_EQ, exponent, _int(0))
-    leading = _op("ori", mantissa, _int(1 << form.mantissa))
-    return _select(denormal, _int(1), exponent), _select(denormal, mantissa, leading)
+    exponent = magnitude >> form.mantissa
+    mantissa = magnitude & ((1 << form.mantissa) - 1)
+    denormal = exponent.equals(0)
+    leading = mantissa | (1 << form.mantissa)
+    return select(denormal, 1, exponent), select(denormal, mantissa, leading)
 
 
-def _scaled(number: ir.Value, exponent: ir.Value, type_: ir.Type) -> ir.Value:
-    """number * 2**exponent, which the type has: computed in f64, in two steps, since not every power of two is a normal number there."""
-    wide, form = ir.F64Type.get(), _FORMATS["f64"]
-    found = b.value("arith.uitofp", [number], wide)
-    half = _op("shrsi", exponent, _int(1))
-    for power in (half, _op("subi", exponent, half)):
-        bits = _op("shli", _op("addi", power, _int(form.bias)), _int(form.mantissa))
-        found = b.value("arith.mulf", [found, b.value("arith.bitcast", [bits], wide)], wide)
-    return found if type_ == wide else b.value("arith.truncf", [found], type_)
-
-
-def _int(number: int) -> ir.Value:
-    return b.integer(number, _BITS)
-
-
-def _op(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value(f"arith.{name}", [left, right], left.type)
-
-
-def _is(predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value("arith.cmpi", [left, right], b.integer_type(1), predicate=ir.IntegerAttr.get(b.integer_type(64), predicate))
-
-
-def _or(left: ir.Value, right: ir.Value) -> ir.Value:
-    return _op("ori", left, right)
-
-
-def _select(condition: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:
-    return b.value("arith.select", [condition, then, otherwise], then.type)
+def _scaled(number: Scalar, exponent: Scalar, dtype: DType) -> Scalar:
+    """number * 2**exponent, which the dtype has: computed in f64, in two steps, since not every power of two is a normal number there."""
+    form = _FORMATS["f64"]
+    found = number.cast(dtypes.f64)
+    half = exponent.call("arith.shrsi", 1)
+    for power in (half, exponent - half):
+        found = found * ((power + form.bias) << form.mantissa).convert("arith.bitcast", dtypes.f64)
+    return found.cast(dtype)

@@ -27,8 +27,10 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.arith import Scalar, of
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import positions
+from tierup.lowering.loops import when
 
 _THREADS = 256
 _LOOPS = ("scf.for", "scf.while")
@@ -110,8 +112,7 @@ def _results_in_memory(loop: ir.Operation) -> ir.Operation:
     places = []
     for result in used:
         type_ = ir.MemRefType.get([], result.type)
-        place = b.value("memref.alloc", [], type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
-        places.append(place)
+        places.append(b.alloc(type_))
     branch = b.op(_BRANCH, [b.integer(1, 1)], regions=2)
     for result, place in zip(used, places, strict=True):
         result.replace_all_uses_with(b.value(_LOAD, [place], result.type))
@@ -139,10 +140,10 @@ def _launch(op: ir.Operation, taken: list[ir.Operation]) -> None:
     with ir.InsertionPoint(op):
         counts = [_count(loop) for loop in parallel]
         total = gpu.product(counts)
-        blocks = gpu.ceil_div(total, b.index(_THREADS))
+        blocks = gpu.ceil_div(total, _THREADS)
     with ir.InsertionPoint(op), gpu.launch([blocks], [b.index(_THREADS)]) as here:
         point = here.position()
-        with gpu.when(gpu.below(point, total)):
+        with when(point < total):
             mine = [_value(loop, p) for loop, p in zip(parallel, positions(point, counts), strict=True)]
             end = b.op("scf.yield")
             op.move_before(end)
@@ -213,16 +214,13 @@ def _places(op: ir.Operation) -> list[ir.Value]:
     return list(op.operands)[1 if op.name == _LOAD else 2 :]
 
 
-def _count(loop: ir.Operation) -> ir.Value:
+def _count(loop: ir.Operation) -> Scalar:
     """How many iterations a loop has."""
-    start, stop, step = loop.operands
-    index = b.index_type()
-    length = b.value("arith.maxsi", [b.value("arith.subi", [stop, start], index), b.index(0)], index)
-    return gpu.ceil_div(length, step)
+    start, stop, step = map(of, loop.operands)
+    return gpu.ceil_div((stop - start).call("arith.maxsi", 0), step)
 
 
-def _value(loop: ir.Operation, number: ir.Value) -> ir.Value:
+def _value(loop: ir.Operation, number: Scalar) -> Scalar:
     """A loop's index in its iteration of this number."""
-    start, _, step = loop.operands
-    index = b.index_type()
-    return b.value("arith.addi", [start, b.value("arith.muli", [number, step], index)], index)
+    start, _, step = map(of, loop.operands)
+    return start + number * step

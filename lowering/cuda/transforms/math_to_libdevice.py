@@ -13,10 +13,12 @@ have one unit for 64 threads. Remainders are exact either way. docs/math-accurac
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import dtype_of, of
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL
 
 LIBDEVICE = "tierup.libdevice"  # a module's attribute
@@ -63,7 +65,7 @@ def _leave(op: ir.Operation) -> None:
     call = op
     if half:
         with op.location, ir.InsertionPoint(op):
-            call = b.op(op.name, [b.value("arith.extf", [v], wide) for v in op.operands], [wide])
-            op.results[0].replace_all_uses_with(b.value("arith.truncf", [call.results[0]], type_))
+            call = b.op(op.name, [of(v).cast(dtypes.f32) for v in op.operands], [wide])
+            op.results[0].replace_all_uses_with(of(call.results[0]).cast(dtype_of(type_)))
         op.erase()
     call.attributes[LIBRARY_CALL] = ir.UnitAttr.get(call.context)

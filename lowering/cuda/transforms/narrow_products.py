@@ -21,6 +21,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import dtype_of, of
 from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.products.product import multiplies_and_adds
 from tierup.lowering.cuda.products.schemes import has_halves
@@ -155,8 +156,8 @@ def _read(op: ir.Operation, operand: int, source: _Source) -> None:
         return
     argument.set_type(source.element)
     with op.location, ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]):
-        widened = b.op("arith.extf", [argument], [wide])
-    argument.replace_all_uses_except(widened.results[0], widened)
+        widened = of(argument).convert("arith.extf", dtype_of(wide))
+    argument.replace_all_uses_except(widened, b.defining_op(widened))
 
 
 def _start_from_nothing(op: ir.Operation) -> None:

@@ -20,9 +20,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, minimum, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import either, when
 
 _THREADS = 256  # of a block: eight blocks make a multiprocessor of any target full
 _BYTES = 16  # the widest load of a thread
@@ -52,13 +54,13 @@ def _launch(op: Structured) -> None:
         return
     *outer, inner = sizes
     points = _points(op)
-    wide = b.index(_THREADS) if not outer else _wide(gpu.ceil_div(inner, b.index(points)))
-    tall = b.value("arith.divui", [b.index(_THREADS), wide], b.index_type())
+    wide = b.index(_THREADS) if not outer else _wide(gpu.ceil_div(inner, points))
+    tall = b.index(_THREADS) // wide
     rows = gpu.product(outer)
-    across = gpu.ceil_div(inner, b.value("arith.muli", [wide, b.index(points)], b.index_type()))
-    down = gpu.smaller(gpu.ceil_div(rows, tall), b.index(gpu.MOST_BLOCKS_Y))
+    across = gpu.ceil_div(inner, wide * points)
+    down = minimum(gpu.ceil_div(rows, tall), gpu.MOST_BLOCKS_Y)
     with gpu.launch([across, down] if outer else [across], [wide, tall] if outer else [wide]) as here:
-        first = b.value("arith.muli", [here.position(0), b.index(points)], b.index_type())
+        first = here.position(0) * points
         if not outer:
             _row(op, [], first, inner, points)
             return
@@ -66,13 +68,12 @@ def _launch(op: Structured) -> None:
             _row(op, positions(row, outer), first, inner, points)
 
 
-def _wide(wanted: ir.Value) -> ir.Value:
+def _wide(wanted: Scalar) -> Scalar:
     """Threads of a block along the innermost loop: the least power of two that holds `wanted`, at most all of a block's."""
     result, size = b.index(_THREADS), _THREADS
     while size > 1:
         size //= 2
-        fits = gpu.below(wanted, b.index(size + 1))
-        result = b.value("arith.select", [fits, b.index(size), result], b.index_type())
+        result = select(wanted < size + 1, b.index(size), result)
     return result
 
 
@@ -99,22 +100,20 @@ def width(element: ir.Type) -> int:
     return max(8, int(str(element).lstrip("ibfcomplex<>").rstrip(">") or 8)) // 8
 
 
-def _row(op: Structured, outer: list[ir.Value], first: ir.Value, size: ir.Value, points: int) -> None:
+def _row(op: Structured, outer: list[Scalar], first: Scalar, size: Scalar, points: int) -> None:
     """The points of a thread in one row, from `first` on."""
     if points == 1:
-        with gpu.when(gpu.below(first, size)):
+        with when(first < size):
             op.run([*outer, first])
         return
-    beyond = b.value("arith.addi", [first, b.index(points - 1)], b.index_type())
-    branch = b.op("scf.if", [gpu.below(beyond, size)], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        at = [[*outer, b.value("arith.addi", [first, b.index(i)], b.index_type())] for i in range(points)]
-        elements = [op.read(place) for place in at]
-        values = [op.compute(place, e) for place, e in zip(at, elements, strict=True)]
-        for place, v in zip(at, values, strict=True):
-            op.write(place, v)
-        b.op("scf.yield")
-    with ir.InsertionPoint(branch.regions[1].blocks.append()):
+
+    def together() -> list[ir.Value]:
+        op.run_together([[*outer, first + i] for i in range(points)])
+        return []
+
+    def one_by_one() -> list[ir.Value]:
         with gpu.strided(first, size, b.index(1)) as column:
             op.run([*outer, column])
-        b.op("scf.yield")
+        return []
+
+    either(first + (points - 1) < size, [], together, one_by_one)

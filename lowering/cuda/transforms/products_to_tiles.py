@@ -25,7 +25,6 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.module_target import of_function, takes_tf32
 from tierup.lowering.cuda.products import register_tiles, tensor_tiles
@@ -45,6 +44,7 @@ from tierup.lowering.cuda.products.schemes import (
     scheme_of,
 )
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import either
 
 
 @register
@@ -91,12 +91,12 @@ def _launch_on_tensor_cores(product: Product, after: Structured | None) -> None:
         condition = large_is_worth(product)
         for lies in straight:
             if lies is not True:
-                condition = b.value("arith.andi", [condition, lies], b.integer_type(1))
-        return gpu.either(condition, [], lambda: launch(LARGE, [True, True]), lambda: launch(SMALL, straight))
+                condition = condition & lies
+        return either(condition, [], lambda: launch(LARGE, [True, True]), lambda: launch(SMALL, straight))
 
     if scheme is not SMALL:
         launch(scheme, straight)
     elif may_have_few_rows(product):
-        gpu.either(has_few_rows(product), [], lambda: launch(FEW_ROWS, straight), large_or_small)
+        either(has_few_rows(product), [], lambda: launch(FEW_ROWS, straight), large_or_small)
     else:
         large_or_small()

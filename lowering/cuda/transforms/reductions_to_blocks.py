@@ -24,12 +24,14 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, maximum, minimum, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, positions, summed
 from tierup.lowering.cuda.rows.combining import Combiner, combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.rows.starts import take_starts
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import Span, carried, when
 
 _THREADS = 256
 _PER_THREAD = 16  # elements that a thread sums before another part is worth a block
@@ -73,7 +75,7 @@ def _one_thread_each(op: Structured) -> None:
     sizes = op.sizes()
     _, _, outer, _ = _split(op, sizes)
     outputs = gpu.product(outer)
-    blocks = gpu.ceil_div(outputs, b.index(_THREADS))
+    blocks = gpu.ceil_div(outputs, _THREADS)
     where = op.op.location if outer else gpu.alone("whether elements may be reduced in another order is not known")
     with where, gpu.launch([blocks], [b.index(_THREADS)]) as here:
         Block(here, here.width()).spread(op, sizes, here.position())
@@ -91,11 +93,11 @@ def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
         block = Block(here, threads, here.shared)
         output, part = here.block[0], here.block[1]
         at = _at(op, parallel, positions(output, outer))
-        start = b.value("arith.addi", [b.value("arith.muli", [part, threads], b.index_type()), here.thread[0]], b.index_type())
-        step = b.value("arith.muli", [parts, threads], b.index_type())
+        start = part * threads + here.thread[0]
+        step = parts * threads
         mine = summed(op, [c.neutral() for c in known], at, sizes, (start, count, step))
         sums = [block.all_reduce(v, c) for v, c in zip(mine, known, strict=True)]
-        with gpu.when(gpu.same(here.thread[0], b.index(0))):
+        with when(here.thread[0].equals(0)):
             _finish(op, known, at, sums, starts) if partial is None else _store(partial, [output, part], sums)
     if partial is not None:
         with gpu.launch([outputs], [b.index(_THREADS)], scratch) as here:
@@ -105,7 +107,7 @@ def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
                 block.all_reduce(_gathered(c, buffer, output, (here.thread[0], parts, b.index(_THREADS))), c)
                 for c, buffer in zip(known, partial, strict=True)
             ]
-            with gpu.when(gpu.same(here.thread[0], b.index(0))):
+            with when(here.thread[0].equals(0)):
                 _finish(op, known, _at(op, parallel, positions(output, outer)), sums, starts)
 
 
@@ -122,7 +124,7 @@ def _selected(op: Structured, picks: Selector, starts: Starts) -> None:
         held = _held(op, place, starts)
         mine = summed(op, held, at, sizes, (here.thread[0], gpu.product(inner), threads))
         found = block.all_select(mine, picks)  # with barriers: all have read what the outputs held
-        with gpu.when(gpu.same(here.thread[0], b.index(0))):
+        with when(here.thread[0].equals(0)):
             op.write(place, found)
 
 
@@ -131,43 +133,41 @@ def _columns(op: Structured, known: list[Combiner], starts: Starts) -> None:
     parallel, _, outputs_of, inner = _split(op, sizes)
     *outer, width = outputs_of
     rows, count = gpu.product(outer), gpu.product(inner)
-    outputs = b.value("arith.muli", [rows, width], b.index_type())
-    across = gpu.ceil_div(width, b.index(gpu.WARP))
-    down = gpu.smaller(rows, b.index(gpu.MOST_BLOCKS_Y))
-    parts = _parts(b.value("arith.muli", [rows, across], b.index_type()), count, gpu.MOST_BLOCKS_Y)
+    outputs = rows * width
+    across = gpu.ceil_div(width, gpu.WARP)
+    down = minimum(rows, gpu.MOST_BLOCKS_Y)
+    parts = _parts(rows * across, count, gpu.MOST_BLOCKS_Y)
     partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
     tiles = [gpu.shared_type([_DEPTH, gpu.WARP], c.type) for c in known]
     with gpu.launch([across, down, parts], [b.index(gpu.WARP), b.index(_DEPTH)], tiles) as here:
         column, deep = here.position(0), here.thread[1]
-        inside = gpu.below(column, width)
+        inside = column < width
         with gpu.strided(here.block[1], rows, here.blocks[1]) as row:
             at = _at(op, parallel, [*positions(row, outer), column] if outer else [column])
-            part = b.value("arith.muli", [here.block[2], b.index(_DEPTH)], b.index_type())
-            start = b.value("arith.addi", [part, deep], b.index_type())
-            stop = b.value("arith.select", [inside, count, b.index(0)], b.index_type())
-            step = b.value("arith.muli", [parts, b.index(_DEPTH)], b.index_type())
+            start = here.block[2] * _DEPTH + deep
+            stop = select(inside, count, 0)
+            step = parts * _DEPTH
             for tile, mine in zip(here.shared, summed(op, [c.neutral() for c in known], at, sizes, (start, stop, step)), strict=True):
-                b.op("memref.store", [mine, tile, deep, here.thread[0]])
+                b.store(mine, tile, deep, here.thread[0])
             gpu.barrier()
-            first = b.value("arith.andi", [gpu.same(deep, b.index(0)), inside], b.integer_type(1))
-            with gpu.when(first):
+            with when(deep.equals(0) & inside):
                 sums = [_down(tile, c, here.thread[0]) for tile, c in zip(here.shared, known, strict=True)]
                 if partial is None:
                     _finish(op, known, at, sums, starts)
                 else:
-                    output = b.value("arith.addi", [b.value("arith.muli", [row, width], b.index_type()), column], b.index_type())
+                    output = row * width + column
                     _store(partial, [output, here.block[2]], sums)
             gpu.barrier()  # before the next row's sums go where these were
     if partial is not None:
-        with gpu.launch([gpu.ceil_div(outputs, b.index(_THREADS))], [b.index(_THREADS)]) as here:
+        with gpu.launch([gpu.ceil_div(outputs, _THREADS)], [b.index(_THREADS)]) as here:
             output = here.position()
-            with gpu.when(gpu.below(output, outputs)):
+            with when(output < outputs):
                 span = (b.index(0), parts, b.index(1))
                 sums = [_gathered(c, buffer, output, span) for c, buffer in zip(known, partial, strict=True)]
                 _finish(op, known, _at(op, parallel, positions(output, outputs_of)), sums, starts)
 
 
-def _threads(count: ir.Value) -> int:
+def _threads(count: Scalar) -> int:
     """Threads for a row of so many elements, where that is known: a power of two."""
     threads, number = _THREADS, gpu.constant(gpu.folded(count))
     while number is not None and threads > gpu.WARP and threads // 2 * _EACH >= number:
@@ -175,11 +175,11 @@ def _threads(count: ir.Value) -> int:
     return threads
 
 
-def _parts(outputs: ir.Value, count: ir.Value, most: int = _PARTS_FOR) -> ir.Value:
+def _parts(outputs: Scalar, count: Scalar, most: int = _PARTS_FOR) -> Scalar:
     """Into how many parts `count` elements are cut: enough for all of the device, each worth a block."""
-    worth = gpu.larger(b.value("arith.divui", [count, b.index(_THREADS * _PER_THREAD)], b.index_type()), b.index(1))
-    free = gpu.larger(b.value("arith.divui", [b.index(_PARTS_FOR), gpu.larger(outputs, b.index(1))], b.index_type()), b.index(1))
-    return gpu.folded(gpu.smaller(gpu.smaller(worth, free), b.index(most)))
+    worth = maximum(count // (_THREADS * _PER_THREAD), 1)
+    free = maximum(b.index(_PARTS_FOR) // maximum(outputs, 1), 1)
+    return gpu.folded(minimum(minimum(worth, free), most))
 
 
 def _is(number: ir.Value, constant: int) -> bool:
@@ -187,10 +187,8 @@ def _is(number: ir.Value, constant: int) -> bool:
     return made is not None and made.name == "arith.constant" and ir.IntegerAttr(made.attributes["value"]).value == constant
 
 
-def _allocate(sizes: Sequence[ir.Value], element: ir.Type) -> ir.Value:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    type_ = ir.MemRefType.get([dynamic] * len(sizes), element)
-    return b.value("memref.alloc", list(sizes), type_, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+def _allocate(sizes: Sequence[Scalar], element: ir.Type) -> ir.Value:
+    return b.alloc(ir.MemRefType.get([ir.ShapedType.get_dynamic_size()] * len(sizes), element), sizes)
 
 
 def _at(op: Structured, parallel: list[int], outputs: Sequence[ir.Value]) -> list[ir.Value | None]:
@@ -219,21 +217,18 @@ def _held(op: Structured, place: Sequence[ir.Value], starts: Starts) -> list[ir.
 
 def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
     for buffer, value in zip(buffers, values, strict=True):
-        b.op("memref.store", [value, buffer, *at])
+        b.store(value, buffer, *at)
 
 
-def _gathered(combiner: Combiner, buffer: ir.Value, output: ir.Value, span: tuple[ir.Value, ir.Value, ir.Value]) -> ir.Value:
+def _gathered(combiner: Combiner, buffer: ir.Value, output: ir.Value, span: Span) -> Scalar:
     """The parts of an output that one thread takes, combined."""
 
-    def add(part: ir.Value, so_far: list[ir.Value]) -> list[ir.Value]:
-        return [combiner.combine(so_far[0], b.value("memref.load", [buffer, output, part], combiner.type))]
-
-    return gpu.carried(span, [combiner.neutral()], add)[0]
+    return carried(span, [combiner.neutral()], lambda part, so_far: [combiner.combine(so_far[0], b.load(buffer, output, part))])[0]
 
 
-def _down(tile: ir.Value, combiner: Combiner, column: ir.Value) -> ir.Value:
+def _down(tile: ir.Value, combiner: Combiner, column: Scalar) -> Scalar:
     """A column of a tile, combined by one thread."""
-    result = b.value("memref.load", [tile, b.index(0), column], combiner.type)
+    result = b.load(tile, b.index(0), column)
     for deep in range(1, _DEPTH):
-        result = combiner.combine(result, b.value("memref.load", [tile, b.index(deep), column], combiner.type))
+        result = combiner.combine(result, b.load(tile, b.index(deep), column))
     return result

@@ -32,6 +32,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import VIEWS, base
+from tierup.lowering.arith import of
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows import in_registers as slot_rows
 from tierup.lowering.cuda.rows.blocks import Block, positions
@@ -74,7 +75,7 @@ def _rows(loop: ir.Operation) -> None:
         slot_rows.launch(slots, *most, [v for v in own if not ir.ShapedType(v.type).rank])
     else:
         n, (threads, count) = slots.size(), most
-        fits = b.value("arith.andi", [gpu.below(b.index(0), n), gpu.below(n, b.index(threads * count + 1))], b.integer_type(1))
+        fits = (b.index(0) < n) & (n < threads * count + 1)
         branch = b.op("scf.if", [fits], regions=2)
         with ir.InsertionPoint(branch.regions[1].blocks.append()):
             other = loop.clone()
@@ -104,11 +105,11 @@ def _flat(loop: ir.Operation) -> ir.Operation:
             count = _count(inner, body)
             if count is None:
                 return loop
-            whole = b.value("arith.muli", [loop.operands[1], count], b.index_type())
+            whole = of(loop.operands[1]) * count
             made = b.op("scf.for", [b.index(0), gpu.folded(whole), b.index(1)], regions=1, **{ROWS: ir.UnitAttr.get()})
         block = made.regions[0].blocks.append(b.index_type(), arg_locs=[loop.location])
         with ir.InsertionPoint(block):
-            at = positions(block.arguments[0], [loop.operands[1], count])
+            at = positions(of(block.arguments[0]), [of(loop.operands[1]), count])
             end = b.op("scf.yield")
         inside = inner.regions[0].blocks[0]
         for old, ops, position in ((body, list(body.operations)[:-1], at[0]), (inside, list(inside.operations)[:-1], at[1])):

@@ -27,6 +27,7 @@ Floats are scanned where the op is one that says no order (cumsum, cumprod): wha
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir
@@ -35,9 +36,11 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.arith import Scalar, maximum, minimum, of, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, positions, shuffle
 from tierup.lowering.cuda.rows.combining import Combiner, is_combining
+from tierup.lowering.loops import carried, either, when
 from tierup.lowering.origins import Origin, origin
 
 _THREADS, _EACH = 256, 4
@@ -45,8 +48,8 @@ _TILE = _THREADS * _EACH
 _TILES = 8  # of a part, at least
 _BLOCKS = 1056  # that keep any device busy, eight for each of 132 multiprocessors
 
-Element = Callable[[ir.Value], ir.Value]
-Put = Callable[[ir.Value, ir.Value], None]
+Element = Callable[[Scalar], Scalar]
+Put = Callable[[Scalar, Scalar], None]
 
 
 @register
@@ -142,129 +145,117 @@ def _goes_along(ops: list[ir.Operation], indices: list[ir.Value], outermost: ir.
 
 def _launch(scan: _Scan) -> None:
     last, known = scan.loops[-1], scan.combiner
-    n, counts, first = last.operands[1], [loop.operands[1] for loop in scan.loops[:-1]], last.operands[3]
+    n, counts, first = of(last.operands[1]), [of(loop.operands[1]) for loop in scan.loops[:-1]], of(last.operands[3])
     rows = gpu.product(counts)
     parts, length = _parts(rows, n)
     before = None if gpu.constant(parts) == 1 else _before(scan, rows, parts, length)
     with gpu.launch([rows, parts], [b.index(_THREADS)], [gpu.shared_type([gpu.WARP], known.type)]) as here:
         at, part = positions(here.block[0], counts), here.block[1]
-        start = b.value("arith.muli", [part, length], b.index_type())
-        stop = gpu.smaller(b.value("arith.addi", [start, length], b.index_type()), n)
+        start = part * length
+        stop = minimum(start + length, n)
         if before is not None:
-            branch = b.op("scf.if", [gpu.below(b.index(0), part)], [known.type], regions=2)
-            with ir.InsertionPoint(branch.regions[0].blocks.append()):
-                place = b.value("arith.subi", [part, b.index(1)], b.index_type())
-                b.op("scf.yield", [b.value("memref.load", [before, here.block[0], place], known.type)])
-            with ir.InsertionPoint(branch.regions[1].blocks.append()):
-                b.op("scf.yield", [first])
-            first = branch.results[0]
+            starts_at = first
+            (first,) = either(b.index(0) < part, [known.type], lambda: [b.load(before, here.block[0], part - 1)], lambda: [starts_at])
         _tiles(here, known, (start, stop), lambda i: _element(scan, at, i), lambda i, v: _put(scan, at, i, v), first)
 
 
-def _before(scan: _Scan, rows: ir.Value, parts: ir.Value, length: ir.Value) -> ir.Value:
+def _before(scan: _Scan, rows: Scalar, parts: Scalar, length: Scalar) -> ir.Value:
     """For each row and part a buffer's element: what the row's running sum is at the part's end. (That of the last part is not set.) Where
     there is one part, nothing is launched."""
-    known, counts = scan.combiner, [loop.operands[1] for loop in scan.loops[:-1]]
-    dynamic = ir.ShapedType.get_dynamic_size()
-    segments = ir.DenseI32ArrayAttr.get([2, 0])
-    before = b.value("memref.alloc", [rows, parts], ir.MemRefType.get([dynamic, dynamic], known.type), operandSegmentSizes=segments)
+    known, counts = scan.combiner, [of(loop.operands[1]) for loop in scan.loops[:-1]]
+    before = b.alloc(ir.MemRefType.get([ir.ShapedType.get_dynamic_size()] * 2, known.type), [rows, parts])
     scratch, threads, one = gpu.shared_type([gpu.WARP], known.type), b.index(_THREADS), b.index(1)
-    others = b.value("arith.subi", [parts, one], b.index_type())
+    others = parts - one
     with gpu.launch([rows, others], [threads], [scratch]) as here:
-        at, start = positions(here.block[0], counts), b.value("arith.muli", [here.block[1], length], b.index_type())
-        stop = b.value("arith.addi", [start, length], b.index_type())  # a part that another follows is whole
-        span = b.value("arith.addi", [start, here.thread[0]], b.index_type()), stop, threads
+        at, start = positions(here.block[0], counts), here.block[1] * length
+        stop = start + length  # a part that another follows is whole
+        span = start + here.thread[0], stop, threads
         mine = gpu.carried_together(span, [known.neutral()], lambda i, sums: [known.combine(sums[0], _element(scan, at, i))], _EACH)
         total = Block(here, threads, here.shared).all_reduce(mine[0], known)
-        with gpu.when(gpu.same(here.thread[0], b.index(0))):
-            b.op("memref.store", [total, before, here.block[0], here.block[1]])
-    with gpu.launch([b.value("arith.muli", [rows, gpu.smaller(others, one)], b.index_type())], [threads], [scratch]) as here:
+        with when(here.thread[0].equals(0)):
+            b.store(total, before, here.block[0], here.block[1])
+    with gpu.launch([rows * minimum(others, one)], [threads], [scratch]) as here:
         row = here.block[0]
 
-        def element(i: ir.Value) -> ir.Value:
-            return b.value("memref.load", [before, row, i], known.type)
-
-        def put(i: ir.Value, state: ir.Value) -> None:
-            b.op("memref.store", [state, before, row, i])
-
-        _tiles(here, known, (b.index(0), others), element, put, scan.loops[-1].operands[3])
+        first = of(scan.loops[-1].operands[3])
+        _tiles(here, known, (b.index(0), others), partial(b.load, before, row), lambda i, v: b.store(v, before, row, i), first)
     return before
 
 
-def _parts(rows: ir.Value, n: ir.Value) -> tuple[ir.Value, ir.Value]:
+def _parts(rows: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
     """Into how many parts a row is cut, and how long they are: whole tiles."""
-    worth = gpu.ceil_div(n, b.index(_TILE * _TILES))
-    free = gpu.larger(b.value("arith.divui", [b.index(_BLOCKS), gpu.larger(rows, b.index(1))], b.index_type()), b.index(1))
-    wanted = gpu.larger(gpu.smaller(worth, free), b.index(1))
-    tiles = gpu.larger(gpu.ceil_div(gpu.ceil_div(n, b.index(_TILE)), wanted), b.index(1))
-    length = gpu.folded(b.value("arith.muli", [tiles, b.index(_TILE)], b.index_type()))
-    return gpu.folded(gpu.larger(gpu.ceil_div(n, length), b.index(1))), length
+    worth = gpu.ceil_div(n, _TILE * _TILES)
+    free = maximum(b.index(_BLOCKS) // maximum(rows, 1), 1)
+    wanted = maximum(minimum(worth, free), 1)
+    tiles = maximum(gpu.ceil_div(gpu.ceil_div(n, _TILE), wanted), 1)
+    length = gpu.folded(tiles * _TILE)
+    return gpu.folded(maximum(gpu.ceil_div(n, length), 1)), length
 
 
-def _tiles(here: gpu.Here, known: Combiner, span: tuple[ir.Value, ir.Value], element: Element, put: Put, first: ir.Value) -> None:
+def _tiles(here: gpu.Here, known: Combiner, span: tuple[Scalar, Scalar], element: Element, put: Put, first: Scalar) -> None:
     """Scan what lies in `span` (from, up to), tile by tile, from `first` on."""
     start, stop = span
     thread, scratch = here.thread[0], here.shared[0]
-    lane = b.value("arith.remui", [thread, b.index(gpu.WARP)], b.index_type())
-    warp = b.value("arith.divui", [thread, b.index(gpu.WARP)], b.index_type())
-    last = b.value("arith.subi", [gpu.larger(stop, b.index(1)), b.index(1)], b.index_type())
+    lane = thread % gpu.WARP
+    warp = thread // gpu.WARP
+    last = maximum(stop, 1) - 1
 
-    def tile(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-        mine = b.value("arith.addi", [at, b.value("arith.muli", [thread, b.index(_EACH)], b.index_type())], b.index_type())
-        places = [b.value("arith.addi", [mine, b.index(k)], b.index_type()) for k in range(_EACH)]
-        inside = [gpu.below(place, stop) for place in places]
-        values = [element(gpu.smaller(place, last)) for place in places]
-        running: list[ir.Value] = []
+    def tile(at: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        mine = at + thread * _EACH
+        places = [mine + k for k in range(_EACH)]
+        inside = [place < stop for place in places]
+        values = [element(minimum(place, last)) for place in places]
+        running: list[Scalar] = []
         for value, yes in zip(values, inside, strict=True):
-            term = b.value("arith.select", [yes, value, known.neutral()], known.type)
+            term = select(yes, value, known.neutral())
             running.append(known.combine(running[-1], term) if running else term)
         total = _warp_scan(running[-1], known, lane)
-        with gpu.when(gpu.same(lane, b.index(gpu.WARP - 1))):
-            b.op("memref.store", [total, scratch, warp])
+        with when(lane.equals(gpu.WARP - 1)):
+            b.store(total, scratch, warp)
         gpu.barrier()
         before = everything = known.neutral()
         for w in range(_THREADS // gpu.WARP):
-            theirs = b.value("memref.load", [scratch, b.index(w)], known.type)
+            theirs = b.load(scratch, b.index(w))
             everything = known.combine(everything, theirs)
             if w < _THREADS // gpu.WARP - 1:
                 more = known.combine(before, theirs)
-                before = b.value("arith.select", [gpu.below(b.index(w), warp), more, before], known.type)
+                before = select(b.index(w) < warp, more, before)
         above = shuffle(total, 1, "up")
-        above = b.value("arith.select", [gpu.same(lane, b.index(0)), known.neutral(), above], known.type)
+        above = select(lane.equals(0), known.neutral(), above)
         offset = known.combine(known.combine(carried[0], before), above)
         for place, yes, value in zip(places, inside, running, strict=True):
-            with gpu.when(yes):
+            with when(yes):
                 put(place, known.combine(offset, value))
         gpu.barrier()  # before the next tile's sums go where these were
         return [known.combine(carried[0], everything)]
 
-    gpu.carried((start, stop, b.index(_TILE)), [first], tile)
+    carried((start, stop, b.index(_TILE)), [first], tile)
 
 
-def _warp_scan(value: ir.Value, known: Combiner, lane: ir.Value) -> ir.Value:
+def _warp_scan(value: Scalar, known: Combiner, lane: Scalar) -> Scalar:
     """Each thread's value combined with those of the threads before it in the warp."""
     distance = 1
     while distance < gpu.WARP:
         more = known.combine(shuffle(value, distance, "up"), value)
-        value = b.value("arith.select", [gpu.below(lane, b.index(distance)), value, more], known.type)
+        value = select(lane < distance, value, more)
         distance *= 2
     return value
 
 
-def _element(scan: _Scan, at: list[ir.Value], i: ir.Value) -> ir.Value:
+def _element(scan: _Scan, at: list[Scalar], i: Scalar) -> Scalar:
     """What the turn `i` combines the state with."""
     made = scan.combiner.op
     (term,) = [v for v in made.operands if v != scan.state]
-    return _Copy(scan, at, i).value(term)
+    return of(_Copy(scan, at, i).value(term))
 
 
-def _put(scan: _Scan, at: list[ir.Value], i: ir.Value, state: ir.Value) -> None:
+def _put(scan: _Scan, at: list[Scalar], i: Scalar, state: Scalar) -> None:
     """What the turn `i` stores, when `state` is what it hands on."""
     copy = _Copy(scan, at, i)
     copy.known[scan.combiner.op.results[0]] = state
     for view in scan.body.operations:
         if view.operation.name == "memref.store":
-            b.op("memref.store", [copy.value(v) for v in view.operation.operands])
+            b.store(*map(copy.value, view.operation.operands))
 
 
 class _Copy:

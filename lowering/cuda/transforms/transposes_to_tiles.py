@@ -20,10 +20,12 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar, minimum
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.product import length
 from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
+from tierup.lowering.loops import when
 
 _SIDE = 32
 _LINES = 8  # threads of a block along a tile's lines: each takes four elements
@@ -92,51 +94,47 @@ def _launch(found: _Transpose) -> None:
     op, last = found.op, len(found.op.iterators) - 1
     sizes = op.sizes()
     outer = [i for i in range(last) if i != found.read]
-    counts = [*(sizes[i] for i in outer), gpu.ceil_div(sizes[found.read], b.index(_SIDE))]
+    counts = [*(sizes[i] for i in outer), gpu.ceil_div(sizes[found.read], _SIDE)]
     total = gpu.product(counts)
-    grid = [gpu.ceil_div(sizes[last], b.index(_SIDE)), gpu.smaller(total, b.index(gpu.MOST_BLOCKS_Y))]
+    grid = [gpu.ceil_div(sizes[last], _SIDE), minimum(total, gpu.MOST_BLOCKS_Y)]
     types = [gpu.shared_type([_SIDE, _SIDE + 1], ir.ShapedType(op.buffers[i].type).element_type) for i in found.tiled]
     with gpu.launch(grid, [b.index(_SIDE), b.index(_LINES)], types) as here:
-        across = b.value("arith.muli", [here.block[0], b.index(_SIDE)], b.index_type())
+        across = here.block[0] * _SIDE
         with gpu.strided(here.block[1], total, here.blocks[1]) as number:
             *around, tile = positions(number, counts)
-            down = b.value("arith.muli", [tile, b.index(_SIDE)], b.index_type())
+            down = tile * _SIDE
             place = dict(zip(outer, around, strict=True))
             for line in _lines(here):
-                at = place | {found.read: _plus(down, here.thread[0]), last: _plus(across, line)}
-                with gpu.when(_inside(found, at, sizes)):
+                at = place | {found.read: down + here.thread[0], last: across + line}
+                with when(_inside(found, at, sizes)):
                     for buffer, i in zip(here.shared, found.tiled, strict=True):
                         value = op.load(i, [at[loop] for loop in range(last + 1)])
-                        b.op("memref.store", [value, buffer, line, here.thread[0]])
+                        b.store(value, buffer, line, here.thread[0])
             gpu.barrier()
             for line in _lines(here):
-                at = place | {found.read: _plus(down, line), last: _plus(across, here.thread[0])}
-                with gpu.when(_inside(found, at, sizes)):
+                at = place | {found.read: down + line, last: across + here.thread[0]}
+                with when(_inside(found, at, sizes)):
                     _write(found, here, line, [at[loop] for loop in range(last + 1)])
             gpu.barrier()  # the next tile takes the place of this one
 
 
-def _lines(here: gpu.Here) -> list[ir.Value]:
+def _lines(here: gpu.Here) -> list[Scalar]:
     """The thread's lines of a tile."""
-    return [_plus(here.thread[1], b.index(first)) for first in range(0, _SIDE, _LINES)]
+    return [here.thread[1] + first for first in range(0, _SIDE, _LINES)]
 
 
-def _plus(left: ir.Value, right: ir.Value) -> ir.Value:
-    return b.value("arith.addi", [left, right], b.index_type())
+def _inside(found: _Transpose, at: dict[int, Scalar], sizes: list[Scalar]) -> Scalar:
+    read, last = (at[loop] < sizes[loop] for loop in (found.read, len(sizes) - 1))
+    return read & last
 
 
-def _inside(found: _Transpose, at: dict[int, ir.Value], sizes: list[ir.Value]) -> ir.Value:
-    checks = [gpu.below(at[loop], sizes[loop]) for loop in (found.read, len(sizes) - 1)]
-    return b.value("arith.andi", checks, b.integer_type(1))
-
-
-def _write(found: _Transpose, here: gpu.Here, line: ir.Value, at: list[ir.Value]) -> None:
+def _write(found: _Transpose, here: gpu.Here, line: Scalar, at: list[Scalar]) -> None:
     """One element, of what the tiles hold of the tiled operands."""
     op, elements = found.op, []
     for i in range(len(op.buffers)):
         if i in found.tiled:
             buffer = here.shared[found.tiled.index(i)]
-            elements.append(b.value("memref.load", [buffer, here.thread[0], line], ir.ShapedType(buffer.type).element_type))
+            elements.append(b.load(buffer, here.thread[0], line))
         else:
             elements.append(op.load(i, at) if op.read_of(i) else None)
     op.write(at, op.compute(at, elements))
