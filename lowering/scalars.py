@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
+from tierup.dialect.optable.division import floor_divide, remainder
 from tierup.lowering.arith import Scalar, absolute, constant, maximum, minimum, select
-from tierup.lowering.pointwise.arithmetic import floor_quotient, remainder
+from tierup.lowering.pointwise.elements import SCALARS
 
 Formula = Callable[..., Scalar]
 
@@ -77,8 +78,8 @@ FORMULAS: dict[str, Formula] = {
     **{f"aten.sub{k}": _arithmetic(lambda x, y: x - y) for k in ("", ".int", ".float")},
     **{f"aten.mul{k}": _arithmetic(lambda x, y: x * y) for k in ("", ".int", ".float", ".int_float", ".float_int")},
     **{f"aten.div{k}": _div for k in ("", ".int", ".float")},
-    "aten.floordiv.int": floor_quotient,
-    "aten.remainder.int": remainder,
+    "aten.floordiv.int": lambda x, y: floor_divide.formula(SCALARS, x, y),
+    "aten.remainder.int": lambda x, y: remainder.formula(SCALARS, x, y),
     **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
     "prim.abs.Scalar": absolute,
     "aten.pow.int_float": _power,

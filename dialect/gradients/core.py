@@ -258,6 +258,10 @@ class Backward(Emitter):
                 return found
         return self.operands[self._index(i)]
 
+    def is_known(self, i: Which) -> bool:
+        """Whether a number among the operands is a constant."""
+        return not isinstance(self.number(i), ir.Value)
+
     def constant(self, i: Which) -> int | float | bool:
         """A number among the operands that must be a constant. Raises NoGradient."""
         found = self.number(i)

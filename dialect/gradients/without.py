@@ -12,23 +12,12 @@ _PLAIN = "a number, a truth value, a text, or a list of them"
 _BY_KIND = {Kind.FACTORY: "made of numbers and sizes; of a tensor only sizes and dtype are read", Kind.SCALAR: _PLAIN}
 
 _BY_OP = {
-    "truth values": (
-        *(f"aten.{relation}.{kind}" for relation in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")),
-        "aten.logical_and", "aten.logical_or", "aten.logical_xor", "aten.logical_not", "aten.isnan", "aten.isinf", "aten.isfinite",
-        "aten.isposinf", "aten.isneginf", "aten.isclose", "aten.signbit",
-        "aten.any", "aten.any.dim", "aten.any.dims", "aten.all", "aten.all.dim",
-    ),
-    "bits of integers": (
-        *(f"aten.bitwise_{op}.Tensor" for op in ("and", "or", "xor", "left_shift", "right_shift")),
-        "aten.bitwise_and.Scalar", "aten.bitwise_not", "aten.__and__.Tensor", "aten.__and__.Scalar", "aten.__or__.Tensor",
-        "aten.__lshift__.Scalar", "aten.__rshift__.Scalar",
-    ),
+    "truth values": ("aten.any", "aten.any.dim", "aten.any.dims", "aten.all", "aten.all.dim"),
     "positions": (
         "aten.argmax", "aten.argmin", "aten.argsort", "aten.nonzero", "aten.nonzero_numpy", "aten.bucketize.Tensor",
     ),
     "counts": ("aten.count_nonzero", "aten.count_nonzero.dim_IntList"),
     "made of integers": ("aten.one_hot", "aten.repeat_interleave.Tensor"),
-    "a choice between two numbers": ("aten.where.Scalar",),
     "stopped by wish": ("aten.detach",),
     _PLAIN: ("aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"),
 }  # fmt: skip
@@ -38,5 +27,5 @@ REASONS: dict[str, str] = {op: reason for reason, ops in _BY_OP.items() for op i
 
 def reason(row: Op) -> str | None:
     """Why an op has no gradient, in a few words for the documentation; None when nothing says that it has none."""
-    found = REASONS.get(row.name)
+    found = row.no_gradient or REASONS.get(row.name)
     return _BY_KIND.get(row.kind) if found is None and not row.differentiable else found

@@ -7,12 +7,11 @@ as they came.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes, kernels
+from tierup.dialect import dtypes
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import Kernel, Plan, Typing, check_scale, plan
 
@@ -33,48 +32,30 @@ def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:
     return number(x, compute) if common is compute else cast(cast(np.asarray(x), common), compute)[()]
 
 
-def pointwise(typing: Typing) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make a formula a kernel. The kernel's attribute `typing` is what inference reads (see `typing_of`)."""
+def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
+    """The kernel that computes a formula: its leading operands in the dtype that `typing` says, the others as they come."""
     count, scale, promoting = typing.operands, typing.scale, typing.promoting
+    plans: dict[tuple[Any, ...], Plan] = {}  # by what `plan` depends on: a call of known dtypes costs one look-up
 
-    def decorate(formula: Callable[..., Any]) -> Kernel:
-        plans: dict[tuple[Any, ...], Plan] = {}  # by what `plan` depends on: a call of known dtypes costs one look-up
+    @np.errstate(all="ignore")  # torch gives no floating-point warnings
+    def kernel(*operands: Any) -> np.ndarray:
+        key = tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[:promoting]])
+        types = plans.get(key)
+        if types is None:
+            types = plans[key] = plan(typing, operands)
+        common, compute = types.common, types.compute
+        converted = [operand(x, common, compute) for x in operands[:count]]
+        if types.exact_second:
+            converted[1] = operand(operands[1], compute, compute)
+        rest = operands[count:]
+        if scale is not None and len(operands) > scale and not (type(operands[scale]) is int and operands[scale] == 1):
+            check_scale(operands[scale], dtypes.from_numpy(common), typing.op)
+            rest = (operand(operands[scale], common, compute), *rest[scale - count + 1 :])
+        result = formula(*converted, *rest)
+        if not isinstance(result, np.ndarray):
+            result = np.asarray(result)
+        elif any(result is x for x in operands):
+            result = result.copy()
+        return result if result.dtype is types.result else cast(result, types.result)
 
-        @np.errstate(all="ignore")  # torch gives no floating-point warnings
-        @wraps(formula)
-        def kernel(*operands: Any) -> np.ndarray:
-            key = tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[:promoting]])
-            types = plans.get(key)
-            if types is None:
-                types = plans[key] = plan(typing, operands)
-            common, compute = types.common, types.compute
-            converted = [operand(x, common, compute) for x in operands[:count]]
-            if types.exact_second:
-                converted[1] = operand(operands[1], compute, compute)
-            rest = operands[count:]
-            if scale is not None and len(operands) > scale and not (type(operands[scale]) is int and operands[scale] == 1):
-                check_scale(operands[scale], dtypes.from_numpy(common), typing.op)
-                rest = (operand(operands[scale], common, compute),)
-            result = formula(*converted, *rest)
-            if not isinstance(result, np.ndarray):
-                result = np.asarray(result)
-            return result if result.dtype is types.result else cast(result, types.result)
-
-        return typed(typing)(kernel)
-
-    return decorate
-
-
-def typed(typing: Typing) -> Callable[[Kernel], Kernel]:
-    """Say how a kernel that is written out types its operands."""
-
-    def decorate(kernel: Kernel) -> Kernel:
-        kernel.typing = typing  # type: ignore[attr-defined]  # read by typing_of
-        return kernel
-
-    return decorate
-
-
-def typing_of(name: str) -> Typing:
-    """How the pointwise kernel "module.function" types its operands."""
-    return kernels.resolve(name).typing  # type: ignore[attr-defined,no-any-return]  # set by `typed`
+    return kernel

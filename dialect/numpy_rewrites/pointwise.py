@@ -16,21 +16,9 @@ from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site
+from tierup.dialect.optable.core import Op
 
 Rewrite = Callable[[Site], list[ir.Value]]
-
-_BINARY: dict[str, np.ufunc] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "floor_divide": np.floor_divide,
-    "remainder": np.remainder, "fmod": np.fmod, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
-    "clamp_min": np.maximum, "clamp_max": np.minimum, "atan2": np.arctan2, "copysign": np.copysign, "heaviside": np.heaviside,
-    "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2, "pow_tensor": np.power, "pow_scalar": np.power, "pow_base": np.power,
-    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor, "left_shift": np.left_shift,
-    "right_shift": np.right_shift,
-}  # fmt: skip
-_COMPARISONS: dict[str, np.ufunc] = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-
 
 def _described(value: Value) -> np.dtype | type:
     if isinstance(value, Tensor) and value.dtype is not None:
@@ -274,37 +262,33 @@ def rounded(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+def _function(row: Op) -> np.ufunc:
+    assert isinstance(row.numpy_function, np.ufunc), row.name
+    return row.numpy_function
+
+
+FORMS: dict[str, Callable[[Op], Rewrite | None]] = {
+    "none": lambda row: None,
+    "as_is": lambda row: as_is,
+    "unary": lambda row: unary,
+    "binary": lambda row: binary(_function(row)),
+    "comparison": lambda row: comparison(_function(row)),
+    "sum": lambda row: scaled(np.add),
+    "difference": lambda row: scaled(np.subtract),
+    "division": lambda row: division(_function(row)),
+    "division_mode": lambda row: division_mode,
+    "power": lambda row: power,
+    "sign": lambda row: sign,
+    "heaviside": lambda row: heaviside,
+    "clamp": lambda row: clamp,
+    "where": lambda row: where,
+    "fill": lambda row: fill,
+    "rounded": lambda row: rounded,
+    "nan_to_num": lambda row: finite,
+}
+"""By an op's `numpy_form`."""
+
 REWRITES: dict[str, Rewrite] = {
-    **{f"numpy_pointwise.{name}": binary(ufunc) for name, ufunc in _BINARY.items()},
-    **{f"numpy_comparison.{name}": binary(ufunc) for name, ufunc in _BINARY.items()},
-    **{f"numpy_comparison.{name}": comparison(ufunc) for name, ufunc in _COMPARISONS.items()},
-    **{f"numpy_comparison.{name}": as_is for name in ("logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_not")},
-    **{f"numpy_comparison.{name}": as_is for name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit")},
-    **{
-        f"numpy_pointwise.{name}": unary
-        for name in (
-            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-            "asinh", "acosh", "atanh", "sqrt", "square", "reciprocal", "deg2rad", "rad2deg", "neg", "abs_", "floor", "ceil", "trunc",
-        )
-    },
-    "numpy_pointwise.add": scaled(np.add),
-    "numpy_pointwise.sub": scaled(np.subtract),
-    "numpy_pointwise.rsub": scaled(np.subtract),
-    "numpy_pointwise.floor_divide": division(np.floor_divide),
-    "numpy_pointwise.remainder": division(np.remainder),
-    "numpy_pointwise.fmod": division(np.fmod),
-    "numpy_pointwise.div_mode": division_mode,
-    "numpy_pointwise.pow_tensor": power,
-    "numpy_pointwise.pow_scalar": power,
-    "numpy_pointwise.pow_base": power,
-    "numpy_pointwise.sign": sign,
-    "numpy_pointwise.heaviside": heaviside,
-    "numpy_pointwise.clamp": clamp,
-    "numpy_pointwise.clamp_tensor": clamp,
-    "numpy_pointwise.where": where,
-    "numpy_pointwise.fill": fill,
-    "numpy_pointwise.round_": rounded,
-    "numpy_pointwise.nan_to_num": finite,
     **{f"numpy_casts.{name}": as_is for name in (
         "to_dtype", "to_dtype_layout", "to_device", "to_prim_device", "to_other", "type_as", "to_copy", "convert_element_type",
     )},

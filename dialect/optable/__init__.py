@@ -8,9 +8,10 @@ from importlib import import_module
 from types import ModuleType
 
 from tierup.dialect.optable.core import Kind, Op
+from tierup.dialect.optable.define import DefinedOp
 
 FAMILIES = (
-    "pointwise", "comparison", "casts", "factories", "scalars", "lists",
+    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "scalars", "lists",
     "reductions", "scans", "normalisation", "formulas", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
 )  # fmt: skip
 
@@ -20,7 +21,7 @@ def table() -> dict[str, Op]:
     """Every row by name. Raises ValueError when two families claim one op."""
     rows: dict[str, Op] = {}
     for family in FAMILIES:
-        for op in _rows(import_module(f"tierup.dialect.optable.{family}")):
+        for op in rows_of(family):
             if op.name in rows:
                 raise ValueError(f"two rows for {op.name}, the second in {family}")
             rows[op.name] = op
@@ -29,7 +30,16 @@ def table() -> dict[str, Op]:
 
 def _rows(family: ModuleType) -> Iterable[Op]:
     """What a family defines, or lists as ROWS."""
-    return getattr(family, "ROWS", None) or [found for found in vars(family).values() if isinstance(found, Op)]
+    listed = getattr(family, "ROWS", None)
+    if listed is not None:
+        return listed
+    defined = [found for found in vars(family).values() if isinstance(found, DefinedOp) and found.defined_in(family.__name__)]
+    return [op for found in defined for op in found.overloads]
+
+
+def rows_of(family: str) -> Iterable[Op]:
+    """The ops of one family."""
+    return _rows(import_module(f"tierup.dialect.optable.{family}"))
 
 
 def of_kind(kind: Kind) -> list[Op]:

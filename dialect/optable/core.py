@@ -96,8 +96,10 @@ class Op:
     operands: tuple[str, ...] = ()  # their names, where the schema is given
     combine: Combine | None = None  # of scans
     numpy_form: str = ""  # how the op under NumPy's rules is written in torch ops: a name in numpy_rewrites
+    numpy_function: Callable[..., Any] | None = None  # the one that the op is under NumPy's rules, where that is one
     spelled: tuple[str, ...] = ()  # what the op is called in NumPy's Python: "np.cumsum", "ndarray.cumsum"
     gradient: tuple[GradientRule, tuple[str, ...]] | None = None  # the rule, and what it keeps of the forward run
+    no_gradient: str = ""  # why by nature it has none: "truth values"; a rule that gives None says that it is zero
 
     @property
     def writes(self) -> bool:

@@ -1,6 +1,6 @@
 """How an op is defined: one place, in the file of its family, that says all that is true of it.
 
-    @op("aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN, infer=..., combine=Combine.ADD,
+    @op("aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kind=Kind.SCAN, infer=..., combine=Combine.ADD,
         spelled=("np.cumsum", "ndarray.cumsum"))
     def cumsum(x, dim, dtype=None):  # tier 0 with torch's semantics: arrays and Python values in the schema's order
         ...
@@ -25,13 +25,18 @@ from typing import Any
 from tierup.dialect.optable.core import GradientRule, InferRule, Kind, Op
 
 Kernel = Callable[..., Any]
+_PLACE = "tierup.dialect.optable."
 
 
 class DefinedOp(Op):
-    """An op with its functions: `tier0` and, where NumPy's rules differ, `numpy_tier0`."""
+    """An op with its functions: `tier0` and, where NumPy's rules differ, `numpy_tier0`. `overloads`: all ops that it defines."""
 
     tier0: Kernel
     numpy_tier0: Kernel
+    overloads: tuple[DefinedOp, ...]
+
+    def defined_in(self, module: str) -> bool:
+        return f"{_PLACE}{self.kernel.partition(':')[0]}" == module
 
     def __call__(self, *operands: Any) -> Any:
         return self.tier0(*operands)
@@ -40,40 +45,57 @@ class DefinedOp(Op):
         """What the op computes in NumPy's Python; `form` names the rewriting into torch ops (numpy_rewrites/)."""
 
         def register(kernel: Kernel) -> Kernel:
-            self.numpy_tier0, self.numpy_form = kernel, form
-            self.numpy = self.kernel.replace(".tier0", ".numpy_tier0")
+            for op in self.overloads:
+                op.numpy_tier0, op.numpy_form = kernel, form
+                op.numpy = op.kernel.replace(".tier0", ".numpy_tier0")
             return kernel
 
         return register
 
-    def vjp(self, *, reads: Iterable[str] = ()) -> Callable[[GradientRule], GradientRule]:
-        """The op's gradient; `reads`: the operands, by the schema's names, and results (`result`) that are kept until it is computed."""
+    def vjp(self, *kinds: str, reads: Iterable[str] = ()) -> Callable[[GradientRule], GradientRule]:
+        """The op's gradient; `kinds`: the overloads that it is for, all unless told; `reads`: operands, by the schema's names, and results
+        (`result`) that are kept until it is computed."""
         named = tuple(reads)
-        for name in named:
-            if name not in self.operands and not name.startswith("result"):
-                raise ValueError(f"the gradient of {self.name} reads '{name}', which is none of {', '.join(self.operands)}")
 
         def register(rule: GradientRule) -> GradientRule:
-            self.gradient = rule, named
+            for op in self.overloads:
+                if kinds and op.name.rpartition(".")[2] not in kinds:
+                    continue
+                for name in named:
+                    if name not in op.operands and not name.startswith("result"):
+                        raise ValueError(f"the gradient of {op.name} reads '{name}', which is none of {', '.join(op.operands)}")
+                op.gradient = rule, named
             return rule
 
         return register
 
+    def overload(self, kind: str) -> DefinedOp:
+        """The one of the overloads that is called `kind`: where.overload("Scalar") is aten.where.Scalar."""
+        return next(op for op in self.overloads if op.name.endswith(f".{kind}"))
 
-def op(schema: str, kind: Kind, *, infer: InferRule, **fields: Any) -> Callable[[Kernel], DefinedOp]:
-    """Define the op of a schema as PyTorch writes it (native_functions.yaml), with the function that is decorated as its tier 0.
+
+def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[Kernel], DefinedOp]:
+    """Define the op of a schema as PyTorch writes it (native_functions.yaml), or several overloads, with the function that is decorated as
+    its tier 0.
 
     `infer`: the rule of its results' types. `fields`: as in `Op`. Raises ValueError for a schema that cannot be read.
     """
-    name, operands = read_schema(schema)
 
     def define(kernel: Kernel) -> DefinedOp:
-        family = kernel.__module__.removeprefix("tierup.dialect.optable.")
-        made = DefinedOp(name, kind, f"{family}:{kernel.__name__}.tier0", infer, operands=operands, **fields)
-        made.tier0, made.__doc__ = kernel, kernel.__doc__
-        return made
+        place = place_of(kernel)
+        made = tuple(
+            DefinedOp(name, kind, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in map(read_schema, schemas)
+        )
+        for each in made:
+            each.tier0, each.__doc__, each.overloads = kernel, kernel.__doc__, made
+        return made[0]
 
     return define
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Where the op that a function defines stands: "scans:cumsum"."""
+    return f"{function.__module__.removeprefix(_PLACE)}:{function.__name__}"
 
 
 def read_schema(schema: str) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
-"""The inference rule of pointwise ops: broadcast the shapes, type the operands as the kernel does.
+"""How a pointwise op is defined, and its inference rule: broadcast the shapes, type the operands as tier 0 does.
 
-Under torch's promotion the kernel's own `Typing` decides. Under NumPy's the kernel is NumPy, and so it is asked: run on one
+Under torch's promotion the op's own `Typing` decides. Under NumPy's the kernel is NumPy, and so it is asked: run on one
 element of each operand's dtype, it tells its result's dtype and raises what it would raise.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,17 @@ import numpy as np
 from tierup.dialect import dtypes, kernels
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
-from tierup.dialect.kernels.apply import typing_of
-from tierup.dialect.kernels.promotion import SCALARS, Gives, Strength, Typing, result_type
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Op, Promotion, ShapeError, Tolerance
+from tierup.dialect.kernels.apply import kernel_of
+from tierup.dialect.kernels.casts import check_number
+from tierup.dialect.kernels.promotion import SCALARS, Gives, Strength, Typing, check_scale, plan, result_type
+from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
+from tierup.dialect.optable.elements import ARRAYS, Formula
 
 Candidate = tuple[DType, Strength]
-Check = Callable[[Sequence[Value], "DType | None"], None]  # (operands, result dtype): raises where the kernel would
+Check = Callable[[Sequence[Any], "DType | None"], None]
+"""(operands, dtype of the result where it is known): raises for numbers that the op refuses. Tensors are arrays or types;
+numbers that are not known are `Value`s."""
 
 
 def candidates(value: Value) -> list[Candidate] | None:
@@ -128,30 +133,108 @@ def broadcast(ctx: Infer, values: Sequence[Value]) -> Shape | None:
     return ctx.broadcast([v.shape for v in values if isinstance(v, Tensor)])
 
 
-Rule = Callable[[Infer, Sequence[Value]], Tensor]
-
-
-def rule(kernel: str, numpy: str | None = None, check: Check | None = None) -> Rule:
-    """The inference rule of a pointwise kernel. `check` raises for operands that it refuses for another reason than dtype."""
+def rule(typing: Typing, numpy: str | None, check: Check | None = None) -> Callable[[Infer, Sequence[Value]], Tensor]:
+    """The inference rule of an op that types its operands so; `numpy`: its kernel under NumPy's rules."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        typing = typing_of(kernel)
         shape = broadcast(ctx, operands[: typing.operands])
         if ctx.promotion is Promotion.NUMPY and numpy is not None:
             return Tensor(numpy_dtype(numpy, operands), shape)
         dtype = torch_dtype(typing, operands[: typing.promoting])
+        if typing.scale is not None and len(operands) > typing.scale:
+            factor = operands[typing.scale]
+            check_scale(2.0 if isinstance(factor, Float) else True if isinstance(factor, Bool) else 1, dtype, typing.op)
         if check is not None:
-            check(operands, dtype)
+            refuse(check, operands, dtype)
         return Tensor(dtype, shape)
 
     return infer
 
 
+def fits(*which: int) -> Check:
+    """The check that numbers among the operands are such as the result's dtype can hold."""
+
+    def check(operands: Sequence[Any], dtype: DType | None) -> None:
+        for number in [operands[i] for i in which if i < len(operands) and dtype is not None]:
+            check_number(number, dtype.numpy)
+
+    return check
+
+
+def refuse(check: Check, operands: Sequence[Value], dtype: DType | None) -> None:
+    """Raise what a check raises for the operands, of which numbers and texts that are known are given as such."""
+    try:
+        check([_known(v) for v in operands], dtype)
+    except ValueError as e:
+        raise ShapeError(str(e)) from e
+
+
+def _known(value: Value) -> Any:
+    if isinstance(value, NoneValue):
+        return None
+    found = getattr(value, "value", None) if isinstance(value, (Bool, Int, Float, Str)) else None
+    return found if isinstance(found, (bool, int, float, str)) else value
+
+
+# --- element by element ------------------------------------------------------------------------------------------------
+
+
+class PointwiseOp(DefinedOp):
+    """An op of which each element of the result is made of one element of each operand, as `formula` says."""
+
+    typing: Typing
+    formula: Formula
+    as_it_came: int | None  # an operand that the formula gets once more, last, as it came
+
+
 def pointwise(
-    name: str, kernel: str, numpy: str | None = None, check: Check | None = None, exact: bool = False, raises: bool = False,
-    native: bool = True, note: str = "", tolerance: Tolerance | None = None,
-) -> Op:  # fmt: skip
-    """A row for a pointwise kernel. `exact`: no rounding at all, or one that every tier does alike."""
-    bound = tolerance or (EXACT if exact else Tolerance())
-    infer = rule(kernel, numpy, check)
-    return Op(name, Kind.POINTWISE, kernel, infer, numpy=numpy, raises=raises, native=native, note=note, tolerance=bound)
+    *schemas: str, check: Check | None = None, numpy: Callable[..., Any] | None = None, form: str = "", exact: bool = False,
+    as_it_came: int | None = None, no_gradient: str = "", **fields: Any,
+) -> Callable[[Formula], PointwiseOp]:  # fmt: skip
+    """Define ops by the formula that is decorated (optable/elements.py), which is tier 0, and native code.
+
+    `schemas`: the overloads. `check` raises for numbers that it refuses. `numpy`: what the op is in NumPy's Python, where its rules differ
+    from torch's; `form`: how that is written in torch ops, where it is not what is usual for so many operands. `exact`: no rounding at all,
+    or one that every tier does alike. `as_it_came`: an operand that the formula gets once more, last, as it came. `fields`: those of
+    `Typing`, which say how operands are promoted, and of `Op`.
+    """
+    of_typing = {name: fields.pop(name) for name in Typing.__dataclass_fields__ if name in fields}
+    named = [read_schema(schema) for schema in schemas]
+    typing = Typing(named[0][0].removeprefix("aten.").partition(".")[0], **of_typing)
+    fields.setdefault("tolerance", EXACT if exact else Tolerance())
+    fields.update(no_gradient=no_gradient, differentiable=not no_gradient)
+
+    def define(formula: Formula) -> PointwiseOp:
+        place = place_of(formula)
+        flavour = f"{place}.numpy_tier0" if numpy is not None else None
+        infer, kernel = rule(typing, flavour, check), _tier0(typing, formula, check, as_it_came)
+        made = [PointwiseOp(name, Kind.POINTWISE, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in named]
+        for op in made:
+            op.tier0, op.typing, op.formula, op.as_it_came, op.overloads = kernel, typing, formula, as_it_came, tuple(made)
+            op.__doc__ = formula.__doc__
+            if numpy is not None:
+                op.numpy, op.numpy_tier0, op.numpy_function = flavour, as_array(numpy), numpy
+                op.numpy_form = form or ("unary" if getattr(numpy, "nin", 1) == 1 else "binary")
+        return made[0]
+
+    return define
+
+
+def _tier0(typing: Typing, formula: Formula, check: Check | None, as_it_came: int | None) -> Kernel:
+    computed = kernel_of(typing, partial(formula, ARRAYS))
+
+    def kernel(*operands: Any) -> np.ndarray:
+        if check is not None:
+            check(operands, dtypes.from_numpy(plan(typing, operands).result))
+        return computed(*operands) if as_it_came is None else computed(*operands, operands[as_it_came])
+
+    return computed if check is None and as_it_came is None else kernel
+
+
+def as_array(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """`function`, giving a rank-0 array where NumPy gives a scalar."""
+
+    def kernel(*operands: Any) -> np.ndarray:
+        return np.asarray(function(*operands))
+
+    return kernel

@@ -11,7 +11,6 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import name_of
-from tierup.dialect.optable import comparison, indexing, movement, pointwise, products
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.padding import check_element
@@ -43,7 +42,8 @@ _PARTIAL = {
 INPLACE = "tierup.inplace"
 COPIES = {"can_cast": "inplace.copy_if_can_cast", "same_kind": "numpy_inplace.copy_if_same_kind"}  # such a copy's kernel
 
-_FUNCTIONAL = {op.name: op for family in (pointwise, comparison, movement, indexing, products) for op in family.ROWS}
+_FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "movement", "indexing", "products")
+_FUNCTIONAL = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
 
 def functional_name(name: str) -> str:

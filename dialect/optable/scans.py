@@ -91,7 +91,7 @@ def _as_operand(g: Backward, gradient: ir.Value) -> ir.Value:
 
 
 @op(
-    "aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN,
+    "aten.cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kind=Kind.SCAN,
     infer=_infer(partial(numpy_result, "cumsum")), combine=Combine.ADD, tolerance=_TOLERANCE, spelled=("np.cumsum", "ndarray.cumsum"),
 )  # fmt: skip
 def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
@@ -111,7 +111,7 @@ def _(g: Backward) -> ir.Value:
 
 
 @op(
-    "aten.cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Kind.SCAN,
+    "aten.cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kind=Kind.SCAN,
     infer=_infer(partial(numpy_result, "cumprod")), combine=Combine.MULTIPLY, tolerance=_TOLERANCE,
     spelled=("np.cumprod", "ndarray.cumprod"),
 )  # fmt: skip

@@ -1,41 +1,24 @@
-"""The native bodies of pointwise ops, family by family: what `tierup-lower-pointwise` puts into loops.
+"""The native bodies of pointwise ops: what `tierup-lower-pointwise` puts into loops.
 
-A formula is given its operands as tier 0's kernel is: the leading ones as `Scalar`s in the dtype that is computed in, the
-others as they came, Python values when they are constants of the program, `Scalar`s (i64, f64, bool) when not. It returns a
-Scalar of any dtype, which is then converted to the result's. Which dtype is computed in, the kernel's own `Typing` says.
+An op that is defined by a formula (dialect/optable/elementwise.py) has that formula's; `selection` has those of ops that type their
+operands in ways of their own.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 from tierup.dialect import dtypes, optable
-from tierup.dialect.kernels.apply import typing_of
-from tierup.dialect.kernels.promotion import Strength, Typing
+from tierup.dialect.kernels.promotion import Strength
+from tierup.dialect.optable.elementwise import PointwiseOp
 from tierup.lowering.arith import Scalar
-from tierup.lowering.pointwise import activations, arithmetic, comparison, elementary, selection
+from tierup.lowering.pointwise import selection
 from tierup.lowering.pointwise.context import Context
-from tierup.lowering.pointwise.formula import Formula, Parameter, Recipe
-
-_FAMILIES = (arithmetic, comparison, elementary, activations)
-_ALSO_KNOWN = {"aten.pow.Tensor_Scalar": 1}  # operands that the formula wants once more as they came
-
-
-@cache
-def formulas() -> dict[str, Formula]:
-    """The formulas of ops that are typed by promotion, by op name (`aten.add.Tensor`)."""
-    return {name: formula for family in _FAMILIES for name, formula in family.FORMULAS.items()}
-
-
-@cache
-def recipes() -> dict[str, Recipe]:
-    """The recipes of ops that type their operands in ways of their own."""
-    return {**selection.RECIPES, **arithmetic.RECIPES, **comparison.RECIPES}
+from tierup.lowering.pointwise.elements import SCALARS
+from tierup.lowering.pointwise.formula import Parameter, Recipe
 
 
 def handles(name: str) -> bool:
     """Whether an op has a native body here."""
-    return name in recipes() or name in formulas()
+    return name in selection.RECIPES or isinstance(optable.lookup(name), PointwiseOp)
 
 
 def reads(name: str, i: int) -> bool:
@@ -45,11 +28,11 @@ def reads(name: str, i: int) -> bool:
 
 def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ...]) -> Recipe:
     """How to compute an op whose operands take these parts in promotion. Raises TypeError for operands that the op refuses."""
-    if name in recipes():
-        return recipes()[name]
-    row = optable.lookup(name)
-    assert row is not None, name  # every formula is a row's
-    typing: Typing = typing_of(row.kernel)
+    if name in selection.RECIPES:
+        return selection.RECIPES[name]
+    op = optable.lookup(name)
+    assert isinstance(op, PointwiseOp), name
+    typing = op.typing
     common, _ = typing.types(tuple(c for c in candidates[: typing.promoting] if c is not None))
 
     def run(c: Context) -> Scalar:
@@ -58,9 +41,9 @@ def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ..
         rest = [c.parameter(i) for i in range(count, len(c))]
         if typing.scale is not None and len(c) > typing.scale and not _is_one(c.parameter(typing.scale)):
             rest[typing.scale - count] = c.computed(typing.scale, common)
-        if name in _ALSO_KNOWN and not isinstance(c.parameter(_ALSO_KNOWN[name]), Scalar):
-            rest.append(c.parameter(_ALSO_KNOWN[name]))
-        return formulas()[name](*operands, *rest)
+        if op.as_it_came is not None:
+            rest.append(c.parameter(op.as_it_came))
+        return op.formula(SCALARS, *operands, *rest)
 
     return run
 

@@ -1,4 +1,4 @@
-"""What a formula is."""
+"""What the native body of an op is made by."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from tierup.lowering.arith import Scalar
 
 if TYPE_CHECKING:
     from tierup.lowering.pointwise.context import Context
-
-Formula = Callable[..., Scalar]  # (*operands: Scalar | bool | int | float | str | None) -> Scalar
 
 Recipe = Callable[["Context"], Scalar]  # for ops that type their operands in a way of their own
 
