@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tierup.dialect import optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
 from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.array_operators import broadcast_rank, ufunc_dtype
 from tierup.frontend.python.arrays import as_array, strong, weak, weak_float
@@ -20,16 +22,6 @@ from tierup.frontend.python.values import NONE, TRUE, ZERO, Array, Const, Scalar
 
 ZERO_FLOAT = Const(0.0)
 
-_UNARY: dict[np.ufunc, str] = {
-    np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log", np.log2: "log2", np.log10: "log10", np.log1p: "log1p",
-    np.sqrt: "sqrt", np.square: "square", np.absolute: "abs", np.sign: "sign", np.reciprocal: "reciprocal", np.negative: "neg",
-    np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan",
-    np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh", np.arcsinh: "asinh", np.arccosh: "acosh", np.arctanh: "atanh",
-    np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc",
-    np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signbit: "signbit",
-    np.logical_not: "logical_not", np.invert: "bitwise_not",
-}  # fmt: skip
-
 _OPERATORS: dict[np.ufunc, type] = {
     np.add: ast.Add, np.subtract: ast.Sub, np.multiply: ast.Mult, np.true_divide: ast.Div, np.floor_divide: ast.FloorDiv,
     np.remainder: ast.Mod, np.power: ast.Pow, np.bitwise_and: ast.BitAnd, np.bitwise_or: ast.BitOr, np.bitwise_xor: ast.BitXor,
@@ -37,20 +29,24 @@ _OPERATORS: dict[np.ufunc, type] = {
     np.less_equal: ast.LtE, np.greater: ast.Gt, np.greater_equal: ast.GtE,
 }  # fmt: skip
 
-_BINARY: dict[np.ufunc, str] = {
-    np.maximum: "maximum", np.minimum: "minimum", np.arctan2: "atan2", np.logical_and: "logical_and", np.logical_or: "logical_or",
-    np.logical_xor: "logical_xor", np.copysign: "copysign.Tensor", np.fmax: "fmax", np.fmin: "fmin", np.fmod: "fmod.Tensor",
-    np.logaddexp: "logaddexp", np.logaddexp2: "logaddexp2",
-}  # fmt: skip
 
 
 def _register() -> None:
-    for ufunc, name in _UNARY.items():
-        function(ufunc)(_unary(ufunc, f"aten.{name}"))
+    """NumPy's functions of the ops whose definitions name them; those that are operators in Python as the operators are."""
+    for ufunc, name in _named().items():
+        if ufunc not in _OPERATORS:
+            function(ufunc)(_unary(ufunc, name) if ufunc.nin == 1 else _binary(ufunc, name))
     for ufunc, op in _OPERATORS.items():
         function(ufunc)(_operator(op))
-    for ufunc, name in _BINARY.items():
-        function(ufunc)(_binary(ufunc, f"aten.{name}"))
+
+
+def _named() -> dict[np.ufunc, str]:
+    """The first op of the table for each."""
+    found: dict[np.ufunc, str] = {}
+    for op in optable.of_kind(Kind.POINTWISE):
+        if isinstance(op.numpy_function, np.ufunc):
+            found.setdefault(op.numpy_function, op.name)
+    return found
 
 
 def _unary(ufunc: np.ufunc, name: str):
@@ -72,9 +68,6 @@ def _operator(op: type):
     return handler
 
 
-_FLOATS_ALONE = frozenset(ufunc for ufunc in _BINARY if not any(c in "lqLQ" for types in ufunc.types for c in types))
-
-
 _TRUTHS = (np.logical_and, np.logical_or, np.logical_xor)
 
 
@@ -83,7 +76,8 @@ def _truth(frame: Frame, value: Value) -> Value:
 
 
 def _binary(ufunc: np.ufunc, name: str):
-    weakly = weak_float if ufunc in _FLOATS_ALONE else weak
+    of_floats_alone = not any(c in "lqLQ" for types in ufunc.types for c in types)
+    weakly = weak_float if of_floats_alone else weak
 
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         if ufunc in _TRUTHS:
