@@ -12,7 +12,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python import array_operators
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code, refuse_axis
-from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.scalars import number, to_bool
 from tierup.frontend.python.table import function, method, spelled
 from tierup.frontend.python.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
@@ -23,11 +23,23 @@ def is_none(value: Value) -> bool:
 
 
 def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
-    """The axes, None for all of them."""
+    """The axes, None for all of them. NumPy takes no list and no bool; over no axes it does not reduce, for which ops have no spelling."""
     if is_none(axis):
         return None
+    if isinstance(axis, Sequence) and axis.kind == "list":
+        raise WillRaise(TypeError("'list' object cannot be interpreted as an integer"))
     items = axis.items if isinstance(axis, Sequence) else [axis]
+    if any(isinstance(i, Const) and isinstance(i.value, bool) for i in items):
+        raise WillRaise(TypeError("an integer is required for the axis"))
+    if not items:
+        raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
     return [as_int(frame, node, i, "an axis") for i in items]
+
+
+def _one_axis(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
+    if isinstance(axis, Sequence):
+        raise WillRaise(TypeError(f"{axis.kind!r} object cannot be interpreted as an integer"))
+    return axes(frame, node, axis)
 
 
 def reduced(x: Array, dims: list[ir.Value] | None, keepdims: Value, ssa: ir.Value, dtype: np.dtype | None = None) -> Array:
@@ -79,8 +91,6 @@ def _over_axes(
     if dims is None and not _keeps(keepdims):
         return reduced(x, dims, keepdims, em.numpy(whole, [x.ssa, code]), dtype)
     listed = em.none if dims is None else em.int_list(dims)
-    if dims == []:
-        raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
     return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code], ranks=(x.rank,)), dtype)
 
 
@@ -123,9 +133,9 @@ def _position(name: str):
         _no_out(frame, node, out)
         em = frame.em
         x = as_array(frame, node, a)
-        dim = em.none if is_none(axis) else as_int(frame, node, axis, "an axis")
-        ssa = em.numpy(name, [x.ssa, dim, _flag(frame, keepdims)])
-        return reduced(x, None if is_none(axis) else [dim], keepdims, ssa, np.dtype(np.int64))
+        dims = _one_axis(frame, node, axis)
+        ssa = em.numpy(name, [x.ssa, em.none if dims is None else dims[0], _flag(frame, keepdims)])
+        return reduced(x, dims, keepdims, ssa, np.dtype(np.int64))
 
     return handler
 
@@ -187,9 +197,10 @@ def _scan(name: str):
         em = frame.em
         x = as_array(frame, node, a)
         code, known = dtype_code(frame, node, dtype)
-        if is_none(axis):
-            x, axis = Array(em.numpy("aten.reshape", [x.ssa, em.ints(-1)]), 1, dtype=x.dtype), Const(0)
-        return Array(em.numpy(name, [x.ssa, as_int(frame, node, axis, "an axis"), code]), x.rank, x.min_rank, known)
+        dims = _one_axis(frame, node, axis)
+        if dims is None:
+            x, dims = Array(em.numpy("aten.reshape", [x.ssa, em.ints(-1)]), 1, dtype=x.dtype), [em.int(0)]
+        return Array(em.numpy(name, [x.ssa, dims[0], code]), x.rank, x.min_rank, known)
 
     return handler
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axis, taken, viewable
-from tierup.frontend.python.frame import Frame, NeedsStatic
+from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
 from tierup.frontend.python.scalars import raise_if
 from tierup.frontend.python.table import constant, function, method
@@ -55,6 +55,8 @@ def reshape(frame: Frame, node: ast.AST, a: Value, shape: Value, order: Value = 
 
 @method("reshape")
 def reshape_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Value:
+    if not args:
+        raise WillRaise(TypeError("reshape() takes exactly 1 argument (0 given)"))
     return reshape(frame, node, a, sizes_argument(args))
 
 
