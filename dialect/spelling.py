@@ -6,11 +6,18 @@ import re
 from collections.abc import Iterable
 
 
+def nearest(word: str, words: Iterable[str]) -> list[str]:
+    """At most three that are spelled alike, the nearest first."""
+    from difflib import get_close_matches  # on the way to an error only: 5 ms that no start should pay
+
+    return get_close_matches(word, list(words), n=3, cutoff=0.6)
+
+
 def closest(word: str, words: Iterable[str]) -> str:
     """`; did you mean 'x' or 'y'?`, or nothing when no word is close."""
-    from difflib import SequenceMatcher, get_close_matches  # on the way to an error only: 5 ms that no start should pay
+    from difflib import SequenceMatcher
 
-    near = get_close_matches(word, list(words), n=3, cutoff=0.6)
+    near = nearest(word, words)
     ratios = {w: SequenceMatcher(None, w, word).ratio() for w in near}
     near = [w for w in near if ratios[w] > max(ratios.values()) - 0.1]
     return f"; did you mean {' or '.join(repr(w) for w in near)}?" if near else ""

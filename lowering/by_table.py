@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.mlir import ir
@@ -10,13 +11,22 @@ from tierup.lowering import builders as b
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.pointwise.context import NotHandled, load_casts
 
+_IN_NO_TABLE = ("torch.constant.", "torch.prim.ListConstruct")
 
-def lower(function: ir.Operation, table: Mapping[str, Lowering]) -> None:
-    """Replace every torch op of the function that the table has. One that raises NotHandled stays: another pass may have it, or
-    tierup-verify-lowered names it."""
+
+@cache
+def _table(modules: tuple[str, ...]) -> dict[str, Lowering]:
+    return {name: f for module in modules for name, f in import_module(f"tierup.lowering.{module}").LOWERINGS.items()}
+
+
+def lower(function: ir.Operation, *modules: str) -> None:
+    """Replace every torch op of the function that is in LOWERINGS of these modules, which are imported when an op is left that may be. One
+    that raises NotHandled stays: another pass may have it, or tierup-verify-lowered names it."""
     load_casts(function.context)
     for op in b.walk_unfused(function):
-        lowering = table.get(op.name.removeprefix("torch."))
+        if not op.name.startswith("torch.") or op.name.startswith(_IN_NO_TABLE):
+            continue
+        lowering = _table(modules).get(op.name.removeprefix("torch."))
         if lowering is None or PROMOTION in op.attributes:
             continue
         try:

@@ -276,12 +276,12 @@ class Changed(Overrides):
 
 def check_names(names: Mapping[str, Any]) -> None:
     """Raise TypeError for a name that is no option, saying which is close."""
-    import difflib  # here: only on the way to an error message or a set-up call
-
     known = [f.name for f in fields(Options)]
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            from tierup.dialect.spelling import nearest  # here: only on the way to an error message
+
+            close = nearest(name, known)
             raise TypeError(
                 f"unknown option {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; options are {', '.join(known)}")
             )

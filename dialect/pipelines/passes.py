@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import pkgutil
 import sys
 import typing
 import weakref
@@ -20,7 +19,7 @@ from tierup.dialect import forking
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, option_limits
 from tierup.dialect.pipelines.diagnostics import Diagnostic
-from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
+from tierup.dialect.pipelines.entry_points import ENTRY_POINTS, may_be_brought
 from tierup.dialect.spelling import closest
 
 # every module in them is a pass file
@@ -155,13 +154,15 @@ def find(name: str) -> type[Pass] | None:
 
 def _import_file_of(name: str) -> None:
     stem = name.removeprefix("tierup-").replace("-", "_")
-    for package in PACKAGES:
-        module = f"{package}.{stem}"
-        if module not in sys.modules and importlib.util.find_spec(package) and importlib.util.find_spec(module):
+    for module in (f"{package}.{stem}" for package in PACKAGES if importlib.util.find_spec(package)):
+        if module not in sys.modules and importlib.util.find_spec(module):
             importlib.import_module(module)
+            return
 
 
 def _discover() -> None:
+    import pkgutil  # here: a program finds its passes by their names
+
     global _discovered
     with _discovery:  # two threads may ask at once for their first pass
         if _discovered:
@@ -183,10 +184,11 @@ def load_entry_points() -> None:
     global _entry_points_loaded
     if _entry_points_loaded:
         return
-    from importlib.metadata import entry_points  # 20 ms that a start without a compile need not pay
+    if may_be_brought():
+        from importlib.metadata import entry_points
 
-    for entry in entry_points(group=ENTRY_POINTS):
-        entry.load()
+        for entry in entry_points(group=ENTRY_POINTS):
+            entry.load()
     _entry_points_loaded = True
 
 

@@ -10,9 +10,9 @@ from tierup.dialect.ir import regions
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.resume_points import definer, is_made_again, root
 
-CONTINUATION = "tierup.continuation"  # the unit attribute of the functions that this makes
 _SOURCE = "tierup.source"  # where a program comes from: its rest comes from there too
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})
 _WATCHING = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile"})

@@ -47,7 +47,7 @@ from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register
-from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.dialect.speculation import CONTINUATION
 
 
 @register

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +19,7 @@ from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
 from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
-from tierup.frontend.python import gradient_calls, handlers
+from tierup.frontend.python import handlers
 from tierup.frontend.python.arrays import shape_items
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
@@ -156,7 +157,7 @@ class ProgramBuilder:
             return self._body(frame)
         frame.em.location = frame.source.location(self.context)
         try:
-            return gradient_calls.call(self, frame, None, target, dict(frame.env))
+            return self._gradient(frame, None, target, dict(frame.env))
         except WillRaise as e:
             raise e.error from None
 
@@ -223,6 +224,11 @@ class ProgramBuilder:
             if name not in called:
                 func.erase()
 
+    def _gradient(self, frame: Frame, node: ast.AST | None, spec: GradientSpec, bound: Mapping[str, Value]) -> Value:
+        calls: Any = shielded(lambda: import_module("tierup.frontend.python.gradient_calls"))  # here: most programs ask for none
+        made: Value = calls.call(self, frame, node, spec, bound)
+        return made
+
     # --- calls of other tierup functions -------------------------------------------------------------------------------
 
     def call(self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -232,7 +238,7 @@ class ProgramBuilder:
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         bound = _bind(frame, node, function, args, kwargs)
         if isinstance(target, GradientSpec):
-            return gradient_calls.call(self, frame, node, target, bound)
+            return self._gradient(frame, node, target, bound)
         key = (function, tuple(self.key(v) for v in bound.values()))
         callee = self.callees.get(key)
         if callee is None:

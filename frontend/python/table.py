@@ -7,7 +7,6 @@ does not bind is the user's mistake. Arguments that a handler does not name are 
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 from collections.abc import Callable
 from operator import attrgetter
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.optable.core import Op
+from tierup.dialect.spelling import nearest
 from tierup.frontend.python.frame import Frame
 from tierup.frontend.python.values import Const, Value
 
@@ -102,7 +102,7 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     """The error for a function that is not in the table, with the nearest that are."""
     name = name_of(obj)
     known = sorted({name_of(o) for o in FUNCTIONS})
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    close = nearest(name, known)
     if isinstance(getattr(obj, "__self__", None), np.random.RandomState) or name.startswith("np.random"):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
     if name == "tierup.frontend.vjp.vjp":
@@ -115,7 +115,7 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
-    close = difflib.get_close_matches(name, METHODS, n=3, cutoff=0.6)
+    close = nearest(name, METHODS)
     return frame.error(node, f"the array method `.{name}`", f"did you mean {' or '.join('.' + c for c in close)}?" if close else "")
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from tierup.dialect.pipelines.entry_points import told_in
 from tierup.dialect.records import dataclass
 from tierup.lowering.objects import store
 from tierup.lowering.objects.build_id import build_id
@@ -74,26 +75,12 @@ def plugins(group: str) -> tuple[str, ...]:
             index = name_of("entry points", group, *before)
             kept = store.read(index)
             if kept is None:
-                kept = _plugins(folder, group).encode("utf-8", "surrogateescape")
+                kept = told_in(folder, group).encode("utf-8", "surrogateescape")
                 after, settled = _stamped({"": folder})
                 if settled and before == after:
                     store.write(index, kept)
             found.append(kept.decode("utf-8", "surrogateescape"))
     return tuple(filter(None, found))
-
-
-def _plugins(folder: str, group: str) -> str:
-    told = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith((".dist-info", ".egg-info")):
-            try:
-                with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8", errors="surrogateescape") as file:
-                    text = file.read()
-            except OSError:  # most have none
-                continue
-            if group in text:
-                told.append(f"{name}\n{text}")
-    return "\n".join(told)
 
 
 def contents(*trees: Tree) -> str:

@@ -50,5 +50,4 @@ _COMBINE: dict[Combine, tuple[int, Callable[[Scalar, Scalar], Scalar]]] = {
 }
 
 
-def lowerings() -> dict[str, Lowering]:
-    return {op.name: _scan(*_COMBINE[op.combine]) for op in optable.of_kind(Kind.SCAN) if op.combine is not None}
+LOWERINGS = {op.name: _scan(*_COMBINE[op.combine]) for op in optable.of_kind(Kind.SCAN) if op.combine is not None}

@@ -14,7 +14,6 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
-from tierup.lowering.indexing import lowerings
 
 
 @register
@@ -25,4 +24,4 @@ class LowerIndexing(Pass):
     name = "tierup-lower-indexing"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, lowerings())
+        by_table.lower(function, "indexing.gathers", "indexing.scatters")

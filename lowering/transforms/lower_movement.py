@@ -15,7 +15,6 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
-from tierup.lowering.movement import lowerings
 
 
 @register
@@ -26,4 +25,4 @@ class LowerMovement(Pass):
     name = "tierup-lower-movement"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, lowerings())
+        by_table.lower(function, "movement.views", "movement.joining", "movement.patterns")

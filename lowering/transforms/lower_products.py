@@ -11,7 +11,6 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
-from tierup.lowering.products import LOWERINGS
 
 
 @register
@@ -22,4 +21,4 @@ class LowerProducts(Pass):
     name = "tierup-lower-products"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, LOWERINGS)
+        by_table.lower(function, "products")

@@ -14,7 +14,6 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import by_table
-from tierup.lowering.reductions import lowerings
 
 
 @register
@@ -25,4 +24,5 @@ class LowerReductions(Pass):
     name = "tierup-lower-reductions"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, lowerings())
+        families = ("sums", "extremes", "statistics", "normalisation", "scans")
+        by_table.lower(function, *(f"reductions.{family}" for family in families))

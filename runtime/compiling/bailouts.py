@@ -18,7 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
-from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS

@@ -14,7 +14,7 @@ from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.regions import inline
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import PassFailure
-from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.compiling.version import place_of_failure

@@ -1,9 +1,11 @@
-"""What a worker does before its first request: it imports the compiler. A compile of the smallest program there is loads what is left."""
+"""What a worker does before its first request: it imports the compiler. A compile of the smallest program there is loads what all need,
+and what only other ops need comes last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 
 from tierup.lowering import compile as lowering
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
@@ -17,6 +19,7 @@ func.func @main(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.source 
   return %y : !torch.vtensor
 }
 """
+_LATER = ("reductions.normalisation", "reductions.scans", "movement.patterns", "windows.table", "indexing.scatters")
 _SPEC = ArgumentSpec(ArgumentKind.ARRAY, "f32", (2,), Layout.CONTIGUOUS)
 
 
@@ -27,3 +30,6 @@ def get_ready(is_asked: Callable[[], bool]) -> None:
     specialised = version.specialise(version.to_values(_GRAPH), "main", (_SPEC,))
     if not is_asked():
         lowering.compile(replace(request_for(specialised, "main", (_SPEC,), Options()), level=1))
+    for module in _LATER:
+        if not is_asked():
+            import_module(f"tierup.lowering.{module}")

@@ -27,7 +27,6 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import builders as b
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec, Request
-from tierup.lowering.cuda import cached
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import cache, store
 from tierup.lowering.pipelines import SPECIALISE, STAGES
@@ -135,10 +134,12 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         kept.begin(str(Reproducer(request.ir, request=json.dumps(request_json.to_dict(request)))))
     try:
         keep = None if kept is None else kept.stage
-        on_cpu = options.backend == "cpu"
-        artifact, from_disk = (
-            cache.obtain(request, keep) if on_cpu else cached.obtain(request, options.target, keep, libraries=options.libraries)
-        )
+        if options.backend == "cpu":
+            artifact, from_disk = cache.obtain(request, keep)
+        else:
+            from tierup.lowering.cuda import cached  # here: most programs run on the CPU
+
+            artifact, from_disk = cached.obtain(request, options.target, keep, libraries=options.libraries)
     except Unsupported as e:
         if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
             raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.speculation.continuations import CONTINUATION
+from tierup.dialect.speculation import CONTINUATION
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
 from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Let, Piece, nodes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,44 @@ def test_what_starts_the_worker_is_there_before_numpy_mlir_and_llvm() -> None:
     asks = "import os\nos.environ.update(TIERUP_WORKER='1', TIERUP_CACHE='0')\nimport tierup\ntierup.jit\n"
     started = _run(f"{asks}from tierup.runtime.compiling import workers\nprint(*workers.services)")
     assert started.strip() == "waited for"
+
+
+FIRST_CALL = """
+import os, sys
+os.environ["TIERUP_WORKER"] = "0"
+import numpy as np, tierup
+@tierup.jit
+def f(x): return np.tanh(x) * 2
+f(np.ones(3, np.float32))
+"""
+
+
+def test_a_first_call_imports_nothing_that_only_other_programs_need(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FIRST_CALL + "print(*sys.modules)")
+    there = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=True).stdout.split()
+    others = ("tierup.dialect.autodiff", "tierup.dialect.fusion", "tierup.dialect.transforms", "tierup.lowering.compile")
+    assert not [m for m in there if m.startswith((*others, "difflib", "importlib.metadata", "typing_extensions", "torch_mlir.dialects"))]
+
+
+def test_a_first_compile_imports_nothing_that_only_other_programs_need() -> None:
+    """The worker comes to it while a call waits. What it imports once it has nothing to do is in `ready.py`."""
+    loads = "import sys\nfrom tierup.runtime.compiling import ready\nready._LATER = ()\nready.get_ready(lambda: False)\nprint(*sys.modules)"
+    there = _run(loads).split()
+    assert "tierup.lowering.math.hyperbolic" in there
+    others = ("windows", "indexing", "reductions.normalisation", "movement.patterns", "math.trigonometric", "cuda.cached", "cuda.compile")
+    assert not [m for m in there if m.startswith(tuple(f"tierup.lowering.{other}" for other in others))]
+    assert not [m for m in there if m.startswith(("importlib.metadata", "typing_extensions", "torch_mlir.dialects."))]
+
+
+@pytest.mark.parametrize(("before", "after"), [("pass", "True 0"), ("gc.disable()", "False 0"), ("gc.freeze()", "True frozen")])
+def test_imports_leave_the_garbage_collector_as_it_was(before: str, after: str) -> None:
+    says = "print(gc.isenabled(), 'frozen' if gc.get_freeze_count() else 0)"
+    assert _run(f"import gc\n{before}\nimport tierup\ntierup.jit\n{says}").strip() == after
+
+
+def test_imports_collect_nothing() -> None:
+    counts = "sum(g['collections'] for g in gc.get_stats())"
+    assert _run(f"import gc, numpy, tierup\nimport tierup.dialect.shielded\nn = {counts}\ntierup.jit\nprint({counts} - n)").strip() == "0"
 
 
 def test_no_dialect_of_a_compile_is_searched_for_op_by_op() -> None:

@@ -1,0 +1,1 @@
+"""No op classes: an op of the builtin dialect is a plain ir.OpView."""
