@@ -8,7 +8,8 @@ front of what hands it on to the result:
     torch.prim.If.yield %0                      ->     %1 = "tierup.hidden"(%0)
                                                        torch.prim.If.yield %1
 
-Afterwards the hidden value is there again, or a copy of it where no op makes it any more.
+So are the tensors that the op reads: one that folds into an operand has then a hidden value in its place. Afterwards the hidden value
+is there again, or a copy of it where no op makes it any more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
+from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -42,13 +44,22 @@ def hide(func: ir.Operation) -> None:
         uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
     for use in uses:
         for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
-            with user.location, ir.InsertionPoint(user):
-                value = user.operands[k]
-                user.operands[k] = b.value(HIDDEN, [value], value.type, **{_OWN: ir.UnitAttr.get()})
+            made_by = user.operands[k].owner.operation
+            lists = [maker(v, "torch.prim.ListConstruct") for v in made_by.operands]
+            for reader in (made_by, *(op for op in lists if op is not None)):
+                for i, read in enumerate(reader.operands):
+                    if is_tensor(read.type):
+                        _hide(reader, i)
+            _hide(user, k, _OWN)
+
+
+def _hide(user: ir.Operation, k: int, *marks: str) -> None:
+    with user.location, ir.InsertionPoint(user):
+        user.operands[k] = b.value(HIDDEN, [user.operands[k]], user.operands[k].type, **{mark: ir.UnitAttr.get() for mark in marks})
 
 
 def restore(op: ir.Operation) -> None:
-    """Put in the place of a hidden value what was hidden, with memory of its own if it had that."""
+    """Put in the place of a hidden value what was hidden, with memory of its own if it had that. What it reads is hidden meanwhile."""
     value = op.operands[0]
     if _OWN in op.attributes and not is_made(value):
         with op.location, ir.InsertionPoint(op):

@@ -8,7 +8,7 @@ becomes
 
     %2 = torch.aten.eq.Tensor %x, %0 : ...
 
-A value that is to have memory of its own (`own`) and that no op makes any more is copied.
+A value that is to have memory of its own (`own`) and that no op makes any more is copied. Backwards: what such an op reads is hidden, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RestoreHidden(Pass):
     name = "tierup-restore-hidden"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in b.unerased(b.walk(function)):
+        for op in b.unerased(reversed(list(b.walk(function)))):
             if op.name == copies_kept.HIDDEN:
                 copies_kept.restore(op)
             elif op.name == copies_kept.KEPT:

@@ -53,6 +53,16 @@ def either(x, y, first):
     return (x if first else y), x + y
 
 
+def copied_or_written(x, i):
+    x[-1] = x[-1]
+    return x.copy() if i < 0 else x
+
+
+def joined_or_written(x, i):
+    x[-1] = x[-1]
+    return np.concatenate([x]) if i < 0 else x
+
+
 def replay(function, calls, **options):
     """Which tier answered each call, by what `stats()` counted: h(it), m(iss), p(rofiled), i(nterpreted). Results are those of Python, and the
     same memory."""
@@ -69,6 +79,13 @@ def replay(function, calls, **options):
         assert (tierup.last_executed_plan().tier == "native") == (tiers[-1] == "h")
         before = now
     return jitted, tiers
+
+
+@pytest.mark.parametrize("function", [copied_or_written, joined_or_written])
+@pytest.mark.parametrize("way", ["default", "bailouts"])
+def test_a_copy_of_what_is_written_to_an_argument_lies_apart_from_it(function, way):
+    _, tiers = replay(function, [(-1,), (-1,), (-1,), (1,)], fusion_strategy=[("static", 1)], **WAYS[way])
+    assert tiers == "phhm"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -87,3 +87,29 @@ func.func @copies(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.vtenso
   }
   return %0 : !torch.vtensor<[2],f32>
 }
+
+// -----
+// A copy of what is written to an argument folds into it; on the path where it is the result it is a copy again.
+// CHECK-LABEL: func.func @of_what_is_written
+// CHECK: %[[W:.*]] = torch.aten.neg
+// CHECK: %[[R:.*]] = "tierup.hidden"(%[[W]]) :
+// CHECK: %[[C:.*]] = torch.aten.clone %[[R]]
+// CHECK: %[[H:.*]] = "tierup.hidden"(%[[C]]) {own}
+// BACK-LABEL: func.func @of_what_is_written
+// BACK: %[[W:.*]] = torch.aten.neg
+// BACK: torch.prim.If %arg1
+// BACK: %[[C:.*]] = torch.aten.clone %[[W]]
+// BACK: torch.prim.If.yield %[[C]]
+// BACK: torch.prim.If.yield %[[W]]
+// BACK-NOT: tierup.hidden
+func.func @of_what_is_written(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>) attributes {tierup.result_aliases = ["may_view:0"], tierup.writebacks = array<i64: 0>} {
+  %none = torch.constant.none
+  %w = torch.aten.neg %x : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+  %0 = torch.prim.If %c -> (!torch.vtensor<[2],f32>) {
+    %1 = torch.aten.clone %w, %none : !torch.vtensor<[2],f32>, !torch.none -> !torch.vtensor<[2],f32>
+    torch.prim.If.yield %1 : !torch.vtensor<[2],f32>
+  } else {
+    torch.prim.If.yield %w : !torch.vtensor<[2],f32>
+  }
+  return %0, %w : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>
+}
