@@ -25,6 +25,7 @@ from pathlib import Path
 
 FUNCTIONS = 2000
 SECONDS_OF_A_CALL = 60.0  # the machine may be busy
+SECONDS_OF_A_STORM = 60.0  # after which none begins another round: on a busy machine each takes long, and hangs nowhere
 SECONDS_OF_A_PROGRAM = 600.0
 
 
@@ -94,7 +95,7 @@ def check(function: Callable[..., object], size: int) -> None:
 def forks(seed: str, tries: str) -> int:
     import tierup
 
-    calls, left = 0, int(tries)
+    calls, left, until = 0, int(tries), time.monotonic() + SECONDS_OF_A_STORM
     with tempfile.TemporaryDirectory() as folder:
         take, chance, stop = functions(folder), random.Random(seed), threading.Event()
         known = tierup.jit(take(0))
@@ -111,6 +112,8 @@ def forks(seed: str, tries: str) -> int:
         for thread in threads:
             thread.start()
         for number in range(left):
+            if time.monotonic() > until:
+                break
             time.sleep(chance.uniform(0, 0.1))
             child = os.fork()
             if child == 0:
@@ -149,12 +152,14 @@ def signals(seed: str, shortest: str, longest: str, count: str) -> int:
             raise Interruption
 
     faulthandler.enable()
-    faulthandler.dump_traceback_later(SECONDS_OF_A_PROGRAM / 2, exit=True)
-    chance, interrupted, calls = random.Random(seed), 0, 0
+    chance, interrupted, calls, until = random.Random(seed), 0, 0, time.monotonic() + SECONDS_OF_A_STORM
     with tempfile.TemporaryDirectory() as folder:
         take = functions(folder)
         signal.signal(signal.SIGALRM, interrupt)
         for number in itertools.count():
+            faulthandler.dump_traceback_later(2 * SECONDS_OF_A_CALL, exit=True)  # of a round
+            if time.monotonic() > until:
+                break
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(float(shortest), float(longest)))
                 armed[0] = True
