@@ -237,7 +237,7 @@ def _run_at_once(program: Program, mode: Mode, function: Function) -> None:
     if program.state():
         return  # which threads would write at once
     steps = list(mode.steps(program))
-    together = Barrier(mode.threads, timeout=120)
+    together = Barrier(mode.threads, timeout=300)
 
     def calls(thread: int) -> None:
         try:
@@ -265,7 +265,7 @@ def _run(program: Program, mode: Mode, function: Function) -> None:
         where = f"{program.name}, {mode.name}, call {number} ({step.what}, n={step.n})"
         before, splits_before = function.stats(), split_hits(function)
         one_call(program, function, step, number, where)
-        assert not mode.waits or function.wait(60), f"{where}: the compile does not end"
+        assert not mode.waits or function.wait(200), f"{where}: the compile does not end"
         _check_answer(function, before, splits_before, step, where)
     expected = mode.versions(program)
     if expected is not None:

@@ -24,7 +24,7 @@ def in_child(work):
     if child == 0:
         code = 1
         try:
-            threading.Timer(20, os._exit, (2,)).start()
+            threading.Timer(200, os._exit, (2,)).start()
             code = 0 if work() else 1
         finally:
             os._exit(code)
@@ -154,7 +154,7 @@ def test_a_thread_that_logs_under_a_lock_is_waited_for_in_vain_by_nobody():
     start = time.monotonic()
     for _ in range(10):
         assert in_child(lambda: free(lock))
-    assert time.monotonic() - start < forking._MOST_SECONDS
+    assert time.monotonic() - start < 5 * forking._MOST_SECONDS  # of ten times as many
     stop.append(1)
     thread.join()
 
@@ -169,21 +169,21 @@ for seconds in (0.02, 0.05, 0.1, 0.1, 0.1):
     time.sleep(seconds)
     child = os.fork()
     if child == 0:
-        faulthandler.dump_traceback_later(30, exit=True)
+        faulthandler.dump_traceback_later(200, exit=True)
         tierup.jit
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_lock_that_is_gone_is_forgotten():
-    before = len(forking._locks)
     made = [forking.lock() for _ in range(10)]
-    assert len(forking._locks) == before + 10
+    known = [ref for ref in tuple(forking._locks) if any(ref() is lock for lock in made)]
+    assert len(known) == 10
     made.clear()
-    assert len(forking._locks) == before
+    assert not set(known) & forking._locks
 
 
 def test_llvms_lock_is_one_of_them():
@@ -240,7 +240,7 @@ thread = threading.Thread(target=importer)
 thread.start()
 child = os.fork()
 if child == 0:
-    signal.alarm(60)
+    signal.alarm(200)
     import numpy.ma
     os._exit(0)
 thread.join()
@@ -250,5 +250,5 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
 
 
 def test_no_import_begins_between_the_wait_for_imports_and_the_fork():
-    ended = subprocess.run([sys.executable, "-c", _IMPORTS_BEGIN_WHILE_A_FORK_WAITS], capture_output=True, text=True, timeout=150)
+    ended = subprocess.run([sys.executable, "-c", _IMPORTS_BEGIN_WHILE_A_FORK_WAITS], capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stderr

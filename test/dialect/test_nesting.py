@@ -118,7 +118,7 @@ def test_a_pass_that_recurses_too_deep_names_the_op() -> None:
 @pytest.mark.parametrize("shape", ["arrays", "modules"])
 def test_the_tool_ends_with_an_error_and_not_with_a_signal(shape: str) -> None:
     command = [sys.executable, "-m", "tierup.tools.opt"]
-    run = subprocess.run(command, input=SHAPES[shape](100_000), capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(command, input=SHAPES[shape](100_000), capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 1
     assert "error: brackets nested deeper than 512 levels" in run.stderr
     assert max(map(len, run.stderr.splitlines())) < 1000, "a source line of any length is shown in part"

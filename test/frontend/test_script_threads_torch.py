@@ -27,7 +27,7 @@ def _switching_often():
 
 def at_once(call):
     """`call(thread)` in each thread, begun together; what it raises."""
-    together = Barrier(THREADS, timeout=60)
+    together = Barrier(THREADS, timeout=300)
 
     def begin(thread):
         together.wait()

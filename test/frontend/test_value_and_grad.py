@@ -278,7 +278,7 @@ def test_options_hold_for_gradient_functions(options: dict[str, Any]) -> None:
             value, found = g(np.abs(A), x)
             assert value == pytest.approx(f(np.abs(A), x))
             assert_close(found, differences(f, (np.abs(A), x), 0), rtol=1e-5, atol=1e-7)
-        assert g.wait(60)
+        assert g.wait(200)
     stats = g.stats()
     assert stats.calls == 14 and bool(stats.hits) == options.get("optimize", True)
 

@@ -51,7 +51,7 @@ for _ in range({times}):
     want, got = arguments(), arguments()
     a, b = call(f, want), call(g, got)
     if {waits}:
-        g.wait(120)
+        g.wait(200)
     if {checks} and repr((a, want)) != repr((b, got)):
         print("wanted", a, want, "got", b, got, sep="\\n")
         sys.exit(1)

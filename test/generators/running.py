@@ -92,7 +92,7 @@ def check(program: NumpyProgram, options: dict[str, Any], folder: Path, tally: T
             got = outcome(function, arguments(program.parameters, call))
         tally.calls += 1
         if options.get("compile") == "background":
-            function.wait(120)
+            function.wait(200)
         what = difference(got, want)
         if what:
             if may_be_rounding(program.source, program.parameters, call, got):

@@ -87,7 +87,7 @@ def cheap(monkeypatch, tmp_path):
             f = tierup.jit(function, **options)
             for a in arguments * 4:
                 f(*a)
-                f.wait(60)
+                f.wait(200)
     from_disk, run_job = bet.from_disk, job.CompileJob.run
     monkeypatch.setattr(job.CompileJob, "run", lambda self: traced(run_job, self))
 
@@ -112,7 +112,7 @@ def run(function, arguments, options, at):
                 got = traced(f, *a)
             except Broken:
                 got = None
-            assert f.wait(60)
+            assert f.wait(200)
             if got is not None:
                 np.testing.assert_allclose(got, function(*a), rtol=1e-6)
             assert not any(e.compiling for e in f._executors), f"{breaks.raised}: something is being compiled for ever"

@@ -441,7 +441,7 @@ def test_without_profiled_runs_a_program_is_cut_after_a_compile_in_the_backgroun
     f = bailing(arm, num_profiled_runs=0, compile="background")
     for _ in range(6):
         assert_close(f(*KEPT[arm]), arm(*KEPT[arm]))
-        assert f.wait(60)
+        assert f.wait(200)
     assert f.stats().hits == 3, f.explain()
 
 
@@ -513,15 +513,15 @@ def test_versions_are_made_again_in_the_background_too(function: Callable[..., A
     f = bailing(function, compile="background")
     for _ in range(5):
         f(*KEPT[function])
-        assert f.wait(60)
+        assert f.wait(200)
     rng = np.random.default_rng(0)
     for _ in range(30):
         x = f32(1, *rng.integers(2, 40, size=2))
         assert_close(f(x), function(x))
     for _ in range(3):  # what was lost is asked for, and cut
-        assert f.wait(60)
+        assert f.wait(200)
         f(*KEPT[function])
-    assert f.wait(60)
+    assert f.wait(200)
     before = f.stats()
     assert before.bailouts >= 3
     assert_close(f(*KEPT[function]), function(*KEPT[function]))

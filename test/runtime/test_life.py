@@ -456,7 +456,7 @@ def test_release_graphs_waits_for_the_delay_though_all_calls_are_native(monkeypa
     with tierup.events.subscribe(lambda e: done.set() if e.kind is EventKind.RELEASED else None):
         f(X)
         f(X)
-        assert done.wait(20)
+        assert done.wait(200)
     assert f._executors[0].program.released
     assert delta(f, X) == HIT
 

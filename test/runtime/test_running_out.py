@@ -61,7 +61,7 @@ def test_what_runs_out_postpones_the_version(monkeypatch, error, options):
     f = tierup.jit(chain, **options)
     for _ in range(12):
         np.testing.assert_allclose(f(X), chain(X), rtol=1e-6)
-        assert f.wait(60)
+        assert f.wait(200)
     assert [e.reason for e in events(f, EventKind.POSTPONED)] == [Reason.NO_RESOURCES] * 2
     assert not events(f, EventKind.GAVE_UP)
     assert f.stats().hits > 0 and f.stats().compiles == 1
@@ -84,7 +84,7 @@ def test_a_compiler_that_fails_otherwise_is_not_asked_again(monkeypatch):
 def test_without_a_thread_to_spare_a_background_compile_waits(monkeypatch):
     f = tierup.jit(chain, compile="background")
     f(X)
-    tierup.wait_for_compiles(60)
+    tierup.wait_for_compiles(200)
     from tierup.runtime.compiling.background import queue
 
     monkeypatch.setattr(queue, "_thread", None)
@@ -96,10 +96,10 @@ def test_without_a_thread_to_spare_a_background_compile_waits(monkeypatch):
         scarce.setattr(threading.Thread, "start", refuse)
         for _ in range(3):
             np.testing.assert_allclose(f(X), chain(X), rtol=1e-6)
-        assert not f.wait(60)  # and does not hang
+        assert not f.wait(200)  # and does not hang
     assert [e.reason for e in events(f, EventKind.POSTPONED)] == [Reason.NO_RESOURCES]
     f(X)
-    assert f.wait(60)
+    assert f.wait(200)
     f(X)
     assert f.stats().hits == 1
 
@@ -117,7 +117,7 @@ def f(x):
 
 for _ in range(40):
     assert abs(f(x) - np.tanh(1) * 2).max() < 1e-6
-    f.wait(60)
+    f.wait(200)
 print(f.stats().hits > 0)
 {after}
 print(f.stats().hits > 0)
@@ -167,7 +167,7 @@ def free():
     while held:
         os.close(held.pop())
 """
-    after = "free()\nfor _ in range(60):\n    f(x)\n    f.wait(60)\n"
+    after = "free()\nfor _ in range(60):\n    f(x)\n    f.wait(200)\n"
     script = PROGRAM.replace("for _ in range(40)", "f(x)\nhold()\nfor _ in range(40)")
     (tmp_path / "program.py").write_text(script.format(before=before, after=after, options=options))
     done = subprocess.run(

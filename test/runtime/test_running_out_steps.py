@@ -86,7 +86,7 @@ def called(function, options, calls):
     f = tierup.jit(function, **options)
     for _ in range(calls):
         np.testing.assert_allclose(f(X), function(X), rtol=1e-6)
-        assert f.wait(60)
+        assert f.wait(200)
     return f
 
 

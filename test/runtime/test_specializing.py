@@ -333,7 +333,7 @@ def test_a_background_compile_answers_in_tier_0_meanwhile():
     f = specializing(scale, compile="background")
     check(f, X)
     assert f.stats().interpreted + f.stats().hits == 1
-    assert f.wait(120)
+    assert f.wait(200)
     check(f, f32(7))
     assert f.stats().hits >= 1
     assert f.stats().compiles == 1

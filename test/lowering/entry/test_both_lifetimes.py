@@ -31,7 +31,7 @@ def table_with_code(entry: str) -> tuple[Any, weakref.ref[Code]]:
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not condition():
         if time.monotonic() > end:
             return False

@@ -346,7 +346,7 @@ def test_a_compile_in_the_background_arrives_on_the_device(on: Device, api: Fake
     f = cuda(soft, compile="background")
     for _ in range(3):
         f(x, y)
-    assert f.wait(120)
+    assert f.wait(200)
     api.launched.clear()
     np.testing.assert_allclose(f(x, y), np.tanh(x * y) + 1, rtol=1e-6)
     assert len(api.launched) == 1 and f.versions[0].record.on_device and f.stats().hits == 1
