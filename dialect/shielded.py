@@ -73,17 +73,18 @@ class _Job(Generic[T]):
             self._value = self._context.run(self._work)
         except BaseException as e:  # noqa: BLE001 - it is raised in the thread that waits
             self._error = e
+        del self._work, self._context  # the thread that ran it may hold the job for a while longer, but nothing of the caller's
         self.ended = True
         self.done.release()
 
     def result(self) -> T:
-        error, self._error = self._error, None
+        value, error, self._value, self._error = self._value, self._error, None, None
         if error is not None:
             try:
                 raise error
             finally:
                 del error  # it holds this frame
-        return cast(T, self._value)
+        return cast(T, value)
 
 
 @contextmanager

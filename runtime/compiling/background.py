@@ -105,8 +105,8 @@ class Queue:
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
             with self._changed:
                 self._running = None
+                del job  # a function that is deleted must not live on here: not even until this thread comes to it after those that wait
                 self._changed.notify_all()
-            del job  # a function that is deleted must not live on here
         workers.in_background().end_idle()
 
     def close(self) -> None:

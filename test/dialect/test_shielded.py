@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -92,6 +93,21 @@ def test_interrupted_at_any_moment_work_is_done_once_or_not_at_all(interrupt):
     assert len(done) == len(set(done)) <= 300
     shielded(lambda: done.append("last"))
     assert done[-1] == "last"
+
+
+def test_what_did_the_work_keeps_nothing_of_the_caller_s():
+    """It may be a while before the thread that did it comes to let go of the job."""
+
+    class Held:
+        pass
+
+    held = Held()
+    gone, job = weakref.ref(held), module._Job(lambda held=held: held)
+    assert job.begins()
+    job.run()
+    assert job.result() is held
+    del held
+    assert gone() is None
 
 
 def test_where_there_can_be_no_more_threads_it_is_done_here(monkeypatch):

@@ -389,6 +389,29 @@ def test_a_deleted_function_does_not_live_on_in_the_compile_it_asked_for(gate):
     assert executor() is None
 
 
+def test_a_job_that_is_done_is_let_go_before_anybody_is_told(monkeypatch):
+    go_on, told = threading.Event(), []
+
+    class Job:
+        def urgency(self):
+            return 1
+
+        def run(self):
+            go_on.wait(SECONDS)
+
+        def drop(self):
+            pass
+
+    jobs, job = Queue(), Job()
+    gone, tell = weakref.ref(job), jobs._changed.notify_all
+    jobs.submit(job)
+    del job
+    monkeypatch.setattr(jobs._changed, "notify_all", lambda: (told.append(gone()), tell()))
+    go_on.set()
+    assert jobs.wait(SECONDS) and told[0] is None
+    jobs.close()
+
+
 def test_a_function_defined_anew_does_not_get_what_the_old_one_asked_for(gate):
     def define(factor):
         def scaled(x):
