@@ -60,12 +60,12 @@ class EliminateGuards(Pass):
     name = "tierup-eliminate-guards"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for block in func.regions[0].blocks:
-            _move_up(block)
+        _move_all_up(func)
         _coalesce(func)
         _remove_dominated(func)
         while _remove_implied(func, callees(func)):
             pass
+        _move_all_up(func)  # some that went left casts in front of others
 
 
 def _guards(func: ir.Operation) -> list[ir.Operation]:
@@ -77,6 +77,11 @@ def _fact(guard: ir.Operation) -> Fact:
 
 
 # --- moving --------------------------------------------------------------------------------------------------------------
+
+
+def _move_all_up(func: ir.Operation) -> None:
+    for block in func.regions[0].blocks:
+        _move_up(block)
 
 
 def _move_up(block: ir.Block) -> None:

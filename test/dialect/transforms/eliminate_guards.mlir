@@ -241,3 +241,24 @@ func.func @implied_in_a_loop(%x: !torch.vtensor<[3],f64>, %y: !torch.vtensor, %n
   } : (!torch.int, !torch.bool, !torch.vtensor) -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// A guard that goes leaves a cast, which stands in front of the guards that stay: a second run moves nothing.
+// CHECK-LABEL: func.func @casts_first
+// CHECK: "tierup.guard"(%arg0)
+// CHECK: torch.prim.If
+// CHECK-NEXT: torch.tensor_static_info_cast
+// CHECK-NEXT: "tierup.guard"(%arg1)
+func.func @casts_first(%x: !torch.vtensor, %y: !torch.vtensor, %c: !torch.bool) -> (!torch.vtensor, !torch.vtensor) {
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2]>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
+  %1:2 = torch.prim.If %c -> (!torch.vtensor, !torch.vtensor) {
+    %2 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[2]>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
+    %3 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[2]>} : (!torch.vtensor) -> !torch.vtensor<[2],f32>
+    %4 = torch.tensor_static_info_cast %3 : !torch.vtensor<[2],f32> to !torch.vtensor
+    %5 = torch.tensor_static_info_cast %2 : !torch.vtensor<[2],f32> to !torch.vtensor
+    torch.prim.If.yield %5, %4 : !torch.vtensor, !torch.vtensor
+  } else {
+    torch.prim.If.yield %x, %y : !torch.vtensor, !torch.vtensor
+  }
+  return %1#0, %1#1 : !torch.vtensor, !torch.vtensor
+}
