@@ -90,7 +90,7 @@ def _differ(got: Any, want: Any, where: str, rounding: bool) -> str:
     if isinstance(want, np.ndarray):
         same = isinstance(got, np.ndarray) and got.dtype == want.dtype and got.shape == want.shape and _equal(got, want, rounding)
         return "" if same else f"{where}: {_shown(got)}, not {_shown(want)}"
-    same = type(got) is type(want) and _equal(np.asarray(got), np.asarray(want), rounding)
+    same = type(got) is type(want) and _equal(np.asarray(got), np.asarray(want), rounding, kept=False)
     return "" if same else f"{where}: {got!r}, not {want!r}"
 
 
@@ -98,12 +98,12 @@ def _shown(x: Any) -> str:
     return f"{x.tolist()} of {x.dtype}{list(x.shape)}" if isinstance(x, np.ndarray) else repr(x)
 
 
-def _equal(got: np.ndarray, want: np.ndarray, rounding: bool) -> bool:
-    """Equal to the bit; a NaN is a NaN. -0.0 is not 0.0."""
+def _equal(got: np.ndarray, want: np.ndarray, rounding: bool, kept: bool = True) -> bool:
+    """Equal to the bit; a NaN is a NaN. -0.0 is not 0.0. `kept`: the dtype is what it was computed in; a Python float may be out of a float32."""
     if want.dtype.kind != "f":
         return np.array_equal(got, want)
     if rounding:
-        eps = float(np.finfo(want.dtype).eps)
+        eps = float(np.finfo(want.dtype if kept else np.float32).eps)
         with np.errstate(all="ignore"):
             return np.allclose(got, want, rtol=64 * eps, atol=64 * eps, equal_nan=True)
     return bool(np.all(np.isnan(want) == np.isnan(got))) and np.where(np.isnan(want), 0, want).tobytes() == np.where(np.isnan(got), 0, got).tobytes()
