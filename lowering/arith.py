@@ -84,9 +84,10 @@ def lifted(values: Iterable[ir.Value]) -> list[Any]:
 
 
 class Home(Protocol):
-    """Where values that are made of a value find their constants."""
+    """Where values that are made of a value find their constants, and types."""
 
-    def constant(self, number: Number, dtype: DType) -> ir.Value: ...
+    def constant(self, number: Number, dtype: DType) -> Scalar: ...
+    def type(self, dtype: DType) -> ir.Type: ...
 
 
 class Scalar(ir.Value):
@@ -115,15 +116,15 @@ class Scalar(ir.Value):
     # of sizes and positions + 0, - 0 and * 1 are no ops
 
     def __add__(self, other: Operand) -> Scalar:
-        if self._stays(other, 0):
+        if self.dtype is INDEX and _is(other, 0):
             return self
         return self.call("arith.ori" if self.is_bool else "arith.addf" if self.is_float else "arith.addi", other)
 
     def __sub__(self, other: Operand) -> Scalar:
-        return self if self._stays(other, 0) else self.call("arith.subf" if self.is_float else "arith.subi", other)
+        return self if self.dtype is INDEX and _is(other, 0) else self.call("arith.subf" if self.is_float else "arith.subi", other)
 
     def __mul__(self, other: Operand) -> Scalar:
-        if self._stays(other, 1):
+        if self.dtype is INDEX and _is(other, 1):
             return self
         return self.call("arith.andi" if self.is_bool else "arith.mulf" if self.is_float else "arith.muli", other)
 
@@ -139,13 +140,13 @@ class Scalar(ir.Value):
         return self._unsigned("arith.remui", other)
 
     def __radd__(self, other: Operand) -> Scalar:
-        return self if self._stays(other, 0) else self.like(other) + self
+        return self if self.dtype is INDEX and _is(other, 0) else self.like(other) + self
 
     def __rsub__(self, other: Operand) -> Scalar:
         return self.like(other) - self
 
     def __rmul__(self, other: Operand) -> Scalar:
-        return self if self._stays(other, 1) else self.like(other) * self
+        return self if self.dtype is INDEX and _is(other, 1) else self.like(other) * self
 
     def __rfloordiv__(self, other: Operand) -> Scalar:
         return self.like(other) // self
@@ -211,11 +212,11 @@ class Scalar(ir.Value):
     def like(self, other: Operand) -> Scalar:
         """`other` in this dtype: a scalar is converted, a number becomes a constant; a value without a dtype is one of this."""
         if isinstance(other, Scalar):
-            return other.cast(self.dtype)
+            return other if other.dtype is self.dtype else other.cast(self.dtype)
         if isinstance(other, ir.Value):
             return Scalar(other, self.dtype, self.home)
         if self.home is not None:
-            return Scalar(self.home.constant(other, self.dtype), self.dtype, self.home)
+            return self.home.constant(other, self.dtype)
         return constant(other, self.dtype, self.type)
 
     def call(self, name: str, *others: Operand, **attributes: ir.Attribute) -> Scalar:
@@ -227,15 +228,15 @@ class Scalar(ir.Value):
         return self._made(name, [self], dtype)
 
     def _made(self, name: str, operands: list[Scalar], dtype: DType | None = None, **attributes: ir.Attribute) -> Scalar:
-        type_ = self.type
-        if dtype is not None:
-            element = element_type(dtype)
-            type_ = ir.VectorType.get(ir.VectorType(type_).shape, element) if isinstance(type_, ir.VectorType) else element
-        made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes)
-        return Scalar(made.results[0], self.dtype if dtype is None else dtype, self.home)
-
-    def _stays(self, other: Operand, neutral: int) -> bool:
-        return self.dtype is INDEX and type(other) is int and other == neutral
+        if self.home is not None:
+            type_ = self.home.type(dtype or self.dtype)
+        else:
+            type_ = self.type
+            if dtype is not None:
+                element = element_type(dtype)
+                type_ = ir.VectorType.get(ir.VectorType(type_).shape, element) if isinstance(type_, ir.VectorType) else element
+        made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes or None)
+        return Scalar(made.results[0], dtype or self.dtype, self.home)
 
     def _unsigned(self, name: str, other: Operand) -> Scalar:
         if self.dtype.numpy.kind != "u":
@@ -246,6 +247,10 @@ class Scalar(ir.Value):
         """A float's bits, as an integer without a sign; an integer's."""
         dtype = _OF_BITS[self.dtype.itemsize]
         return self.convert("arith.bitcast", dtype) if self.is_float else self.cast(dtype)
+
+    def as_float(self) -> Scalar:
+        """The float whose `bits` these 32 or 64 are."""
+        return self.convert("arith.bitcast", {4: dtypes.f32, 8: dtypes.f64}[self.dtype.itemsize])
 
     def cast(self, dtype: DType) -> Scalar:
         """Converted as tier 0 converts (dialect/kernels/casts.py): to the halves by way of f32, floats to small integers by way
@@ -291,6 +296,10 @@ class Scalar(ir.Value):
         if _bits(dtype) < _bits(self.dtype):
             return self.convert("arith.trunci", dtype)
         return self.convert("arith.extsi" if self.signed else "arith.extui", dtype)
+
+
+def _is(operand: Operand, number: int) -> bool:
+    return type(operand) is int and operand == number
 
 
 def _bits(dtype: DType) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
+from tierup.lowering.arith import Number, Scalar, attribute, constant, element_type
 
 
 @dataclass(frozen=True)
@@ -45,26 +48,31 @@ F64 = Format(64, 52, np.float64)
 
 
 class Constants:
-    """The constants of one function: each made once, at the start of the block that dominates all uses."""
+    """The constants of one function, scalars or vectors of one shape: each made once, at the start of the block that dominates all uses."""
 
-    def __init__(self, block: ir.Block) -> None:
-        self._block = block
-        self._made: dict[tuple[ir.Type, str], ir.Value] = {}
+    def __init__(self, block: ir.Block, shape: Sequence[int] | None = None) -> None:
+        self._block, self._shape = block, shape
+        self._types: dict[str, ir.Type] = {}
+        self._known: dict[tuple[str, str], Scalar] = {}
+        self._made: dict[ir.Attribute, Scalar] = {}
         self._loc = ir.Location.unknown(block.owner.context)
 
-    def get(self, type_: ir.Type, number: float) -> ir.Value:
-        # repr tells -0.0 from 0.0 and knows nan
-        key = (type_, repr(number))
-        if key not in self._made:
-            element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
-            attr = ir.FloatAttr.get(element, number) if isinstance(number, float) else ir.IntegerAttr.get(element, number)
-            if element != type_:
-                attr = ir.DenseElementsAttr.get_splat(type_, attr)
-            # the first op may be one that is replaced and erased next, so its place is looked up each time
-            ip = ir.InsertionPoint.at_block_begin(self._block)
-            op = ir.Operation.create("arith.constant", results=[type_], attributes={"value": attr}, ip=ip, loc=self._loc)
-            self._made[key] = op.results[0]
-        return self._made[key]
+    def type(self, dtype: DType) -> ir.Type:
+        if dtype.name not in self._types:
+            element = element_type(dtype)
+            self._types[dtype.name] = element if self._shape is None else ir.VectorType.get(self._shape, element)
+        return self._types[dtype.name]
+
+    def constant(self, number: Number, dtype: DType) -> Scalar:
+        key = dtype.name, repr(number)  # which tells -0.0 from 0.0 and knows nan
+        if key not in self._known:
+            rounded = attribute(number, dtype)
+            if rounded not in self._made:
+                # the first op may be one that is replaced and erased next, so its place is looked up each time
+                with self._loc, ir.InsertionPoint.at_block_begin(self._block):
+                    self._made[rounded] = Scalar(constant(number, dtype, self.type(dtype)), dtype, self)
+            self._known[key] = self._made[rounded]
+        return self._known[key]
 
 
 def known_number(value: ir.Value) -> float | int | None:

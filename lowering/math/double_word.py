@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tierup.lowering.math.emit import Emit, Float, Number
+from tierup.lowering.arith import Scalar
+from tierup.lowering.math.emit import Emit, Number
 
 
 class Pair(NamedTuple):
     """hi + lo with |lo| <= ulp(hi) / 2."""
 
-    hi: Float
-    lo: Float
+    hi: Scalar
+    lo: Scalar
 
 
-def fast_two_sum(a: Number, b: Float) -> Pair:
+def fast_two_sum(a: Number, b: Scalar) -> Pair:
     """a + b exactly, if |a| >= |b| or a is 0."""
     hi = a + b
     return Pair(hi, b - (hi - a))
 
 
-def two_sum(a: Float, b: Number) -> Pair:
+def two_sum(a: Scalar, b: Number) -> Pair:
     """a + b exactly, in any order of magnitude."""
     hi = a + b
     back = hi - a
     return Pair(hi, (a - (hi - back)) + (-back + b))
 
 
-def two_product(e: Emit, a: Float, b: Number) -> Pair:
+def two_product(e: Emit, a: Scalar, b: Number) -> Pair:
     """a * b exactly, barring underflow; without fused multiply-add |a|, |b| must stay below 2**(exponent_bias - mantissa)."""
     b = e.number(b)
     hi = a * b
@@ -42,7 +43,7 @@ def two_product(e: Emit, a: Float, b: Number) -> Pair:
     return Pair(hi, ((ah * bh - hi) + ah * bl + al * bh) + al * bl)
 
 
-def _split(e: Emit, a: Float) -> Pair:
+def _split(e: Emit, a: Scalar) -> Pair:
     """Veltkamp's split into two halves of at most mantissa/2 bits."""
     c = a * (2.0 ** ((e.format.mantissa + 2) // 2) + 1)
     hi = c - (c - a)

@@ -6,8 +6,9 @@ erfcx(a) = t * P(t), t = 1 / (a + c), is one polynomial for all a >= 1/2. Source
 
 from __future__ import annotations
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, product, reciprocal, two_product, two_sum
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 from tierup.lowering.math.exponential import exp_near_zero_pair, reduce_pair, scale
 
 SWITCH = 0.75  # below it, erf is a polynomial; above, 1 - erfc
@@ -19,7 +20,7 @@ def erfc_limit(e: Emit) -> float:
     return 10.2 if e.format.bits == 32 else 27.4
 
 
-def erfcx(e: Emit, a: Float) -> Pair:
+def erfcx(e: Emit, a: Scalar) -> Pair:
     """exp(a**2) * erfc(a) for 1/2 <= a <= erfc_limit, to nearly half an ulp."""
     center, name = (2.0, "erfcx2") if e.format.bits == 32 else (4.0, "erfcx4")
     t = reciprocal(e, two_sum(a, center))
@@ -28,36 +29,36 @@ def erfcx(e: Emit, a: Float) -> Pair:
     return Pair(whole.hi, e.mad(t.lo, polynomial, whole.lo))
 
 
-def times_exp(e: Emit, factor: Pair, x: Pair) -> Float:
+def times_exp(e: Emit, factor: Pair, x: Pair) -> Scalar:
     """factor * exp(x), rounded once, when it underflows too; factor near 1, x <= 0 within the range of exp."""
     k, r = reduce_pair(e, x)
     total = product(e, exp_near_zero_pair(e, r), factor)
     return scale(e, total.hi, k)
 
 
-def erf_near_zero(e: Emit, x: Float) -> Float:
+def erf_near_zero(e: Emit, x: Scalar) -> Scalar:
     """erf(x) for |x| <= SWITCH."""
     return e.mad(x, e.horner(x * x, e.coefficients("erf")), x)
 
 
-def erfc_tail(e: Emit, a: Float) -> Float:
+def erfc_tail(e: Emit, a: Scalar) -> Scalar:
     """erfc(a) for ERFC_SWITCH <= a <= erfc_limit."""
     square = two_product(e, a, a)
     return times_exp(e, erfcx(e, a), Pair(-square.hi, -square.lo))
 
 
-def erfc(e: Emit, x: Float) -> Float:
+def erfc(e: Emit, x: Scalar) -> Scalar:
     """1 - erf(x), to full relative accuracy down to the smallest numbers."""
     limit = erfc_limit(e)
     x = e.clamp(x, -limit, limit)
-    a = e.abs(x)
+    a = absolute(x)
     tail = erfc_tail(e, a)
     return e.select(a < ERFC_SWITCH, 1.0 - erf_near_zero(e, x), e.select(x < 0.0, 2.0 - tail, tail))
 
 
-def erf(e: Emit, x: Float) -> Float:
+def erf(e: Emit, x: Scalar) -> Scalar:
     """The error function; odd, keeps -0.0."""
-    a = e.abs(x)
+    a = absolute(x)
     limit = erfc_limit(e)
     outer = 1.0 - erfc_tail(e, e.select(a > limit, limit, a))
     return e.copysign(e.select(a < SWITCH, erf_near_zero(e, a), outer), x)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tierup.lowering.arith import Scalar, absolute, select
 from tierup.lowering.math.double_word import Pair, fast_two_sum, two_product, two_sum
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 
 
 class Reduced(NamedTuple):
     """exp(x) = 2**k * exp(r.hi + r.lo), k an integer."""
 
-    k: Float
+    k: Scalar
     r: Pair
 
 
-def reduce(e: Emit, x: Float) -> Reduced:
+def reduce(e: Emit, x: Scalar) -> Reduced:
     """Splits off multiples of log(2). |x| must be small enough for k to be a possible (double) exponent."""
     hi, lo = e.coefficients("ln2_short")
     k = e.round_small(x * e.coefficients("log2_e")[0])
@@ -40,7 +41,7 @@ def expm1_near_zero(e: Emit, r: Pair) -> Pair:
     return fast_two_sum(r.hi, e.mad(square, polynomial, r.lo))
 
 
-def exp_near_zero(e: Emit, r: Pair) -> Float:
+def exp_near_zero(e: Emit, r: Pair) -> Scalar:
     """exp(r) for |r| <= log(2)/2."""
     polynomial = e.horner(r.hi, e.coefficients("exp"))
     return (r.hi + e.mad(r.hi * r.hi, polynomial, r.lo)) + 1.0
@@ -53,7 +54,7 @@ def exp_near_zero_pair(e: Emit, r: Pair) -> Pair:
     return Pair(total.hi, total.lo + near.lo)
 
 
-def scale(e: Emit, y: Float, k: Float) -> Float:
+def scale(e: Emit, y: Scalar, k: Scalar) -> Scalar:
     """y * 2**k, rounded once if y is near 1; |k| up to twice the exponent range."""
     half = e.round_small(k * 0.5)
     return y * e.power_of_two(half) * e.power_of_two(k - half)
@@ -64,21 +65,21 @@ def exp_limits(e: Emit) -> tuple[float, float]:
     return (-104.0, 89.0) if e.format.bits == 32 else (-746.0, 710.0)
 
 
-def exp(e: Emit, x: Float) -> Float:
+def exp(e: Emit, x: Scalar) -> Scalar:
     """e**x. Overflows to inf, underflows gradually to 0."""
     x = e.clamp(x, *exp_limits(e))
     y, shifted = _exp_parts(e, x)
     return _scale_by_bits(e, y, shifted, x)
 
 
-def exp_moderate(e: Emit, x: Float) -> Float:
+def exp_moderate(e: Emit, x: Scalar) -> Scalar:
     """exp(x) where neither x nor the result leaves the normal range; NaN stays."""
     y, shifted = _exp_parts(e, x)
     m = e.format.mantissa
     return y * ((shifted.bits() << m) + (e.format.exponent_bias << m)).as_float()
 
 
-def exp2(e: Emit, x: Float) -> Float:
+def exp2(e: Emit, x: Scalar) -> Scalar:
     """2**x; exact for integers."""
     low, high = (-151.0, 129.0) if e.format.bits == 32 else (-1076.0, 1025.0)
     x = e.clamp(x, low, high)
@@ -90,7 +91,7 @@ def exp2(e: Emit, x: Float) -> Float:
     return _scale_by_bits(e, y, shifted, x)
 
 
-def _exp_parts(e: Emit, x: Float) -> tuple[Float, Float]:
+def _exp_parts(e: Emit, x: Scalar) -> tuple[Scalar, Scalar]:
     """(y, k + magic): exp(x) = y * 2**k, y to a little below an ulp."""
     hi, lo = e.coefficients("ln2_short")
     shifted = e.mad(x, e.coefficients("log2_e")[0], e.format.magic)
@@ -99,17 +100,18 @@ def _exp_parts(e: Emit, x: Float) -> tuple[Float, Float]:
     return e.horner(r, (1.0, 1.0, *e.coefficients("exp"))), shifted
 
 
-def _scale_by_bits(e: Emit, y: Float, shifted: Float, x: Float) -> Float:
+def _scale_by_bits(e: Emit, y: Scalar, shifted: Scalar, x: Scalar) -> Scalar:
     """y * 2**k, rounded once if y is near 1, where shifted = k + magic and x has k's sign: in two steps, half the exponent range
     at first."""
     m, bias = e.format.mantissa, e.format.exponent_bias
     rest = (bias + 1) // 2
     down = x < 0.0
-    power = (shifted.bits() << m) + e.select_int(down, (bias + rest) << m, (bias - rest) << m)
+    moved = shifted.bits() << m
+    power = moved + select(down, moved.like((bias + rest) << m), (bias - rest) << m)
     return y * power.as_float() * e.select(down, 2.0**-rest, 2.0**rest)
 
 
-def expm1_pair(e: Emit, x: Float) -> Pair:
+def expm1_pair(e: Emit, x: Scalar) -> Pair:
     """exp(x) - 1 in hi + lo, for x from -2 * precision to below the overflow of exp."""
     k, r = reduce(e, x)
     near = expm1_near_zero(e, r)
@@ -117,7 +119,7 @@ def expm1_pair(e: Emit, x: Float) -> Pair:
     return _shifted(power, 1.0, near)
 
 
-def expm1(e: Emit, x: Float) -> Float:
+def expm1(e: Emit, x: Scalar) -> Scalar:
     """e**x - 1 without cancellation; keeps -0.0."""
     low, high = (-20.0, 89.0) if e.format.bits == 32 else (-40.0, 710.0)
     k, r = reduce(e, e.clamp(x, low, high))
@@ -126,10 +128,10 @@ def expm1(e: Emit, x: Float) -> Float:
     power = e.power_of_two(k - 1.0)
     half = _shifted(power, 0.5, near)
     result = (half.hi + half.lo) * 2.0
-    return e.select(e.abs(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
+    return e.select(absolute(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
 
 
-def _shifted(power: Float, one: float, near: Pair) -> Pair:
+def _shifted(power: Scalar, one: float, near: Pair) -> Pair:
     """power * (1 + near) - one."""
     whole = two_sum(power, -one)
     # |power - one| >= |power * near| unless it is 0

@@ -3,15 +3,16 @@ functions" (1987), and fdlibm."""
 
 from __future__ import annotations
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product, two_sum
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 from tierup.lowering.math.exponential import exp_moderate, exp_near_zero, expm1_pair, reduce, scale
 from tierup.lowering.math.logarithm import log1p_of_pair
 
 
-def tanh(e: Emit, x: Float) -> Float:
+def tanh(e: Emit, x: Scalar) -> Scalar:
     """Odd, keeps -0.0. Near 0 a polynomial, else 1 - 2 / (exp(2*|x|) + 1), where the quotient's errors count less than half."""
-    a = e.abs(x)
+    a = absolute(x)
     z = a * a
     near = e.mad(a * z, e.horner(z, e.coefficients("tanh")), a)
     limit = 10.0 if e.format.bits == 32 else 20.0  # beyond it, tanh is 1 to the last bit
@@ -19,19 +20,19 @@ def tanh(e: Emit, x: Float) -> Float:
     return e.copysign(e.select(a < 0.625, near, far), x)
 
 
-def _half_exp(e: Emit, a: Float) -> Float:
+def _half_exp(e: Emit, a: Scalar) -> Scalar:
     """exp(a) / 2 for a >= 0: infinite only where cosh is."""
     k, r = reduce(e, e.select(a > 712.0, 712.0, a))
     return scale(e, exp_near_zero(e, r), k - 1.0)
 
 
-def _cosh(e: Emit, x: Float) -> Float:
-    half = _half_exp(e, e.abs(x))
+def _cosh(e: Emit, x: Scalar) -> Scalar:
+    half = _half_exp(e, absolute(x))
     return half + 0.25 / half
 
 
-def _sinh(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _sinh(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     if e.narrow:
         # f64 has bits to spare for the cancellation, down to where two terms of the series do
         half = _half_exp(e, a)
@@ -53,25 +54,25 @@ def _one_plus(t: Pair) -> Pair:
     return Pair(total.hi, total.lo + t.lo)
 
 
-def _asinh(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _asinh(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     big = a > 2.0**28
     square = a * a
-    v = fast_two_sum(a, e.select(big, -1.0, square / (e.sqrt(square + 1.0) + 1.0)))  # big: log(2a)
+    v = fast_two_sum(a, e.select(big, -1.0, square / ((square + 1.0).call("math.sqrt") + 1.0)))  # big: log(2a)
     result = log1p_of_pair(e, v) + e.select(big, e.coefficients("ln2")[0], 0.0)
     return e.copysign(e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result), x)
 
 
-def _acosh(e: Emit, x: Float) -> Float:
+def _acosh(e: Emit, x: Scalar) -> Scalar:
     big = x > 2.0**28
     t = x - 1.0  # exact up to 2, and the error does not count beyond
     if e.narrow:
-        v = Pair(e.select(big, t, t + e.sqrt(t * (t + 2.0))), e.number(0.0))
+        v = Pair(e.select(big, t, t + (t * (t + 2.0)).call("math.sqrt")), e.number(0.0))
     else:
         t = e.select(big, 1.0, t)
         two = two_sum(t, 2.0)
         square = two_product(e, t, two.hi)
-        s = e.sqrt(square.hi)
+        s = square.hi.call("math.sqrt")
         back = two_product(e, s, s)
         lost = ((square.hi - back.hi) - back.lo) + (square.lo + t * two.lo)
         total = fast_two_sum(s, t)
@@ -81,8 +82,8 @@ def _acosh(e: Emit, x: Float) -> Float:
     return e.select(x < 1.0, float("nan"), result)
 
 
-def _atanh(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _atanh(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     twice = a + a
     result = log1p_of_pair(e, two_sum(twice, twice * a / (1.0 - a))) * 0.5
     result = e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result)
@@ -90,26 +91,26 @@ def _atanh(e: Emit, x: Float) -> Float:
     return e.copysign(result, x)
 
 
-def cosh(e: Emit, x: Float) -> Float:
+def cosh(e: Emit, x: Scalar) -> Scalar:
     """Hyperbolic cosine."""
     return e.through_f64(_cosh, x)
 
 
-def sinh(e: Emit, x: Float) -> Float:
+def sinh(e: Emit, x: Scalar) -> Scalar:
     """Hyperbolic sine; odd, keeps -0.0."""
     return e.through_f64(_sinh, x)
 
 
-def asinh(e: Emit, x: Float) -> Float:
+def asinh(e: Emit, x: Scalar) -> Scalar:
     """Inverse of sinh; odd, keeps -0.0."""
     return e.through_f64(_asinh, x)
 
 
-def acosh(e: Emit, x: Float) -> Float:
+def acosh(e: Emit, x: Scalar) -> Scalar:
     """Inverse of cosh; NaN below 1."""
     return e.through_f64(_acosh, x)
 
 
-def atanh(e: Emit, x: Float) -> Float:
+def atanh(e: Emit, x: Scalar) -> Scalar:
     """Inverse of tanh; odd, keeps -0.0; infinite at 1, NaN beyond."""
     return e.through_f64(_atanh, x)

@@ -6,8 +6,9 @@ asin: beyond 1/2, pi/2 - 2 asin(sqrt((1 - x) / 2)), as in fdlibm's e_asin.c, wit
 
 from __future__ import annotations
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 
 TAN_EIGHTH = 0.41421353816986084  # a little below tan(pi/8); the polynomial's interval ends a little above
 
@@ -23,7 +24,7 @@ def _constant(e: Emit, name: str) -> Pair:
     return Pair(e.number(hi), e.number(lo))
 
 
-def _angle(e: Emit, y: Float, x: Float) -> Pair:
+def _angle(e: Emit, y: Scalar, x: Scalar) -> Pair:
     """The angle of (x, y), x > 0 or y > 0, neither infinite nor NaN, neither negative: 0 .. pi/2."""
     steep = y > x
     low, high = e.select(steep, x, y), e.select(steep, y, x)
@@ -44,15 +45,15 @@ def _angle(e: Emit, y: Float, x: Float) -> Pair:
     return Pair(e.select(steep, reflected.hi, angle.hi), e.select(steep, reflected.lo, angle.lo))
 
 
-def _atan(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _atan(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     # beyond 2**60 the angle is pi/2 to the last bit, and products of a stay finite
     angle = _angle(e, e.select(a > 2.0**60, 2.0**60, a), e.number(1.0))
     return e.copysign(angle.hi + angle.lo, x)
 
 
-def _atan2(e: Emit, y: Float, x: Float) -> Float:
-    ay, ax = e.abs(y), e.abs(x)
+def _atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
+    ay, ax = absolute(y), absolute(x)
     high = e.select(ay > ax, ay, ax)
     infinite = high.equals(float("inf"))
     # only the quotient counts: infinities become 1 (against 0, or each other), a zero pair (0, 1)
@@ -66,24 +67,24 @@ def _atan2(e: Emit, y: Float, x: Float) -> Float:
     opposite = _minus(_constant(e, "pi"), angle)
     left = e.copysign(1.0, x) < 0.0
     result = e.select(left, opposite.hi + opposite.lo, angle.hi + angle.lo)
-    return e.select(e.compare("unordered", x, y), x + y, e.copysign(result, y))
+    return e.select(x.compare("uno", y), x + y, e.copysign(result, y))
 
 
-def atan(e: Emit, x: Float) -> Float:
+def atan(e: Emit, x: Scalar) -> Scalar:
     """Arc tangent; odd, keeps -0.0."""
     return e.through_f64(_atan, x)
 
 
-def atan2(e: Emit, y: Float, x: Float) -> Float:
+def atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
     """Angle of the point (x, y), with C's values for zeros and infinities."""
     return e.through_f64(_atan2, y, x)
 
 
-def _asin_parts(e: Emit, a: Float) -> tuple[Pair, Pair]:
+def _asin_parts(e: Emit, a: Scalar) -> tuple[Pair, Pair]:
     """(small, half): asin(a) for a <= 1/2, and asin(sqrt((1 - a) / 2)) for a >= 1/2; the other one is garbage."""
     big = a > 0.5
     z = e.select(big, (1.0 - a) * 0.5, a * a)
-    s = e.select(big, e.sqrt(z), a)
+    s = e.select(big, z.call("math.sqrt"), a)
     tail = s * (z * e.horner(z, e.coefficients("asin")))
     if e.narrow:
         return Pair(s, tail), Pair(s, tail)
@@ -92,15 +93,15 @@ def _asin_parts(e: Emit, a: Float) -> tuple[Pair, Pair]:
     return Pair(s, tail), Pair(s, tail + lost)
 
 
-def _asin(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _asin(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     small, half = _asin_parts(e, a)
     outer = _minus(_constant(e, "half_pi"), Pair(half.hi * 2.0, half.lo * 2.0))
     return e.copysign(e.select(a > 0.5, outer.hi + outer.lo, small.hi + small.lo), x)
 
 
-def _acos(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _acos(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     small, half = _asin_parts(e, a)
     signed = Pair(e.copysign(small.hi, x), e.copysign(small.lo, x))
     inner = _minus(_constant(e, "half_pi"), signed)
@@ -110,11 +111,11 @@ def _acos(e: Emit, x: Float) -> Float:
     return e.select(a > 0.5, outer, inner.hi + inner.lo)
 
 
-def asin(e: Emit, x: Float) -> Float:
+def asin(e: Emit, x: Scalar) -> Scalar:
     """Arc sine; odd, keeps -0.0; NaN beyond 1."""
     return e.through_f64(_asin, x)
 
 
-def acos(e: Emit, x: Float) -> Float:
+def acos(e: Emit, x: Scalar) -> Scalar:
     """Arc cosine; NaN beyond 1."""
     return e.through_f64(_acos, x)

@@ -11,18 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, two_sum
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 
 
 class Parts(NamedTuple):
     """x = 2**k * (1 + f), both exact."""
 
-    k: Float
-    f: Float
+    k: Scalar
+    f: Scalar
 
 
-def split(e: Emit, x: Float) -> Parts:
+def split(e: Emit, x: Scalar) -> Parts:
     """Takes a positive finite x apart, below the normal range as well. Anything else gives garbage."""
     m, bias = e.format.mantissa, e.format.exponent_bias
     small = x < e.format.min_normal
@@ -36,7 +37,7 @@ def split(e: Emit, x: Float) -> Parts:
     return Parts(k, fraction - 1.0)
 
 
-def log1p_correction(e: Emit, f: Float) -> tuple[Float, Float]:
+def log1p_correction(e: Emit, f: Scalar) -> tuple[Scalar, Scalar]:
     """(a, b): log(1 + f) = f - (a - b), for f of [sqrt(1/2) - 1, sqrt(2) - 1]."""
     s = f / (f + 2.0)
     z = s * s
@@ -44,20 +45,20 @@ def log1p_correction(e: Emit, f: Float) -> tuple[Float, Float]:
     return half_square, s * e.mad(z, e.horner(z, e.coefficients("log")), half_square)
 
 
-def log_near_one(e: Emit, f: Float) -> Pair:
+def log_near_one(e: Emit, f: Scalar) -> Pair:
     """log(1 + f) in hi + lo; some three bits more than a float has."""
     a, b = log1p_correction(e, f)
     return fast_two_sum(f, b - a)
 
 
-def at_limits(e: Emit, x: Float, result: Float) -> Float:
+def at_limits(e: Emit, x: Scalar, result: Scalar) -> Scalar:
     """The logarithm's values at 0, below 0, at infinity and NaN; `result` elsewhere."""
     result = e.select(x < float("inf"), result, x)
     result = e.select(x.equals(0.0), float("-inf"), result)
     return e.select(x < 0.0, float("nan"), result)
 
 
-def log(e: Emit, x: Float) -> Float:
+def log(e: Emit, x: Scalar) -> Scalar:
     """Natural logarithm: -inf at 0, NaN below."""
     k, f = split(e, x)
     hi, lo = e.coefficients("ln2_short")
@@ -65,7 +66,7 @@ def log(e: Emit, x: Float) -> Float:
     return at_limits(e, x, e.mad(k, hi, f - (a - e.mad(k, lo, b))))
 
 
-def log2(e: Emit, x: Float) -> Float:
+def log2(e: Emit, x: Scalar) -> Scalar:
     """Logarithm to base 2; exact for powers of two."""
     k, f = split(e, x)
     near = product(e, log_near_one(e, f), Pair(*map(e.number, e.coefficients("log2_e"))))
@@ -73,7 +74,7 @@ def log2(e: Emit, x: Float) -> Float:
     return at_limits(e, x, total.hi + (total.lo + near.lo))
 
 
-def log10(e: Emit, x: Float) -> Float:
+def log10(e: Emit, x: Scalar) -> Scalar:
     """Logarithm to base 10; exact for powers of ten."""
     k, f = split(e, x)
     near = product(e, log_near_one(e, f), Pair(*map(e.number, e.coefficients("log10_e"))))
@@ -82,13 +83,13 @@ def log10(e: Emit, x: Float) -> Float:
     return at_limits(e, x, total.hi + (total.lo + e.mad(k, lo, near.lo)))
 
 
-def log1p(e: Emit, x: Float) -> Float:
+def log1p(e: Emit, x: Scalar) -> Scalar:
     """log(1 + x) without the rounding of 1 + x; keeps -0.0."""
     result = log1p_of_pair(e, Pair(x, e.number(0.0)))
-    return e.select(e.abs(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
+    return e.select(absolute(x) < 2.0 ** -(e.format.mantissa + 1), x, result)
 
 
-def log1p_of_pair(e: Emit, x: Pair) -> Float:
+def log1p_of_pair(e: Emit, x: Pair) -> Scalar:
     """log(1 + x.hi + x.lo), lo too small to change the sign or the special values; may lose the sign of a zero."""
     whole = two_sum(x.hi, 1.0)
     k, f = split(e, whole.hi)

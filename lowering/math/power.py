@@ -6,15 +6,16 @@ Muller et al., "Handbook of Floating-Point Arithmetic", ch. 11. f32 runs in plai
 
 from __future__ import annotations
 
-from tierup.dialect.mlir import ir
+from tierup.dialect import dtypes
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.constants import known_number
 from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product
-from tierup.lowering.math.emit import Bool, Emit, Float, Value
+from tierup.lowering.math.emit import Emit
 from tierup.lowering.math.exponential import exp, exp2, exp_limits, exp_near_zero, reduce_pair, scale
 from tierup.lowering.math.logarithm import log1p_correction, split
 
 
-def log_pair(e: Emit, x: Float) -> Pair:
+def log_pair(e: Emit, x: Scalar) -> Pair:
     """log(x) in hi + lo for a positive finite x, to some 2**-65 (narrow: 2**-44), relative to the larger of 1 and log(x)."""
     k, f = split(e, x)
     short, rest = e.coefficients("ln2_short")
@@ -31,7 +32,7 @@ def log_pair(e: Emit, x: Float) -> Pair:
     return fast_two_sum(whole.hi, whole.lo + e.mad(k, rest, near.lo * 2.0))
 
 
-def power_of_magnitude(e: Emit, a: Float, y: Float) -> Float:
+def power_of_magnitude(e: Emit, a: Scalar, y: Scalar) -> Scalar:
     """a**y for a >= 0; y finite or not."""
     # |log(a)| >= 2**-53 unless it is 0, so a larger |y| changes nothing, and infinity times 0 is kept out
     y = e.clamp(y, -(2.0**66), 2.0**66)
@@ -42,7 +43,7 @@ def power_of_magnitude(e: Emit, a: Float, y: Float) -> Float:
     return e.select(a.equals(float("inf")), e.select(up, float("inf"), 0.0), result)
 
 
-def _exp_of_product(e: Emit, y: Float, log: Pair) -> Float:
+def _exp_of_product(e: Emit, y: Scalar, log: Pair) -> Scalar:
     """exp(y * log), y * log finite."""
     top = two_product(e, y, log.hi)
     p = fast_two_sum(top.hi, e.mad(y, log.lo, top.lo))
@@ -52,31 +53,32 @@ def _exp_of_product(e: Emit, y: Float, log: Pair) -> Float:
     return scale(e, exp_near_zero(e, r), k)
 
 
-def _powf(e: Emit, x: Float, y: Float) -> Float:
+def _powf(e: Emit, x: Scalar, y: Scalar) -> Scalar:
     half = y * 0.5
-    integer = e.floor(y).equals(y)
-    odd = integer & e.floor(half).differs(half)
+    integer = y.call("math.floor").equals(y)
+    odd = integer & half.call("math.floor").differs(half)
     negative = e.copysign(1.0, x) < 0.0
-    result = power_of_magnitude(e, e.abs(x), y)
+    result = power_of_magnitude(e, absolute(x), y)
     result = e.select(negative & odd, -result, result)
     # a finite negative base has integer powers only
     result = e.select((x < 0.0) & (x > float("-inf")) & ~integer, float("nan"), result)
-    result = e.select(e.compare("unordered", x, y), x + y, result)
+    result = e.select(x.compare("uno", y), x + y, result)
     return e.select(x.equals(1.0) | y.equals(0.0), 1.0, result)
 
 
-def powf(e: Emit, x: Float, y: Float) -> Float:
+def powf(e: Emit, x: Scalar, y: Scalar) -> Scalar:
     """x**y as C's pow: 1 for y = 0 or x = 1 whatever the other; NaN for a negative x and a y that is no integer."""
-    if y.constant is not None:
-        short = power_of_constant(e, x, y.constant)
+    number = known_number(y)
+    if number is not None:
+        short = power_of_constant(e, x, number)
         if short is not None:
             return short
-    if x.constant == 2.0:
+    if known_number(x) == 2.0:
         return exp2(e, y)
     return e.through_f64(_powf, x, y)
 
 
-def fpowi(e: Emit, x: Float, n: ir.Value) -> Float:
+def fpowi(e: Emit, x: Scalar, n: Scalar) -> Scalar:
     """x**n for an integer n of any width."""
     number = known_number(n)
     if number is not None:
@@ -84,10 +86,10 @@ def fpowi(e: Emit, x: Float, n: ir.Value) -> Float:
         if short is not None:
             return short
 
-    def general(f64: Emit, base: Float) -> Float:
-        y = Float(f64, f64.op("arith.sitofp", f64.float_type, Value(f64, n)))
-        odd = Bool(f64, f64.op("arith.trunci", f64.bool_type, Value(f64, n)))  # n itself: a large one is rounded in y
-        result = power_of_magnitude(f64, f64.abs(base), y)
+    def general(f64: Emit, base: Scalar) -> Scalar:
+        y = n.cast(dtypes.f64)
+        odd = n.convert("arith.trunci", dtypes.bool_)  # n itself: a large one is rounded in y
+        result = power_of_magnitude(f64, absolute(base), y)
         result = f64.select((f64.copysign(1.0, base) < 0.0) & odd, -result, result)
         # a NaN base has left no trace in the bits that log took apart
         result = f64.select(base.differs(base), base, result)
@@ -96,9 +98,9 @@ def fpowi(e: Emit, x: Float, n: ir.Value) -> Float:
     return e.through_f64(general, x)
 
 
-def power_by_squaring(e: Emit, x: Float, n: int) -> Float:
+def power_by_squaring(e: Emit, x: Scalar, n: int) -> Scalar:
     """x**n by multiplication, n >= 1."""
-    result: Float | None = None
+    result: Scalar | None = None
     square = x
     while n:
         if n & 1:
@@ -110,7 +112,7 @@ def power_by_squaring(e: Emit, x: Float, n: int) -> Float:
     return result
 
 
-def power_of_constant(e: Emit, x: Float, y: float) -> Float | None:
+def power_of_constant(e: Emit, x: Scalar, y: float) -> Scalar | None:
     """x**y for a y that has a shorter way, as accurate as powf; else None."""
     if y == 0.0:
         return e.number(1.0)
@@ -122,14 +124,14 @@ def power_of_constant(e: Emit, x: Float, y: float) -> Float | None:
         return 1.0 / x
     if y == 0.5:
         # unlike sqrt, pow(-0.0, 0.5) is +0.0 and pow(-inf, 0.5) is +inf
-        return e.select(x.equals(float("-inf")), float("inf"), e.sqrt(x + 0.0))
+        return e.select(x.equals(float("-inf")), float("inf"), (x + 0.0).call("math.sqrt"))
     if not abs(y) <= 64 or y != int(y):  # NaN goes the long way
         return None
     n = int(abs(y))
     if e.format.bits == 32:
         # in f64, 64 roundings stay far below f32's half ulp, and no result that f32 can hold overflows on the way
 
-        def chain(wide: Emit, w: Float) -> Float:
+        def chain(wide: Emit, w: Scalar) -> Scalar:
             power = power_by_squaring(wide, w, n)
             return power if y > 0 else 1.0 / power
 

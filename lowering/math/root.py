@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import two_product
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.math.emit import Emit
 from tierup.lowering.math.logarithm import split
 
 
-def _cbrt(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _cbrt(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     k, f = split(e, a)
     third = e.round_small(k * (1.0 / 3.0))
     rest = k - third * 3.0  # -1, 0 or 1
@@ -29,11 +30,11 @@ def _cbrt(e: Emit, x: Float) -> Float:
     return e.select(ordinary, e.copysign(y, x), x)
 
 
-def cbrt(e: Emit, x: Float) -> Float:
+def cbrt(e: Emit, x: Scalar) -> Scalar:
     """Cube root; odd, keeps -0.0."""
     return e.through_f64(_cbrt, x)
 
 
-def rsqrt(e: Emit, x: Float) -> Float:
+def rsqrt(e: Emit, x: Scalar) -> Scalar:
     """1 / sqrt(x): -inf at -0.0."""
-    return 1.0 / e.sqrt(x)
+    return 1.0 / x.call("math.sqrt")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from tierup.dialect.mlir import ir
-from tierup.lowering.math.emit import Emit, Float
+from tierup.lowering.arith import Scalar
+from tierup.lowering.math.emit import Emit
 
 _MODULES = {
     "inverse_trigonometric": "acos asin atan atan2",
@@ -22,9 +22,8 @@ _MODULE = {f"math.{name}": module for module, names in _MODULES.items() for name
 NAMES = frozenset(_MODULE)
 
 
-def build(name: str, e: Emit, operands: Sequence[ir.Value]) -> Float:
-    """Emits the function for a math op whose float operands and result are of `e`'s type."""
+def build(name: str, e: Emit, operands: Sequence[Scalar]) -> Scalar:
+    """Emits the function for a math op whose float operands and result are of `e`'s dtype."""
     function = getattr(import_module(f"tierup.lowering.math.{_MODULE[name]}"), name.removeprefix("math."))
-    rest = (v if name == "math.fpowi" else Float(e, v) for v in operands[1:])  # whose exponent is an integer
-    built: Float = function(e, Float(e, operands[0]), *rest)
+    built: Scalar = function(e, *operands)
     return built

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, quotient, two_product, two_sum
-from tierup.lowering.math.emit import Emit, Float, Int
+from tierup.lowering.math.emit import Emit
 
 
 class Reduced(NamedTuple):
     """x = quadrant * pi/2 + r modulo 2*pi, |r| a little above pi/4 at most; only the last two bits of quadrant count."""
 
-    quadrant: Int
+    quadrant: Scalar
     r: Pair
 
 
-def reduce(e: Emit, a: Float) -> Reduced:
+def reduce(e: Emit, a: Scalar) -> Reduced:
     """Takes multiples of pi/2 off a finite a >= 0; infinity and NaN give a NaN r."""
     turns = _quarter_turns_narrow(e, a) if e.narrow else _quarter_turns(e, a)
     k = e.round_small(turns.hi)
@@ -35,7 +36,7 @@ def reduce(e: Emit, a: Float) -> Reduced:
     return Reduced((k + e.format.magic).bits(), r)
 
 
-def _window(e: Emit, a: Float, bits: int, extra: int, count: int) -> tuple[Float, list[Float]]:
+def _window(e: Emit, a: Scalar, bits: int, extra: int, count: int) -> tuple[Scalar, list[Scalar]]:
     """The `count` pieces of 2/pi that matter for a, and a scaled to fit: a / 2**(bits * skipped).
 
     A piece may be skipped when a >= 2**(bits * skipped + extra): its product is a multiple of 4.
@@ -50,11 +51,11 @@ def _window(e: Emit, a: Float, bits: int, extra: int, count: int) -> tuple[Float
     return a, table
 
 
-def _modulo_4(e: Emit, x: Float) -> Float:
-    return x - e.roundeven(x * 0.25) * 4.0
+def _modulo_4(e: Emit, x: Scalar) -> Scalar:
+    return x - (x * 0.25).call("math.roundeven") * 4.0
 
 
-def _quarter_turns_narrow(e: Emit, a: Float) -> Pair:
+def _quarter_turns_narrow(e: Emit, a: Scalar) -> Pair:
     """a * 2/pi modulo 4 for an a of f32's precision and range."""
     a, table = _window(e, a, bits=29, extra=25, count=4)
     p = [a * 2.0 ** (-29 * i) * piece for i, piece in enumerate(table)]  # exact: 24 bits times 29
@@ -63,7 +64,7 @@ def _quarter_turns_narrow(e: Emit, a: Float) -> Pair:
     return Pair(s.hi, p[2] + (s.lo + p[3]))
 
 
-def _quarter_turns(e: Emit, a: Float) -> Pair:
+def _quarter_turns(e: Emit, a: Scalar) -> Pair:
     """a * 2/pi modulo 4 to some 2**-126."""
     a, table = _window(e, a, bits=53, extra=54, count=5)
     p = [two_product(e, a * 2.0 ** (-53 * i), piece) for i, piece in enumerate(table[:4])]
@@ -73,9 +74,9 @@ def _quarter_turns(e: Emit, a: Float) -> Pair:
     return _sum(_modulo_4(e, p[0].hi), terms, p[3].lo + last)
 
 
-def _sum(first: Float, rest: Sequence[Float], tail: Float) -> Pair:
+def _sum(first: Scalar, rest: Sequence[Scalar], tail: Scalar) -> Pair:
     """first + sum(rest) + tail with every rounding error kept: the leading terms may cancel to nothing."""
-    errors: list[Float] = []
+    errors: list[Scalar] = []
     total = first
     for term in rest:
         total, error = two_sum(total, term)
@@ -108,14 +109,14 @@ def cos_near_zero(e: Emit, r: Pair) -> Pair:
     return fast_two_sum(top.hi, top.lo + e.mad(z * z, polynomial, -(r.hi * r.lo)))
 
 
-def _flip(e: Emit, y: Float, sign_in_bit_1: Int) -> Float:
+def _flip(e: Emit, y: Scalar, sign_in_bit_1: Scalar) -> Scalar:
     """-y where bit 1 is set."""
     sign = (sign_in_bit_1 << (e.format.bits - 2)) & (1 << (e.format.bits - 1))
     return (y.bits() ^ sign).as_float()
 
 
-def _sin(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _sin(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     q, r = reduce(e, a)
     y = e.select((q & 1).equals(0), sin_near_zero(e, r).hi, cos_near_zero(e, r).hi)
     y = _flip(e, y, q)
@@ -123,14 +124,14 @@ def _sin(e: Emit, x: Float) -> Float:
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
 
 
-def _cos(e: Emit, x: Float) -> Float:
-    q, r = reduce(e, e.abs(x))
+def _cos(e: Emit, x: Scalar) -> Scalar:
+    q, r = reduce(e, absolute(x))
     y = e.select((q & 1).equals(0), cos_near_zero(e, r).hi, sin_near_zero(e, r).hi)
     return _flip(e, y, q + 1)
 
 
-def _tan(e: Emit, x: Float) -> Float:
-    a = e.abs(x)
+def _tan(e: Emit, x: Scalar) -> Scalar:
+    a = absolute(x)
     q, r = reduce(e, a)
     s, c = sin_near_zero(e, r), cos_near_zero(e, r)
     even = (q & 1).equals(0)
@@ -143,16 +144,16 @@ def _tan(e: Emit, x: Float) -> Float:
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
 
 
-def sin(e: Emit, x: Float) -> Float:
+def sin(e: Emit, x: Scalar) -> Scalar:
     """Sine; odd, keeps -0.0; NaN at infinity."""
     return e.through_f64(_sin, x)
 
 
-def cos(e: Emit, x: Float) -> Float:
+def cos(e: Emit, x: Scalar) -> Scalar:
     """Cosine; NaN at infinity."""
     return e.through_f64(_cos, x)
 
 
-def tan(e: Emit, x: Float) -> Float:
+def tan(e: Emit, x: Scalar) -> Scalar:
     """Tangent; odd, keeps -0.0; NaN at infinity."""
     return e.through_f64(_tan, x)

@@ -12,12 +12,14 @@ math.floor, math.absf, ...) is left to LLVM, and what is marked `tierup.library_
 
 from __future__ import annotations
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.lowering.arith import Scalar, dtype_of
 from tierup.lowering.math import table
 from tierup.lowering.math.constants import Constants
-from tierup.lowering.math.emit import Emit, Value
+from tierup.lowering.math.emit import Emit
 
 LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a library: see tierup-math-to-libdevice
 
@@ -43,9 +45,13 @@ class ExpandMath(Pass):
         function.walk(visit)
         if not found:
             return
-        constants = Constants(function.regions[0].blocks[0])
+        homes: dict[tuple[int, ...] | None, Constants] = {}
         for op in found:
-            self._expand(op, constants)
+            type_ = op.results[0].type
+            shape = tuple(ir.VectorType(type_).shape) if isinstance(type_, ir.VectorType) else None
+            if shape not in homes:
+                homes[shape] = Constants(function.regions[0].blocks[0], shape)
+            self._expand(op, homes[shape])
 
     def _wanted(self, function: ir.Operation) -> set[str]:
         known = table.NAMES
@@ -57,31 +63,16 @@ class ExpandMath(Pass):
         return wanted
 
     def _expand(self, op: ir.Operation, constants: Constants) -> None:
-        type_ = op.results[0].type
-        half = _is_half(type_)
-        like = _as_f32(type_) if half else type_
-        e = Emit(ir.InsertionPoint(op), op.location, constants, like, self.fma)
-        operands = list(op.operands)
-        if half:
-            operands = [e.op("arith.extf", like, Value(e, o)) if o.type == type_ else o for o in operands]
-        result = table.build(op.name, e, operands)
-        op.results[0].replace_all_uses_with(e.op("arith.truncf", type_, result) if half else result.value)
+        dtype = dtype_of(op.results[0].type)
+        compute = dtypes.f64 if dtype is dtypes.f64 else dtypes.f32
+        with op.location, ir.InsertionPoint(op):
+            given = [Scalar(v, dtype_of(v.type), constants) for v in op.operands]
+            operands = [v.cast(compute) if v.is_float else v for v in given]
+            result = table.build(op.name, Emit(constants, compute, self.fma), operands).cast(dtype)
+        op.results[0].replace_all_uses_with(result)
         op.erase()
 
 
-def _element(type_: ir.Type) -> ir.Type:
-    return ir.VectorType(type_).element_type if isinstance(type_, ir.VectorType) else type_
-
-
 def _supported(type_: ir.Type) -> bool:
-    element = _element(type_)
-    return _is_half(type_) or isinstance(element, (ir.F32Type, ir.F64Type))
-
-
-def _is_half(type_: ir.Type) -> bool:
-    element = _element(type_)
-    return isinstance(element, (ir.F16Type, ir.BF16Type))
-
-
-def _as_f32(type_: ir.Type) -> ir.Type:
-    return ir.VectorType.get(ir.VectorType(type_).shape, ir.F32Type.get()) if isinstance(type_, ir.VectorType) else ir.F32Type.get()
+    element = ir.VectorType(type_).element_type if isinstance(type_, ir.VectorType) else type_
+    return str(element) in ("f16", "bf16", "f32", "f64")
