@@ -120,6 +120,23 @@ def graveyard() -> Generator[Graveyard]:
     for name in _OF_BLOCKS:
         patch(ir.Block, name, block_owner)
 
+    def watch(owner: type, name: str, taken: Callable[..., Any]) -> None:
+        """Whoever gives a value of a dead op to others."""
+        old = owner.__dict__[name]
+        changed.append((owner, name, old))
+
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if not getattr(busy, "yes", False):
+                for value in taken(*args, **kwargs) or ():
+                    _ = value.owner  # block arguments and results alike
+                    dead.check(maker(value))
+            return old(*args, **kwargs)
+
+        setattr(owner, name, staticmethod(guarded) if owner is ir.Operation else guarded)
+
+    watch(ir.Operation, "create", lambda name, results=None, operands=None, *args, **kwargs: operands)
+    watch(ir.OpOperandList, "__setitem__", lambda operands, index, value: [value])
+
     def erase(self: Any) -> None:
         busy.yes = True
         try:

@@ -20,6 +20,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.float_constants import refuse_floats
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 from tierup.dialect.pipelines.pipeline import parse
@@ -134,7 +135,7 @@ def activity(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> tuple
     states = RequiresGrad(func, function_names(module), arguments=[i in set(wrt) for i in range(count)])
     values = [v for op in (func, *walk(func)) for v in op.results]
     values += [v for op in (func, *walk(func)) for region in op.regions for block in region.blocks for v in block.arguments]
-    return {v: states.may(v) for v in values}, states.inference
+    return Notes((v, states.may(v)) for v in values), states.inference
 
 
 class _Function:
@@ -166,7 +167,7 @@ class _Function:
         handed = [*(returned if keep_results else []), *gradients]
         ir.Operation.create("func.return", operands=handed, loc=self.last.location, ip=ir.InsertionPoint(self.last))
         self.last.erase()
-        sweep(self.block, reverse, start)  # the program's own ops stay: they may raise
+        sweep(self.block, start)  # the program's own ops stay: they may raise
         start.erase()
         self._describe(handed, len(returned) if keep_results else 0)
 

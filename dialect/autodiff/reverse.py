@@ -258,27 +258,13 @@ def settle(
     return made
 
 
-def sweep(block: ir.Block, reverse: Reverse, behind: ir.Operation | None = None, kept: Collection[ir.Value] = ()) -> None:
+def sweep(block: ir.Block, behind: ir.Operation | None = None, kept: Collection[ir.Value] = ()) -> None:
     """Erase the ops of a block that nobody uses, from its end up to `behind`, but those that give `kept`: all of them only compute."""
     for op in backwards(block):
         if behind is not None and op == behind:
             return
         if len(op.results) and not any(is_used(r) or r in kept for r in op.results):
-            _forget(op, reverse)
             op.erase()
-
-
-def _forget(op: ir.Operation, reverse: Reverse) -> None:
-    """Drop what is known of an op's values: others may take their place in memory."""
-    gone = [*op.results]
-    for region in op.regions:
-        for block in region.blocks:
-            gone += block.arguments
-            for view in block.operations:
-                _forget(view.operation, reverse)
-    for value in gone:
-        reverse.emitter.inference.values.pop(value, None)
-        reverse.active.pop(value, None)
 
 
 def _is_optional(type_: ir.Type) -> bool:

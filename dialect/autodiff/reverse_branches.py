@@ -41,7 +41,7 @@ def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     for block, arm in zip(blocks, passed, strict=True):
         with e.inside(block):
             e.create("torch.prim.If.yield", [], [reverse.typed(v, _total(reverse, v, before[v], arm.get(v))) for v in values])
-        sweep(block, reverse)
+        sweep(block)
         refuse_draws(block)
     made = settle(draft, [op.operands[0]], [reverse.type_of(v) for v in values])
     for value, result in zip(values, made.results, strict=True):

@@ -85,7 +85,7 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
             done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
         of = [*(entering[k] for k in carried), *passed]
         e.create("torch.prim.Loop.condition", [], [e.value(True), *map(reverse.typed, of, done)])
-    sweep(block, reverse, kept=set(stand_ins.values()))
+    sweep(block, kept=set(stand_ins.values()))
     refuse_draws(block)
 
     needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
@@ -96,7 +96,7 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
     count = forward.operands[0] if counted else saved.pop()
     _fill(reverse, block, count, stand_ins[number], {stand_ins[entering[k]]: v for k, v in zip(needed, saved, strict=True)})
     for stand_in in stand_ins.values():
-        _drop(reverse, stand_in)
+        stand_in.owner.operation.erase()
     with e.before(draft):
         of = [*(forward.results[k] for k in carried), *passed]
         inits = [lists.packed(e, [], lists.type_of(v)) if v in backwards else reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
@@ -127,12 +127,6 @@ def _fill(reverse: Reverse, block: ir.Block, count: ir.Value, number: ir.Value, 
             e.inference.values[item] = e.known(stand_in)
             reverse.active[item] = reverse.active.get(stand_in, False)
             stand_in.replace_all_uses_with(cast(item, stand_in.type, e.ip))
-
-
-def _drop(reverse: Reverse, stand_in: ir.Value) -> None:
-    reverse.emitter.inference.values.pop(stand_in, None)
-    reverse.active.pop(stand_in, None)
-    stand_in.owner.operation.erase()
 
 
 def _element(type_: ir.Type) -> str:

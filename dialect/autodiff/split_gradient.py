@@ -135,7 +135,7 @@ class _Splitter:
         self.last.erase()
         with self.func.context, self.func.location:
             last = ir.Operation.create("func.return", operands=list(found.values()), ip=ir.InsertionPoint(self.block)).operation
-        sweep(self.block, reverse, marker, set(stand_ins))
+        sweep(self.block, marker, set(stand_ins))
         if grows_lists(self.func):
             returned = self._stack_lists(returned)
         keys = _Keys(self.arguments)
@@ -150,13 +150,13 @@ class _Splitter:
         return self._lift(marker, stand_ins, returned, captured, last, tuple(found), tuple(seeds), keys, reverse.drops)
 
     def _stack_lists(self, returned: Sequence[ir.Value]) -> list[ir.Value]:
-        """Make what loops save tensors, which native code takes and gives. The user's results, which nothing reads here, stay lists; gives
+        """Make what loops save tensors, which native code takes and gives. Results, which an op reads meanwhile, stay lists; gives
         them, or what was made in their place."""
         callees = function_names(self.module)
         ip = ir.InsertionPoint.at_block_terminator(self.block)
         with self.func.context, self.func.location:
             held = ir.Operation.create("tierup.held", operands=list(returned), ip=ip).operation
-        stack_lists(self.func, callees, kept=returned)
+        stack_lists(self.func, callees)
         returned = list(held.operands)
         held.erase()
         with suppress(InferenceError):  # for the run to raise: what was known stays

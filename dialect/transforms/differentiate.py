@@ -116,7 +116,7 @@ class _Group:
         e = Emitter(ir.InsertionPoint(self.last), self.group.location, replace(self.inference, values=Notes(self.inference.values)))
         marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
         seeds = [e.create("torch.prim.Uninitialized", [v.type], []) for v in seeded]
-        reverse = Reverse(e, dict(self.active), {}, undefined=True)
+        reverse = Reverse(e, Notes(self.active), {}, undefined=True)
         for value, seed in zip(seeded, seeds, strict=True):
             e.inference.values[seed.results[0]] = e.known(value)
             reverse.give(value, seed.results[0])

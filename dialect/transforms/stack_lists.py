@@ -31,7 +31,7 @@ condition are counted first, by running a copy of it (dialect/autodiff/counting_
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only_computes
 from tierup.dialect.contracts import function_names, walk
@@ -62,14 +62,12 @@ class StackLists(Pass):
                 func.attributes[STALE] = ir.UnitAttr.get(func.context)
 
 
-def stack_lists(
-    func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False, kept: Collection[ir.Value] = ()
-) -> bool:
-    """Make lists that grow in the loops of a function tensors, but those `kept`, which are read in no op; whether there was one. `guarded`:
-    sizes that the program needs equal are seen to be."""
+def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False) -> bool:
+    """Make lists that grow in the loops of a function tensors; whether there was one. `guarded`: sizes that the program needs equal are
+    seen to be."""
     changed = False
     for loop in _loops(func):
-        lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST) and result not in kept]
+        lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST)]
         records = [k for k in lists if _is_record(loop, k)]
         if records and not is_counted(loop):
             inference = infer_or_remark(func, callees)

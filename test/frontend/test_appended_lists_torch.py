@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from graveyard import graveyard
 
 torch = pytest.importorskip("torch")
 
@@ -34,6 +35,33 @@ def joined_inside(x):
         out.append(x[t] * t)
         others.append(x[t].sum(1))
     return torch.cat(out, 1), torch.cat(others), torch.stack(others, 1)
+
+
+def last_item(x):
+    out = [x[0]]
+    for t in range(x.size(0)):
+        out.append(out[-1] * x[t])
+    return out[-1], torch.stack(out).sum(0)
+
+
+def without_a_gradient(x):
+    out: list[torch.Tensor] = []
+    others: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out.append(x[t].detach() * t)
+        others.append(x[t].detach() + t)
+    return out[-1], torch.stack(others), x * 2
+
+
+@pytest.mark.parametrize("program", [joined_inside, last_item, without_a_gradient], ids=lambda f: f.__name__)
+def test_gradients_of_results_made_of_appended_lists_read_no_erased_op(program, monkeypatch):
+    monkeypatch.setenv("TIERUP_CACHE", "0")
+    ours, x = from_torchscript(torch.jit.script(program), worker=False), torch.randn(3, 2, 4, requires_grad=True)
+    with graveyard() as dead:
+        (got,) = torch.autograd.grad(sum(r.square().sum() for r in ours(x)), x)
+    (want,) = torch.autograd.grad(sum(r.square().sum() for r in program(x)), x)
+    torch.testing.assert_close(got, want)
+    assert dead.erased and not dead.found, "\n".join(dead.found)
 
 
 @pytest.mark.parametrize("program", [stacked_first, stacked_last, joined_inside], ids=lambda f: f.__name__)
