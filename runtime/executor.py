@@ -6,7 +6,6 @@ code depends on (`Options.code`) choose among the executors here, all others are
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +19,7 @@ from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining import counters
+from tierup.runtime.explaining import counters, plans
 from tierup.runtime.explaining.counters import Counters
 from tierup.runtime.explaining.history import History
 from tierup.runtime.explaining.stats import Stats
@@ -100,10 +99,8 @@ class Executor:
             return any(released)
         with self._lock:
             self.program.release()
-            compiler = sys.modules.get("tierup.runtime.compiling.version")
-            forget_values = getattr(compiler, "forget_values", None)  # not imported, or at this moment: it keeps nothing
-            if forget_values is not None:
-                forget_values()
+            for forget in plans.on_release:
+                forget()
             for kind in self._kinds.values():
                 kind.release()
         self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")

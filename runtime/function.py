@@ -25,6 +25,7 @@ from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
 from tierup.runtime.changing import ChangingNumbers, told_apart
 from tierup.runtime.compiling import early
+from tierup.runtime.direct_calls import DirectCalls
 from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
-_functions: weakref.WeakSet[Function] = weakref.WeakSet()
-_classes = forking.lock()  # over `_functions`, and whether a function's class is the direct one
 
 
 def _of_wrapped(name: str) -> property:
@@ -66,7 +65,7 @@ class TensorCalls(Protocol):
     def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any: ...
 
 
-class Function:
+class Function(DirectCalls):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __defaults__ = _of_wrapped("__defaults__")
@@ -101,15 +100,13 @@ class Function:
         # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
         self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
         self._tables: dict[object, DirectTable] = {}
-        self._direct_class: type[Function] | None = None
         self._counted_before = Counters()  # by executors that were let go
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
         self._once, self._numbers = Once(), ChangingNumbers()
         self._changing = forking.lock()
-        with _classes:
-            _functions.add(self)
+        self._expect_direct_calls()
         early.expect(self._overrides.base())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -240,8 +237,7 @@ class Function:
 
     def _leave_direct_table(self) -> None:
         self._tables = {}
-        with _classes:
-            self.__class__, self._direct_class = Function, None
+        self._answer_directly(None)
 
     def _table_for(self, made_for: Convention, output: OutputTree) -> DirectTable | None:
         if made_for.key in self._tables:
@@ -252,12 +248,7 @@ class Function:
         if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
             return None
         self._tables[made_for.key] = table
-        # A class of its own whose __call__ is the table: CPython then finds the dispatcher without running a line of Python.
-        direct = type("Function", (Function,), {"__call__": staticmethod(table.table.callable()), "__doc__": Function.__doc__})
-        with _classes:
-            self._direct_class = direct
-            if not _bypassed:
-                self.__class__ = direct
+        self._answer_directly(table.table.callable())
         return table
 
     def leave_tensors_to(self, calls: TensorCalls) -> None:
@@ -400,18 +391,3 @@ def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:
     if type(output) is Output and output.kind == "array" and type(array := results[0]) is np.ndarray and array.ndim:
         return array  # what most programs give, in a third of the time
     return unflatten(output, iter(results))
-
-
-_bypassed = 0
-
-
-def bypass(start: bool) -> None:
-    """While options that the direct tables don't look at are changed, every call goes through Python, which does."""
-    global _bypassed
-    with _classes:
-        _bypassed += 1 if start else -1
-        for function in list(_functions):
-            function.__class__ = Function if _bypassed or function._direct_class is None else function._direct_class
-
-
-options_module.on_bypass(bypass)

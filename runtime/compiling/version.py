@@ -102,7 +102,7 @@ def _place_of_lists(text: str) -> str | None:
 
 
 _values = lru_cache(maxsize=64)(to_values)  # a graph is specialised more than once
-forget_values = _values.cache_clear
+plans.on_release.append(_values.cache_clear)
 
 
 def produce(

@@ -109,15 +109,6 @@ def prepare_native() -> None:
         return
 
 
-def function_type(base: type, *, entry: str = "native") -> type:
-    """`base` with native calls where the entry allows it, else `base` itself. Its `__call__` must call its table."""
-    if entry == "native" and native_unavailable() is None:
-        from tierup.lowering.entry.table import make_function_type  # here: loads llvmlite
-
-        return make_function_type(base)
-    return base
-
-
 _KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Result))
 _kernel_released, _kernel_held = ctypes.CFUNCTYPE(*_KERNEL), ctypes.PYFUNCTYPE(*_KERNEL)
 

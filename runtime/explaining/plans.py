@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ def _tell(text: str) -> None:
 
 
 store.listener = _tell
+on_release: list[Callable[[], object]] = []  # of what the compiler keeps of graphs, once it is there: called when one is let go
 
 
 class NotCompiled(Exception):

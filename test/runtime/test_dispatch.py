@@ -14,7 +14,7 @@ from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import probe as entry_probe
 from tierup.lowering.entry.records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
-from tierup.runtime.dispatching.dispatch import PythonTable, function_type, make_table, native_unavailable
+from tierup.runtime.dispatching.dispatch import PythonTable, make_table, native_unavailable
 
 
 def slow(*args: Any, **kwargs: Any) -> str:
@@ -47,11 +47,6 @@ def test_a_failed_probe_gives_the_python_entry_and_says_why(monkeypatch: pytest.
     monkeypatch.setattr(entry_probe, "unavailable", lambda: "no such luck")
     assert native_unavailable() == "no such luck"
     assert make_table(1, slow).entry == "python"
-
-    class Base:
-        pass
-
-    assert function_type(Base) is Base
 
 
 def test_python_tables_need_neither_mlir_nor_llvm() -> None:
@@ -98,23 +93,6 @@ def test_a_kernel_may_be_any_c_function(entry: str) -> None:
     out = table.callable()(np.arange(6, dtype=np.float32).reshape(2, 3), -5, True)
     assert out.tolist() == [7, 8, 9] and out.dtype == np.int64
     assert seen == [([2, 3], [12, 4], [0, 1, 2, 3, 4, 5], -5, 1, None, [3])]
-
-
-@pytest.mark.parametrize("entry", ["native", "python"])
-def test_a_base_class_answers_through_its_table(entry: str) -> None:
-    class Function:
-        def __init__(self) -> None:
-            self.table = make_table(1, self.answer, entry=entry)
-            self.table.attach(self)
-
-        def answer(self, *args: Any, **kwargs: Any) -> Any:
-            return args, kwargs
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return self.table(*args, **kwargs)
-
-    f = function_type(Function, entry=entry)()
-    assert f(1, 2, a=3) == ((1, 2), {"a": 3}) and f.__call__(5) == ((5,), {})
 
 
 def test_inputs_say_whether_they_are_plain() -> None:
