@@ -45,8 +45,8 @@ class Executor:
     """One program under all options. Thread-safe.
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
-    `is_region`: the program is a region of another's; `is_part`: what goes on where a bet of another's was lost. Neither is counted apart.
-    `once`: what was said of the function that the program belongs to.
+    `is_region`: the program is a region of another's; `is_part`: what goes on where an assumption of another's failed. Neither is counted
+    apart. `once`: what was said of the function that the program belongs to.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class Executor:
 
     @property
     def refusals(self) -> dict[tuple[Reason, str, str], str]:
-        """Why bets have no code, as (reason, detail, the user's line), in order, without repeats; and the op."""
+        """Why speculations have no code, as (reason, detail, the user's line), in order, without repeats; and the op."""
         return self.history.refusals
 
     @property
@@ -252,7 +252,7 @@ class Executor:
         return queue.wait(timeout, lambda job: any(map(job.is_for, histories)))
 
     def with_parts(self) -> Iterator[ProgramExecutor]:
-        """This one, those of its regions, of what goes on where its bets are lost, and of its gradients."""
+        """This one, those of its regions, of what goes on where its assumptions fail, and of its gradients."""
         yield self
         for version in self.all_versions:
             if isinstance(version, Split):

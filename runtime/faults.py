@@ -4,9 +4,9 @@
         f(x)                              # the version's guard on x is lost once: tier 0 answers
     assert injected.fired == ["f:argument0, evaluation 0"]
 
-A **site** is where a bet can be lost: `PROGRAM:argument0` is the entry guard on flat argument 0 of a version of the program, and
-`PROGRAM:bailout2` a bet in mid-program, in native code or in tier 0. A program is a function by its name, a region of one ("f, region 0",
-whose entry guards are the region's check), or what goes on where a bet was lost ("f, from model.py:12").
+A **site** is where a guard or an assumption can fail: `PROGRAM:argument0` is the entry guard on flat argument 0 of a version of the
+program, and `PROGRAM:bailout2` an assumption in mid-program, in native code or in tier 0. A program is a function by its name, a region of
+one ("f, region 0", whose entry guards are the region's check), or what goes on where an assumption failed ("f, from model.py:12").
 
 While a block is in force anywhere, all functions are called through Python, and calls that a fault may meet check their guards in
 Python (`runtime/dispatching/dispatch.py`). When none is, what is left is a look at `active` on paths that are slow anyway.
@@ -29,7 +29,7 @@ from tierup.runtime import options as options_module
 from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
 
 if TYPE_CHECKING:
-    from tierup.runtime.protocols import NativeVersion
+    from tierup.runtime.protocols import HasRecord
 
 __all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
 
@@ -121,9 +121,9 @@ def faults(
     disk alone. `allocation`: which memory for an array that NumPy is asked for in a call (from 0), in whatever tier, it does not get:
     MemoryError.
 
-    Without any of these nothing fails, and `sites` says what could. Bets in mid-program can be lost by code alone that was made under
-    `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises TypeError or ValueError for a
-    wrong value, and for `evaluation` and `always` where nothing is to fail.
+    Without any of these nothing fails, and `sites` says what could. Assumptions in mid-program can be made to fail by code alone that was
+    made under `options(testing=True)`; the block sets it for its thread. Blocks nest: all faults are in force. Raises TypeError or
+    ValueError for a wrong value, and for `evaluation` and `always` where nothing is to fail.
     """
     pattern = guard if isinstance(guard, str) else f"*:argument{_number('guard', guard, ', or a string')}"
     if evaluation is not _FIRST and not pattern:
@@ -226,7 +226,7 @@ def entry(wanted: str) -> str:
 
 
 def loses(site: str, evaluation: int | None = None) -> bool:
-    """Whether a bet that would hold is to be lost. `evaluation`: how often the call came by before, where the caller counts."""
+    """Whether a guard or an assumption that holds is to fail. `evaluation`: how often the call came by before, where the caller counts."""
     found = _current()
     if not found:
         return False
@@ -254,14 +254,14 @@ def fail_of(program: str) -> Callable[[str, int], bool]:
     return fail
 
 
-def lose_bets() -> bool:
-    """Whether this call may lose bets on purpose: then none counts as lost too often."""
+def loses_on_purpose() -> bool:
+    """Whether this call may make assumptions fail on purpose: then none counts as lost too often."""
     return active > 0 and any(f.guard for f in _current())
 
 
 @contextmanager
-def forcing(versions: Sequence[NativeVersion]) -> Iterator[None]:
-    """Around a call of native code: versions lose the bets that are to be lost. The code has one place for it: threads that force one
+def forcing(versions: Sequence[HasRecord]) -> Iterator[None]:
+    """Around a call of native code: versions make the assumptions fail that are to. The code has one place for it: threads that force one
     version to different ends at once get in each other's way."""
     codes = []
     found = _current()

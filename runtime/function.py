@@ -303,7 +303,7 @@ class Function(DirectCalls):
 
     def debug_state(self) -> DebugState:
         """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
-        what was bet. Print it, or read it. Cheap: texts are made when they are asked for."""
+        what was assumed. Print it, or read it. Cheap: texts are made when they are asked for."""
         from tierup.runtime.explaining.debug_state import debug_state  # here: few programs look
 
         return debug_state(self.__name__, self._executors, self._overrides.current(), self.counters(), lambda: self.graph)

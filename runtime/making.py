@@ -17,15 +17,15 @@ from tierup.runtime.compiling import placement
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.backoff import Backoff
-from tierup.runtime.compiling.bet import Make, from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
+from tierup.runtime.compiling.new_version import Make, from_disk, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind
 from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options
-from tierup.runtime.strategy import Bet, Classes, SpeculationLog, with_values
+from tierup.runtime.strategy import Classes, Speculation, SpeculationLog, with_values
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
@@ -38,9 +38,7 @@ class VersionMaker:
     """Makes the versions of one executor, for its table. `refused`: by kinds of arguments, why they have no version as a whole, of
     compiles that no call waited for."""
 
-    def __init__(
-        self, context: Context, table: VersionTable, assumptions: Assumptions | None, refused: dict[Classes, NotCompiled]
-    ) -> None:
+    def __init__(self, context: Context, table: VersionTable, assumptions: Assumptions | None, refused: dict[Classes, NotCompiled]) -> None:
         self.context, self.program, self.table = context, context.program, table
         self._assumptions, self._refused = assumptions, refused
         self._lock = table.lock
@@ -68,57 +66,58 @@ class VersionMaker:
         with Attempt(self) as attempt:
             with self._lock:
                 proposal = self._propose(signature, options, calls) if not_ready is None else not_ready
-                if isinstance(proposal, Bet):
+                if isinstance(proposal, Speculation):
                     attempt.begin(proposal)
                 self.log.record(signature)
-            if isinstance(proposal, Bet):
+            if isinstance(proposal, Speculation):
                 return self._compile(attempt, proposal, signature, flat, options)
         if proposal is Reason.COMPILING:
             queue.wake()
         return proposal
 
-    def _propose(self, signature: Signature, options: Options, calls: int) -> Bet | Reason:
-        if self.context.is_region and not self.log.bets:
+    def _propose(self, signature: Signature, options: Options, calls: int) -> Speculation | Reason:
+        if self.context.is_region and not self.log.within_strategy:
             options = replace(options, num_profiled_runs=0)  # its program's profile was its own
         # calls under other options saw less
         profiled = self.context.history.counts["profiled_runs"] if self._assumptions is None else self._assumptions.runs
         if not self.table.versions and profiled < options.num_profiled_runs:
             return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
         proposal = self.log.propose(signature, options)
-        if isinstance(proposal, Bet) and not options.strict and not self._backoff.allows(calls):
+        if isinstance(proposal, Speculation) and not options.strict and not self._backoff.allows(calls):
             return Reason.BACKING_OFF
         return proposal
 
-    def make_for_values(self, bet: Bet, flat: Flat, options: Options) -> bool:
+    def make_for_values(self, speculation: Speculation, flat: Flat, options: Options) -> bool:
         """Make the version for values of calls that native code hands over, if it may be made; whether it is there now."""
         if self.postponed and not self._backoff.allows(self.context.calls()):
             return False
         with Attempt(self) as attempt:
             with self._lock:
-                made = None if self.program.released or not options.profile else self.log.for_values(bet, options)
+                made = None if self.program.released or not options.profile else self.log.for_values(speculation, options)
                 if made is None:
                     return False
                 attempt.begin(made)
             return isinstance(self._compile(attempt, made, signature_of(flat), flat, options), Version)
 
     def _compile(
-        self, attempt: Attempt, bet: Bet, signature: Signature, flat: Flat, options: Options
+        self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options
     ) -> Version | NotCompiled | Reason:
         """See `make`."""
-        valued, context = with_values(bet.specs, flat), self.context
+        valued, context = with_values(speculation.specs, flat), self.context
         start = time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
-            outcome = from_disk(self.program, bet, valued, options, context.calls() + 1) if self._assumptions is None else None
+            outcome = from_disk(self.program, speculation, valued, options, context.calls() + 1) if self._assumptions is None else None
             if outcome is None and options.compile == "background" and not options.strict:
-                self._compile_in_background(attempt, bet, valued, options)
+                self._compile_in_background(attempt, speculation, valued, options)
                 return Reason.COMPILING
             if outcome is None:
-                outcome = (self.make_one or make_version)(self.program, bet, valued, options, context.calls() + 1, placement.in_call)
+                make, call = self.make_one or make_version, context.calls() + 1
+                outcome = make(self.program, speculation, valued, options, call, placement.in_call)
         except NotCompiled as e:
             outcome = e
         try:
-            self._take(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+            self._take(speculation, outcome, options, (time.perf_counter() - start) * 1e3)
         except BaseException:  # Ctrl-C: a later call goes on from here
             if isinstance(outcome, NotCompiled):
                 self._refused[signature.classes] = outcome
@@ -127,9 +126,7 @@ class VersionMaker:
 
     # --- without an assumption that failed too often ---------------------------------------------------------------------
 
-    def make_again(
-        self, record: VersionRecord, continuations: Continuations, assumptions: Assumptions
-    ) -> tuple[NotCompiled, str] | None:
+    def make_again(self, record: VersionRecord, continuations: Continuations, assumptions: Assumptions) -> tuple[NotCompiled, str] | None:
         """A version without the assumptions that failed too often takes the place of one with them. Why there is no such version, and
         which assumptions these are; None where there is one, or it is on its way."""
         context, options = self.context, self.context.options()
@@ -145,13 +142,13 @@ class VersionMaker:
                 assumptions.leave_implied_open(continuations.code, record.arguments)
             if options.compile == "background" and not options.strict:
                 self.table.remove(version)
-                self._compile_in_background(Attempt(self), version.bet, record.arguments, options)
+                self._compile_in_background(Attempt(self), version.speculation, record.arguments, options)
                 return None
-            made = assumptions.make(self.program, version.bet, record.arguments, options, context.calls() + 1, placement.in_call)
+            made = assumptions.make(self.program, version.speculation, record.arguments, options, context.calls() + 1, placement.in_call)
         except NotCompiled as e:
             self.table.remove(version)
             if e.reason is Reason.NO_RESOURCES:  # made like any other by a later call
-                self._take(version.bet, e, options, 0.0)
+                self._take(version.speculation, e, options, 0.0)
                 return None
             context.history.gave_up(e, version.guards, f"not compiled again: {e.detail}")
             return e, dropped
@@ -164,7 +161,7 @@ class VersionMaker:
             EventKind.GENERALISED,
             Reason.BET_DROPPED,
             guard=made.guards,
-            action=f"compiled again without a bet on {dropped}",
+            action=f"compiled again without an assumption on {dropped}",
             milliseconds=(time.perf_counter() - start) * 1e3,
         )
         return None
@@ -179,76 +176,78 @@ class VersionMaker:
 
     # --- what came of it -------------------------------------------------------------------------------------------------
 
-    def begins(self, bet: Bet) -> None:
-        self.log.made(bet, classes_of(bet.specs))
+    def begins(self, speculation: Speculation) -> None:
+        self.log.made(speculation, classes_of(speculation.specs))
 
-    def ends(self, bet: Bet) -> None:
+    def ends(self, speculation: Speculation) -> None:
         with self._lock:
-            self.log.ended(bet)
+            self.log.ended(speculation)
 
-    def _take(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
+    def _take(self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
         """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
         calls, history = self.context.calls(), self.context.history
-        evicted = shielded(lambda: self._note(bet, outcome, options, calls))
+        evicted = shielded(lambda: self._note(speculation, outcome, options, calls))
         if evicted is None:
             return False
         if isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES:
-            self._tell_postponed(bet, f"not compiled now: {outcome.detail}{how}")
+            self._tell_postponed(speculation, f"not compiled now: {outcome.detail}{how}")
             return True
         if isinstance(outcome, NotCompiled):
-            history.gave_up(outcome, bet.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
+            history.gave_up(outcome, speculation.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
             return True
         history.count("compiles")
         self._tell_evicted(evicted)
-        dynamic, origin = bet.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
+        dynamic, origin = speculation.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
         history.emit(
             EventKind.GENERALISED if dynamic else EventKind.COMPILED,
             Reason.GENERALISED if dynamic else None,
-            action=f"{origin} a {bet.kind} version for {outcome.guards}{how}",
+            action=f"{origin} a {speculation.kind} version for {outcome.guards}{how}",
             milliseconds=milliseconds,
         )
         self.context.on_version(options)
         return True
 
-    def _note(self, bet: Bet, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
+    def _note(self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
         """The part of `_take` that is done whole: the versions that had to go; None when the executor was closed meanwhile."""
         with self._lock:
             if self.context.closed:
                 return None
             self.postponed = isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES
             if isinstance(outcome, NotCompiled):
-                (self.log.withdraw if self.postponed else self.log.settled)(bet)
+                (self.log.withdraw if self.postponed else self.log.settled)(speculation)
                 self._backoff.lost(calls)
                 return []
-            if outcome.record.arguments != bet.specs:
-                self.log.needs_values(bet.specs, outcome.record.arguments)
+            if outcome.record.arguments != speculation.specs:
+                self.log.needs_values(speculation.specs, outcome.record.arguments)
             if any(self.table.hits(version) for version in self.table.versions):
                 self._backoff.won()
             evicted = self._add(outcome, options)
-            self.log.settled(bet)  # now that it has its version: where there is no memory for that, it is made again
+            self.log.settled(speculation)  # now that it has its version: where there is no memory for that, it is made again
             return evicted
 
     def _add(self, made: Version, options: Options) -> list[Version]:
         """Put a version in its place; those beyond `max_versions`, which go. The caller holds the lock."""
         evicted = self.table.add(made, options.max_versions)
         for old in evicted:
-            self.log.evicted(old.bet.specs)
+            self.log.evicted(old.speculation.specs)
         return evicted
 
     def _tell_evicted(self, evicted: list[Version]) -> None:
         for old in evicted:
             self.context.history.emit(EventKind.EVICTED, Reason.EVICTED, guard=old.guards)
 
-    def _tell_postponed(self, bet: Bet, action: str) -> None:
-        guard = bet.describe(self.program.names)
+    def _tell_postponed(self, speculation: Speculation, action: str) -> None:
+        guard = speculation.describe(self.program.names)
         self.context.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard=guard, action=action)
 
     # --- in the background -----------------------------------------------------------------------------------------------
 
-    def _compile_in_background(self, attempt: Attempt, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+    def _compile_in_background(
+        self, attempt: Attempt, speculation: Speculation, valued: tuple[ArgumentSpec, ...], options: Options
+    ) -> None:
         """Ask for a version, which `arrived` takes when there is one. For `valued` see `make_version`."""
-        if not attempt.leave_to(CompileJob(self, bet, classes_of(valued), valued, options)):
-            self._tell_postponed(bet, "waits: there can be no thread now that has it compiled")
+        if not attempt.leave_to(CompileJob(self, speculation, classes_of(valued), valued, options)):
+            self._tell_postponed(speculation, "waits: there can be no thread now that has it compiled")
 
     def prepare(self, options: Options) -> None:
         """Make ready what the call after an arrival needs, so that it does not wait for it."""
@@ -256,7 +255,7 @@ class VersionMaker:
 
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
         """From the thread that has compiles done."""
-        is_new = self._take(job.bet, outcome, job.options, job.milliseconds, job.how)
-        if is_new and isinstance(outcome, NotCompiled) and not job.bet.for_values:
+        is_new = self._take(job.speculation, outcome, job.options, job.milliseconds, job.how)
+        if is_new and isinstance(outcome, NotCompiled) and not job.speculation.for_values:
             with self._lock:
                 self._refused[job.classes] = outcome

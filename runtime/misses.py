@@ -104,7 +104,7 @@ class Misses:
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
         calls = ", ".join(f"{name}: {klass}" for name, klass in zip(program.names, signature.classes, strict=True))
         warn(
-            f"{program.name} (at {program.place}) has used up its {log.bets + log.symbolic_bets} versions "
+            f"{program.name} (at {program.place}) has used up its {log.within_strategy + log.beyond_strategy} versions "
             f"(fusion_strategy: {strategy}; bailout_depth: {options.bailout_depth}; max_versions: {options.max_versions}); "
             f"calls with ({calls}) that fit none run in the interpreter. "
             f"Raise fusion_strategy{' and max_versions' if options.is_dynamic else ''}, call it with fewer kinds of arguments, "

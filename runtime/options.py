@@ -42,14 +42,14 @@ class Options:
     optimize: bool = _flag(True, "False: every call runs in tier 0 and nothing is recorded")
     profile: bool = _flag(True, "False: nothing new is recorded or compiled; versions that exist are still used")
     num_profiled_runs: int = _count(
-        1, 0, "calls that are recorded before the first version is compiled; 0: bet on the first call's own types"
+        1, 0, "calls that are recorded before the first version is compiled; 0: assume the first call's own types"
     )
     fusion_strategy: Strategy = field(
         default=(("static", 2), ("dynamic", 10)),
         metadata={"meaning": 'how many versions of each kind, in order: [("static", 2), ("dynamic", 10)]; in capitals too'},
     )
     bailout_depth: int = _count(
-        20, 0, "a cap on the sum of fusion_strategy's counts, one less where a lost bet goes on; 0: no version is made, and what fits none "
+        20, 0, "a cap on the sum of fusion_strategy's counts, one less after a bailout; 0: no version is made, and what fits none "
         "runs, never recorded, in tier 0 after the passes that need no record"
     )  # fmt: skip
     max_versions: int = _count(16, 1, "versions kept for each graph of a function; beyond it the least used is dropped")
@@ -59,8 +59,8 @@ class Options:
     speculate: str = _choice(
         "versioned",
         ("versioned", "bailout"),
-        "what is bet on: versioned: arguments, and values between native regions, with a fallback for each region; "
-        "bailout: also values in mid-program; a lost bet goes on from there",
+        "what is assumed: versioned: arguments, and values between native regions, with a fallback for each region; "
+        "bailout: also values in mid-program; where one fails the run goes on from there",
     )
     compile: str = _choice("blocking", ("blocking", "background"), "who waits for a compile: the call that needs it, or nobody")
     worker: bool = _flag(
@@ -73,7 +73,7 @@ class Options:
     )
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice(
-        "profiling", ("profiling", "specializing"), "the life cycle: profile, bet, guard; or a plan per argument spec, without profiles"
+        "profiling", ("profiling", "specializing"), "the life cycle: profile, speculate, guard; or a plan per spec, without profiles"
     )
     backend: str = _choice(
         "cpu",
@@ -104,7 +104,7 @@ class Options:
         "does not answer is one",
     )
     testing: bool = _flag(
-        False, "True: bets in mid-program can be made to be lost on purpose (tierup.testing); code with such bets is slower"
+        False, "True: assumptions in mid-program can be made to fail on purpose (tierup.testing); code with such assumptions is slower"
     )
     release_graphs: bool = _flag(False, "True: records and graphs, which only compiling needs, are let go once a function has versions")
     release_delay: float = _count(60.0, 0, "seconds from a function's last compile until release_graphs lets go; 0: at once", most=1e9)
@@ -120,7 +120,7 @@ class Options:
 
     @property
     def forcible(self) -> bool:
-        """Whether code is made so that its bets in mid-program can be lost on purpose."""
+        """Whether code is made so that its assumptions in mid-program can be made to fail on purpose."""
         return self.testing and self.speculate == "bailout"
 
     @property

@@ -171,7 +171,7 @@ class ProfilingExecutor:
             raise self._misses.not_optimized()
         if reason in FOR_GOOD and reason is not Reason.SITE_GIVEN_UP:
             history.refuse_tier0(reason, options)
-        if reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and self.maker.log.bets:
+        if reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and self.maker.log.within_strategy:
             self._misses.warn_of_limit(signature, options, self.maker.log)
         if versions:
             self._misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)

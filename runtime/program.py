@@ -25,7 +25,7 @@ class Program:
     ) -> None:
         self.name, self.entry, self.names, self.tier0, self.place = name, entry, names, tier0, place
         self._graph: str | None = graph
-        self.has_bailouts = BAILOUT in graph  # the user's own: the program's bets stand in it
+        self.has_bailouts = BAILOUT in graph  # the user's own: the program's assumptions stand in it
         self._packed: bytes | None = None
         self._is_packed = packed
 

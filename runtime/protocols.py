@@ -47,7 +47,7 @@ class AnyVersion(Protocol):
     def milliseconds(self) -> float: ...
 
 
-class NativeVersion(Executed, Protocol):
+class HasRecord(Executed, Protocol):
     """A version with native code, and its program's name."""
 
     @property

@@ -1,4 +1,4 @@
-"""Which bets in mid-program are still made: how often each was lost, and what came instead. Free of MLIR."""
+"""Which assumptions in mid-program are still made: how often each was lost, and what came instead. Free of MLIR."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from tierup.dialect.inference import profiled
 from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
 
 # One loss may be the odd call out, and two its neighbour. After the third the next one is more likely than not, and a bailout costs
-# what the bet saves in hundreds of calls.
+# what the assumption saves in hundreds of calls.
 LOSSES = 3
 MOST_LOSSES = 48  # the patience with a program whose versions keep being made again doubles up to this
 
 
 class SiteLog:
-    """The bets of one program, by the slot of the profile that each is on. Thread-safe.
+    """The assumptions of one program, by the slot of the profile that each is on. Thread-safe.
 
-    A bet that was lost too often is never made again: a size that differed is left open, a number or a branch is no longer bet on.
+    An assumption that failed too often is never made again: a size that differed is left open, a number or a branch is no longer assumed.
     """
 
     def __init__(self) -> None:
         self._lock = forking.lock()
         self._losses: dict[int, int] = {}
-        self._came: dict[int, Fact | None] = {}  # what came where bets were lost, joined
-        self._wider: dict[int, Fact | None] = {}  # what a bet must let through; None: there is no bet
+        self._came: dict[int, Fact | None] = {}  # what came where assumptions failed, joined
+        self._wider: dict[int, Fact | None] = {}  # what an assumption must let through; None: there is no assumption
         self._patience = LOSSES
 
     def lost(self, slots: Iterable[int], actual: Fact | None) -> bool:
-        """Note a bet that was lost to `actual`. Whether it has been lost too often now."""
+        """Note an assumption that failed for `actual`. Whether it has failed too often now."""
         with self._lock:
             due = False
             for slot in slots:
@@ -41,16 +41,16 @@ class SiteLog:
 
     @property
     def patience(self) -> int:
-        """How often a bet may be lost before it is dropped."""
+        """How often an assumption may fail before it is dropped."""
         return self._patience
 
     def losses(self, slots: Iterable[int]) -> int:
-        """How often the bet was lost since it is made as it is."""
+        """How often the assumption failed since it is made as it is."""
         with self._lock:
             return max((self._losses.get(slot, 0) for slot in slots), default=0)
 
     def widen(self, facts: Mapping[Iterable[int], Fact]) -> None:
-        """Never again make these bets, by their slots, that were lost too often; be more patient from now on."""
+        """Never again make these assumptions, by their slots, that failed too often; be more patient from now on."""
         with self._lock:
             for slots, fact in facts.items():
                 for slot in slots:
@@ -61,7 +61,7 @@ class SiteLog:
             self._patience = min(2 * self._patience, MOST_LOSSES)
 
     def leave_open(self, facts: Mapping[Iterable[int], Fact]) -> None:
-        """Bet no more on sizes and numbers that followed from a bet which is no longer made."""
+        """Assume no more sizes and numbers that followed from an assumption which is no longer made."""
         with self._lock:
             for slots, fact in facts.items():
                 known = isinstance(fact, Profiled) and fact.sizes is not None
@@ -69,7 +69,7 @@ class SiteLog:
                 self._wider.update(dict.fromkeys(slots, wider))
 
     def allowed(self, facts: Mapping[int, Fact | None]) -> dict[int, Fact]:
-        """What may be bet on, of what was recorded."""
+        """What may be assumed, of what was recorded."""
         with self._lock:
             found = {slot: fact if slot not in self._wider else _joined(fact, self._wider[slot]) for slot, fact in facts.items()}
         return {slot: fact for slot, fact in found.items() if fact is not None and not _says_nothing(fact)}

@@ -2,8 +2,8 @@
 
 The graph is optimised once, for dtypes and ranks. Its code is native with all sizes symbolic; sizes 0 and 1, which broadcast otherwise,
 and other layouts get versions of their own in a small table of the plan's. A graph with an op that has no native code runs in tier 0 with
-its fusion groups native. Nothing is recorded, and no guard is a bet: what a version's guards turn away is another case of the same spec.
-"""
+its fusion groups native. Nothing is recorded, and no guard is a speculation: what a version's guards turn away is another case of the same
+spec."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tierup.runtime.compiling import later, placement, steps
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.bet import from_disk, make_version
 from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
+from tierup.runtime.compiling.new_version import from_disk, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
@@ -41,7 +41,7 @@ from tierup.runtime.protocols import Flat
 from tierup.runtime.splits.publication import Publication
 from tierup.runtime.splits.split import Split, culprits, executors_of
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
-from tierup.runtime.strategy import Bet, Underway, with_values
+from tierup.runtime.strategy import Speculation, Underway, with_values
 
 _WHOLE = "the plan"  # what its split is for
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
@@ -159,8 +159,8 @@ class SpecializedPlan:
             return self.context.interpret(flat, e.reason)
         waits = self._postponed.waits and not options.strict
         with Attempt(self) as attempt:
-            bet = Reason.BACKING_OFF if waits else self._bet(attempt, signature, flat)
-            outcome = bet if isinstance(bet, Reason) else self._compile(attempt, bet, signature, flat, options)
+            speculation = Reason.BACKING_OFF if waits else self._speculation(attempt, signature, flat)
+            outcome = speculation if isinstance(speculation, Reason) else self._compile(attempt, speculation, signature, flat, options)
         if outcome is Reason.COMPILING:
             queue.wake()
         if isinstance(outcome, Reason):
@@ -200,29 +200,29 @@ class SpecializedPlan:
             return self._call_once(flat, options)
         return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
 
-    def make_for_values(self, bet: Bet, flat: Flat, options: Options) -> bool:
-        """Make the version of a bet on values of calls that native code hands over, if it may be made; whether it is there now."""
+    def make_for_values(self, speculation: Speculation, flat: Flat, options: Options) -> bool:
+        """Make the version of a speculation on values of calls that native code hands over, if it may be made; whether it is there now."""
         if self._postponed.waits:
             return False
         with Attempt(self) as attempt:
             with self._lock:
-                if bet.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
+                if speculation.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
                     return False
-                attempt.begin(bet)
-            return isinstance(self._compile(attempt, bet, signature_of(flat), flat, options), Version)
+                attempt.begin(speculation)
+            return isinstance(self._compile(attempt, speculation, signature_of(flat), flat, options), Version)
 
-    def begins(self, bet: Bet) -> None:
-        self._underway.begin(bet)
-        self._tried.add(bet.specs)
+    def begins(self, speculation: Speculation) -> None:
+        self._underway.begin(speculation)
+        self._tried.add(speculation.specs)
 
-    def ends(self, bet: Bet) -> None:
+    def ends(self, speculation: Speculation) -> None:
         with self._lock:
-            if self._underway.end(bet):
-                self._tried.discard(bet.specs)
+            if self._underway.end(speculation):
+                self._tried.discard(speculation.specs)
 
     # --- versions ---------------------------------------------------------------------------------------------------
 
-    def _bet(self, attempt: Attempt, signature: Signature, flat: Flat) -> Bet | Reason:
+    def _speculation(self, attempt: Attempt, signature: Signature, flat: Flat) -> Speculation | Reason:
         """The version for a call, or why there is none to make."""
         specs, generalised = _symbolic(signature)
         with self._lock:
@@ -238,45 +238,47 @@ class SpecializedPlan:
                 return Reason.DEPTH_EXHAUSTED
             if self.program.released:
                 return Reason.RELEASED
-            bet = Bet(specs, "dynamic" if generalised else "static", generalised)
-            attempt.begin(bet)
-        return bet
+            speculation = Speculation(specs, "dynamic" if generalised else "static", generalised)
+            attempt.begin(speculation)
+        return speculation
 
-    def _compile(self, attempt: Attempt, bet: Bet, signature: Signature, flat: Flat, options: Options) -> Version | Reason:
-        valued, start = with_values(bet.specs, flat), time.perf_counter()
+    def _compile(self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options) -> Version | Reason:
+        valued, start = with_values(speculation.specs, flat), time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
-            outcome = from_disk(self.program, bet, valued, options, self.context.calls() + 1)
+            outcome = from_disk(self.program, speculation, valued, options, self.context.calls() + 1)
             if outcome is None and options.compile == "background" and not options.strict:
-                attempt.leave_to(CompileJob(self, bet, signature.classes, valued, options))
+                attempt.leave_to(CompileJob(self, speculation, signature.classes, valued, options))
                 return Reason.COMPILING
             if outcome is None:
-                outcome = make_version(self.program, bet, valued, options, self.context.calls() + 1, placement.in_call)
+                outcome = make_version(self.program, speculation, valued, options, self.context.calls() + 1, placement.in_call)
         except NotCompiled as e:
             outcome = e
-        self._settle(bet, outcome, options, (time.perf_counter() - start) * 1e3)
+        self._settle(speculation, outcome, options, (time.perf_counter() - start) * 1e3)
         return outcome.reason if isinstance(outcome, NotCompiled) else outcome
 
-    def _settle(self, bet: Bet, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> None:
+    def _settle(
+        self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = ""
+    ) -> None:
         """Put a version in its place, or note why there is none."""
         if isinstance(outcome, NotCompiled):
             again = self._postponed.failed(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
             with self._lock:
-                self._underway.end(bet)
+                self._underway.end(speculation)
                 if again:
-                    self._tried.discard(bet.specs)
-                elif not bet.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
+                    self._tried.discard(speculation.specs)
+                elif not speculation.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
                     self._refusal = outcome
             return
         self._postponed.succeeded()
         with self._lock:
             if self.context.closed:
                 return
-            if outcome.record.arguments != bet.specs:
-                self._valued.add(bet.specs)
+            if outcome.record.arguments != speculation.specs:
+                self._valued.add(speculation.specs)
                 self._tried.add(outcome.record.arguments)
             self.table.add(outcome, MOST_VERSIONS)
-            self._underway.end(bet)
+            self._underway.end(speculation)
         self.history.count("compiles")
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         self.history.emit(EventKind.COMPILED, None, action=f"{origin} a plan's code for {outcome.guards}{how}", milliseconds=milliseconds)
@@ -289,7 +291,7 @@ class SpecializedPlan:
         self.table.callable(options.entry)
 
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
-        self._settle(job.bet, outcome, job.options, job.milliseconds, job.how)
+        self._settle(job.speculation, outcome, job.options, job.milliseconds, job.how)
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 

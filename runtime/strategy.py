@@ -1,16 +1,16 @@
-"""Which bet to make next: static sizes first, then, dim by dim, symbols for the sizes that varied, then symbols for all.
+"""Which speculation to make next: static sizes first, then, dim by dim, symbols for the sizes that varied, then symbols for all.
 
-The log keeps what calls looked like and which bets were made, both bounded. `propose` answers a miss:
+The log keeps what calls looked like and which speculations were made, both bounded. `propose` answers a miss:
 
 * a signature that came back gets a static version, while the fusion strategy has static ones left;
 * once sizes have varied and static versions are used up, or two new shapes of a kind came, the sizes that varied become
   symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
 * beyond the strategy, or for kinds of arguments (dtypes, ranks, layouts) that come after too many others, a call gets a fully
-  symbolic version, in which no size of 2 or more is bet on: one for each kind, and no more than `max_versions` of them;
-* a bet that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
+  symbolic version, in which no size of 2 or more is speculated on: one for each kind, and no more than `max_versions` of them;
+* a speculation that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
 * so is one for values that calls have in common which native code hands over (`dispatching/handed_over.py`);
-* a bet that was made before is never made again (the speculation log), not even when its version was evicted: the next more general
-  bet is made instead.
+* a speculation that was made before is never made again (the speculation log), not even when its version was evicted: the next more general
+  speculation is made instead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Shapes = tuple[Classes, tuple[tuple[int, ...], ...]]
 
 
 @dataclass(frozen=True)
-class Bet:
+class Speculation:
     """A version to compile: its guards, and whether sizes are symbolic."""
 
     specs: tuple[ArgumentSpec, ...]
@@ -47,13 +47,13 @@ class Bet:
         return describe_specs(self.specs, names)
 
 
-BETTABLE = (ArgumentKind.INT, ArgumentKind.BOOL)  # what a size or a branch may hang on
+SPECULATED_KINDS = (ArgumentKind.INT, ArgumentKind.BOOL)  # what a size or a branch may hang on
 
 
 def with_values(specs: tuple[ArgumentSpec, ...], values: Sequence[object]) -> tuple[ArgumentSpec, ...]:
-    """The guards with the values of int and bool arguments bet on as well. `values`: one per argument."""
+    """The guards with the values of int and bool arguments speculated on as well. `values`: one per argument."""
     return tuple(
-        ArgumentSpec(s.kind, value=v) if s.kind in BETTABLE and s.value is None else s  # type: ignore[arg-type]  # its kind says so
+        ArgumentSpec(s.kind, value=v) if s.kind in SPECULATED_KINDS and s.value is None else s  # type: ignore[arg-type]  # its kind says so
         for s, v in zip(specs, values, strict=True)
     )
 
@@ -66,30 +66,30 @@ def _count(seen: OrderedDict[Any, int], key: Any) -> None:
 
 
 class Underway:
-    """The bets of one owner that are being compiled. The caller holds a lock."""
+    """The speculations of one owner that are being compiled. The caller holds a lock."""
 
     def __init__(self) -> None:
-        self._bets: dict[tuple[ArgumentSpec, ...], Bet] = {}
+        self._speculations: dict[tuple[ArgumentSpec, ...], Speculation] = {}
 
     def __contains__(self, specs: tuple[ArgumentSpec, ...]) -> bool:
-        return specs in self._bets
+        return specs in self._speculations
 
     def __bool__(self) -> bool:
-        return bool(self._bets)
+        return bool(self._speculations)
 
-    def begin(self, bet: Bet) -> None:
-        self._bets[bet.specs] = bet
+    def begin(self, speculation: Speculation) -> None:
+        self._speculations[speculation.specs] = speculation
 
-    def end(self, bet: Bet) -> bool:
-        """Whether this very bet was on its way: another attempt at the same guards goes on."""
-        if self._bets.get(bet.specs) is not bet:
+    def end(self, speculation: Speculation) -> bool:
+        """Whether this very speculation was on its way: another attempt at the same guards goes on."""
+        if self._speculations.get(speculation.specs) is not speculation:
             return False
-        del self._bets[bet.specs]
+        del self._speculations[speculation.specs]
         return True
 
 
 class SpeculationLog:
-    """What one program's calls looked like, and the bets made on it."""
+    """What one program's calls looked like, and the speculations made on it."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Shapes, int] = OrderedDict()
@@ -100,14 +100,14 @@ class SpeculationLog:
         self._made: set[tuple[ArgumentSpec, ...]] = set()
         self._underway = Underway()
         self._evicted: set[tuple[ArgumentSpec, ...]] = set()
-        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # bets that need values
+        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # speculations that need values
         self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
-        self.bets = 0  # within the strategy
-        self.symbolic_bets = 0  # beyond it
+        self.within_strategy = 0  # within the strategy
+        self.beyond_strategy = 0  # beyond it
 
     def record(self, signature: Signature) -> None:
         """Count a call that no version fitted, after `propose` has answered it."""
-        if any(klass.kind in BETTABLE for klass in signature.classes):
+        if any(klass.kind in SPECULATED_KINDS for klass in signature.classes):
             _count(self._seen_values, (signature.shapes, signature.values))
         key, classes = signature.shapes, signature.classes
         is_new = key not in self._seen
@@ -129,20 +129,20 @@ class SpeculationLog:
         """The classes and sizes of calls that tier 0 answered, and how often they came."""
         return list(self._seen.items())
 
-    def made_bets(self) -> list[tuple[ArgumentSpec, ...]]:
-        """The guards of all bets that were made, in no order."""
+    def made_speculations(self) -> list[tuple[ArgumentSpec, ...]]:
+        """The guards of all speculations that were made, in no order."""
         return list(self._made)
 
     def times_seen(self, signature: Signature) -> int:
         return self._seen.get(signature.shapes, 0)
 
-    def propose(self, signature: Signature, options: Options) -> Bet | Reason:
-        """The bet for a call that fitted no version and is being made now, or why none is made. Does not record the call."""
-        kind = options.kind_of_version(self.bets)
+    def propose(self, signature: Signature, options: Options) -> Speculation | Reason:
+        """The speculation for a call that fitted no version and is being made now, or why none is made. Does not record the call."""
+        kind = options.kind_of_version(self.within_strategy)
         is_open = options.is_dynamic  # a strategy of static versions alone wants no other kind
         if is_open and (kind is None or self._is_megamorphic(signature)):
             kind = "symbolic"
-        if kind is None or kind == "symbolic" and self.symbolic_bets >= options.max_versions:
+        if kind is None or kind == "symbolic" and self.beyond_strategy >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
         seen = self.times_seen(signature)
         known = signature.classes in self._novel
@@ -151,98 +151,98 @@ class SpeculationLog:
         if kind == "static" and novel >= _NOVEL_SHAPES_BEFORE_DYNAMIC and dynamic.generalised and self._has_dynamic_left(options):
             kind = "dynamic"
         if kind == "symbolic" and (known or options.num_profiled_runs == 0):
-            bets = [self._symbolic(signature)]
+            speculations = [self._symbolic(signature)]
         elif kind == "dynamic" and dynamic.generalised and (seen or novel):
-            bets = [dynamic, self._symbolic(signature)]
+            speculations = [dynamic, self._symbolic(signature)]
         elif kind != "symbolic" and (seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0):
-            bets = [Bet(static_specs(signature), "static"), *([dynamic] if dynamic.generalised else []), self._symbolic(signature)]
-            if kind == "dynamic" and not options.is_static_first and bets[-1].generalised:  # no size has varied: all may
-                first = replace(bets[-1], kind="dynamic")
+            static = Speculation(static_specs(signature), "static")
+            speculations = [static, *([dynamic] if dynamic.generalised else []), self._symbolic(signature)]
+            if kind == "dynamic" and not options.is_static_first and speculations[-1].generalised:  # no size has varied: all may
+                first = replace(speculations[-1], kind="dynamic")
                 if self._unless_made(first, signature, options) is not Reason.SITE_GIVEN_UP:  # that is one without code for open sizes
-                    bets = [first, *bets]
+                    speculations = [first, *speculations]
         else:
             return Reason.NOT_SEEN_BEFORE
-        for bet in bets if is_open else bets[:1]:
-            proposal = self._unless_made(bet, signature, options)
+        for speculation in speculations if is_open else speculations[:1]:
+            proposal = self._unless_made(speculation, signature, options)
             if proposal is not Reason.EVICTED:
                 return proposal
         return Reason.EVICTED
 
-    def _unless_made(self, bet: Bet, signature: Signature, options: Options) -> Bet | Reason:
-        if bet.specs in self._valued:
-            bet = replace(bet, specs=with_values(bet.specs, signature.values))
+    def _unless_made(self, speculation: Speculation, signature: Signature, options: Options) -> Speculation | Reason:
+        if speculation.specs in self._valued:
+            speculation = replace(speculation, specs=with_values(speculation.specs, signature.values))
             if self._seen_values.get((signature.shapes, signature.values), 0) < options.num_profiled_runs:
                 return Reason.NOT_SEEN_BEFORE
-        if bet.specs in self._evicted:
+        if speculation.specs in self._evicted:
             return Reason.EVICTED
-        if bet.specs in self._made:
-            return Reason.COMPILING if bet.specs in self._underway else Reason.SITE_GIVEN_UP
-        if bet.kind == "symbolic" and self.symbolic_bets >= options.max_versions:
+        if speculation.specs in self._made:
+            return Reason.COMPILING if speculation.specs in self._underway else Reason.SITE_GIVEN_UP
+        if speculation.kind == "symbolic" and self.beyond_strategy >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
-        return bet
+        return speculation
 
-    def for_values(self, bet: Bet, options: Options) -> Bet | None:
-        """`bet`, on values of ints and bools, if it may be made for calls that code without them hands over."""
-        if bet.specs in self._made:
+    def for_values(self, speculation: Speculation, options: Options) -> Speculation | None:
+        """`speculation`, on values of ints and bools, if it may be made for calls that code without them hands over."""
+        if speculation.specs in self._made:
             return None
-        kind = bet.kind if options.kind_of_version(self.bets) is not None else "symbolic"
-        if kind == "symbolic" and (not options.is_dynamic or self.symbolic_bets >= options.max_versions):
+        kind = speculation.kind if options.kind_of_version(self.within_strategy) is not None else "symbolic"
+        if kind == "symbolic" and (not options.is_dynamic or self.beyond_strategy >= options.max_versions):
             return None
-        return replace(bet, kind=kind)
+        return replace(speculation, kind=kind)
 
     def _is_megamorphic(self, signature: Signature) -> bool:
         return len(self._classes_bet_on) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_bet_on
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
-        """Note that a bet on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
+        """Note that a speculation on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
         self._valued.add(specs)
         self._made.add(valued)
 
-    def made(self, bet: Bet, classes: Classes) -> None:
-        """Note a bet for a call with such arguments, so that it is counted and never made twice. It is being compiled until it is
+    def made(self, speculation: Speculation, classes: Classes) -> None:
+        """Note a speculation for a call with such arguments, so that it is counted and never made twice. It is being compiled until it is
         `settled` or `ended`."""
-        self._underway.begin(bet)
-        self._made.add(bet.specs)
-        if bet.kind == "symbolic":
-            self.symbolic_bets += 1
+        self._underway.begin(speculation)
+        self._made.add(speculation.specs)
+        if speculation.kind == "symbolic":
+            self.beyond_strategy += 1
         else:
-            self.bets += 1
+            self.within_strategy += 1
             self._classes_bet_on.add(classes)
 
     def evicted(self, specs: tuple[ArgumentSpec, ...]) -> None:
-        """Note that the version of a bet had to go for others."""
+        """Note that the version of a speculation had to go for others."""
         self._evicted.add(specs)
 
-    def withdraw(self, bet: Bet) -> None:
-        """Forget a bet for which something ran out, so that it may be made again."""
-        self._underway.end(bet)
-        if bet.specs in self._made and bet.specs not in self._underway:
-            self._made.discard(bet.specs)
-            if bet.kind == "symbolic":
-                self.symbolic_bets -= 1
+    def withdraw(self, speculation: Speculation) -> None:
+        """Forget a speculation for which something ran out, so that it may be made again."""
+        self._underway.end(speculation)
+        if speculation.specs in self._made and speculation.specs not in self._underway:
+            self._made.discard(speculation.specs)
+            if speculation.kind == "symbolic":
+                self.beyond_strategy -= 1
             else:
-                self.bets -= 1
+                self.within_strategy -= 1
 
-    def ended(self, bet: Bet) -> None:
-        """Nobody compiles a bet any more: forget it if it was not `settled`."""
-        if self._underway.end(bet):
-            self.withdraw(bet)
+    def ended(self, speculation: Speculation) -> None:
+        """Nobody compiles a speculation any more: forget it if it was not `settled`."""
+        if self._underway.end(speculation):
+            self.withdraw(speculation)
 
     @property
     def pending(self) -> bool:
-        """Whether a bet is being compiled."""
+        """Whether a speculation is being compiled."""
         return bool(self._underway)
 
-    def settled(self, bet: Bet) -> None:
-        """Note that a bet has its version, or will have none."""
-        self._underway.end(bet)
+    def settled(self, speculation: Speculation) -> None:
+        """Note that a speculation has its version, or will have none."""
+        self._underway.end(speculation)
 
     def _has_dynamic_left(self, options: Options) -> bool:
-        return any(
-            options.kind_of_version(i) == "dynamic" for i in range(self.bets, self.bets + sum(n for _, n in options.fusion_strategy))
-        )
+        now, most = self.within_strategy, sum(n for _, n in options.fusion_strategy)
+        return any(options.kind_of_version(i) == "dynamic" for i in range(now, now + most))
 
-    def _dynamic(self, signature: Signature) -> Bet:
+    def _dynamic(self, signature: Signature) -> Speculation:
         """The sizes that varied are symbols."""
         dims: list[set[int]] = []
         for argument, (klass, sizes) in enumerate(zip(signature.classes, signature.sizes, strict=True)):
@@ -251,13 +251,13 @@ class SpeculationLog:
             dims.append(now | self._varied.get((argument, klass.rank), set()))
         return _generalised(signature, dims, "dynamic")
 
-    def _symbolic(self, signature: Signature) -> Bet:
+    def _symbolic(self, signature: Signature) -> Speculation:
         """All sizes are symbols."""
         return _generalised(signature, [set(range(len(sizes))) for sizes in signature.sizes], "symbolic")
 
 
-def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Bet:
-    """A bet with a symbol for each of these dims, per argument, whose size is not 0 or 1."""
+def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Speculation:
+    """A speculation with a symbol for each of these dims, per argument, whose size is not 0 or 1."""
     specs, generalised = [], []
     for argument, spec in enumerate(static_specs(signature)):
         sizes: list[int | str] = list(spec.sizes)
@@ -266,4 +266,4 @@ def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Bet:
                 sizes[d] = f"s{len(generalised)}"
                 generalised.append((argument, d))
         specs.append(replace(spec, sizes=tuple(sizes)))
-    return Bet(tuple(specs), kind, tuple(generalised))
+    return Speculation(tuple(specs), kind, tuple(generalised))

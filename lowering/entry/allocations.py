@@ -15,7 +15,7 @@ from tierup.lowering.abi import INTERRUPTED
 from tierup.lowering.allocating import LARGE
 from tierup.lowering.entry import last
 from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
-from tierup.lowering.entry.layout import Version
+from tierup.lowering.entry.layout import RowStruct
 from tierup.lowering.entry.python import api
 
 MALLOC, FREE = "kernel_malloc", "kernel_free"  # the symbols of the functions
@@ -103,5 +103,5 @@ def _define_guarded(module: ir.Module) -> ir.Function:
 
 
 def call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    return f.call_field(version, Version, "kernel", I32, frame, results)
+    results = f.at(frame, f.get(version, RowStruct, "results_at"))
+    return f.call_field(version, RowStruct, "kernel", I32, frame, results)

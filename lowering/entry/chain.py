@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from tierup.lowering.abi import ArgumentKind
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.plan import NativeVersion, signature_key
+from tierup.lowering.entry.plan import NativeRow, signature_key
 from tierup.lowering.entry.records import LINEAR, is_static
 
 
 class NativeChain:
     """A Chain structure over versions in their order of preference. Immutable."""
 
-    def __init__(self, versions: Sequence[NativeVersion]) -> None:
+    def __init__(self, versions: Sequence[NativeRow]) -> None:
         self.versions = tuple(versions)
         front, behind = versions[:LINEAR], versions[LINEAR:]
         hashed = [v for v in behind if is_static(v.record)]
@@ -33,7 +33,7 @@ class NativeChain:
     def address(self) -> int:
         return ctypes.addressof(self.struct)
 
-    def _hash(self, versions: list[NativeVersion]) -> None:
+    def _hash(self, versions: list[NativeRow]) -> None:
         records = [v.record for v in versions]
         # a scalar counts where every hashed version bets on its value, else the key would tell apart calls that one version takes
         keyed = [all(r.arguments[i].kind is ArgumentKind.ARRAY or r.arguments[i].value is not None for r in records)

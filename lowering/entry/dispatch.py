@@ -23,7 +23,7 @@ from tierup.lowering.entry import tensor_calls as entry_tensor_calls
 from tierup.lowering.entry import tensors as entry_tensors
 from tierup.lowering.entry.guards import ARGUMENT_SIZE
 from tierup.lowering.entry.ir import I1, I32, I64, NULL, PTR, Emitter
-from tierup.lowering.entry.layout import Chain, ConstantGuard, HashSlot, Load, LoadKind, Table, Version, offset
+from tierup.lowering.entry.layout import Chain, ConstantGuard, HashSlot, Load, LoadKind, RowStruct, Table, offset
 from tierup.lowering.entry.python import api, define_decref, exception, incref, new_reference, string, the
 from tierup.lowering.entry.records import SlowCause
 from tierup.lowering.entry.running import Runners
@@ -98,10 +98,10 @@ def _define_failed(module: ir.Module, decref: ir.Function, slow: ir.Function) ->
     f = Emitter(module, "failed", PTR, [PTR, PTR, I32, PTR, PTR, PTR, I64, PTR], rare=True)
     table, version, status, flat, live, args, nargsf, kwnames = f.parameters
     handler = f.get(table, Table, "failed")
-    count = f.get(version, Version, "n_arguments")
-    token = new_reference(f, f.get(version, Version, "token"))
-    f.add_to(1, version, offset(Version, "failures"))
-    f.add_to(-1, version, offset(Version, "in_flight"))  # version is not looked at from here on
+    count = f.get(version, RowStruct, "n_arguments")
+    token = new_reference(f, f.get(version, RowStruct, "token"))
+    f.add_to(1, version, offset(RowStruct, "failures"))
+    f.add_to(-1, version, offset(RowStruct, "in_flight"))  # version is not looked at from here on
     with f.when(f.is_null(handler)):
         f.call(decref, token)
         f.b.ret(f.call(slow, table, I64(SlowCause.FAILED), args, nargsf, kwnames))
@@ -137,7 +137,7 @@ def _define_execute(
     table, version, flat, frame, args, nargsf, kwnames = f.parameters
 
     def leave() -> None:
-        f.add_to(-1, version, offset(Version, "in_flight"))
+        f.add_to(-1, version, offset(RowStruct, "in_flight"))
 
     def give_up() -> ir.Value:
         f.call(results.discard, version, frame)
@@ -151,15 +151,15 @@ def _define_execute(
         with f.when(f.equal(left, I32(INTERRUPTED))):  # an exception is set
             leave()
             f.b.ret(NULL)
-        live = f.at(frame, f.get(version, Version, "live_at"))
+        live = f.at(frame, f.get(version, RowStruct, "live_at"))
         f.b.ret(f.call(failed, table, version, left, flat, live, args, nargsf, kwnames))
     f.return_if(f.b.not_(f.call(results.finish, version, frame)), give_up)
 
     user = f.call(results.assemble, version, frame)
-    with f.when(f.differ(f.get(version, Version, "n_written"), I64(0)), likely=False):
+    with f.when(f.differ(f.get(version, RowStruct, "n_written"), I64(0)), likely=False):
         with f.when(f.is_null(user)):  # the user's results are given up already, the scratch arrays are not
-            objects = f.at(frame, f.get(version, Version, "objects_at"))
-            with f.loop(f.get(version, Version, "n_results"), start=f.get(version, Version, "n_user_results")) as i:
+            objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
+            with f.loop(f.get(version, RowStruct, "n_results"), start=f.get(version, RowStruct, "n_user_results")) as i:
                 f.call(decref, f.load(f.item(objects, i), 0, PTR))
             leave()
             f.b.ret(NULL)
@@ -167,7 +167,7 @@ def _define_execute(
             f.call(decref, user)
             leave()
             f.b.ret(NULL)
-    run.note(f, f.get(version, Version, "serial"))
+    run.note(f, f.get(version, RowStruct, "serial"))
     leave()
     f.b.ret(user)
     return f.function
@@ -193,8 +193,8 @@ def _define_call_flat(module: ir.Module, find: ir.Function, execute: ir.Function
     frame = f.stack(f.get(chain, Chain, "frame"))
     version = f.call(find, chain, flat, frame)
     f.return_if(f.is_null(version), lambda: f.call(slow, table, I64(SlowCause.MISS), args, nargsf, kwnames))
-    f.add_to(1, version, offset(Version, "hits"))
-    f.add_to(1, version, offset(Version, "in_flight"))
+    f.add_to(1, version, offset(RowStruct, "hits"))
+    f.add_to(1, version, offset(RowStruct, "in_flight"))
     f.b.ret(f.call(execute, table, version, flat, frame, args, nargsf, kwnames))
     return f.function
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 from tierup.lowering import abi
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter
-from tierup.lowering.entry.layout import Guard, Instruction, Op, Version
+from tierup.lowering.entry.layout import Guard, Instruction, Op, RowStruct
 from tierup.lowering.entry.python import define_int_value, the, type_of
 
 YES, NO = I1(1), I1(0)
@@ -211,14 +211,14 @@ def _define_separate(module: ir.Module) -> ir.Function:
     extent, overlaps_itself = _define_extent(module), _define_overlaps_itself(module)
     f = Emitter(module, "separate", I1, [PTR, PTR])
     version, arguments = f.parameters
-    guards, written = f.get(version, Version, "guards"), f.get(version, Version, "written")
+    guards, written = f.get(version, RowStruct, "guards"), f.get(version, RowStruct, "written")
     own, other = (f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0])) for _ in range(2))
-    with f.loop(f.get(version, Version, "n_written")) as n:
+    with f.loop(f.get(version, RowStruct, "n_written")) as n:
         w = f.load(f.item(written, n))
         guard, argument = f.item(guards, w, GUARD_SIZE), f.item(arguments, w, ARGUMENT_SIZE)
         f.return_if(f.call(overlaps_itself, guard, argument), NO)
         f.call(extent, guard, argument, own)
-        with f.loop(f.get(version, Version, "n_arguments")) as i:
+        with f.loop(f.get(version, RowStruct, "n_arguments")) as i:
             guard, argument = f.item(guards, i, GUARD_SIZE), f.item(arguments, i, ARGUMENT_SIZE)
             is_array = f.equal(f.get(guard, Guard, "kind"), I32(layout.Kind.ARRAY))
             with f.when(f.b.and_(is_array, f.differ(i, w))):
@@ -233,16 +233,16 @@ def _define_matches(module: ir.Module, argument: ir.Function, evaluate: ir.Funct
     """i1 matches(version, flat, frame): all guards; fills the frame's Arguments and registers."""
     f = Emitter(module, "matches", I1, [PTR, PTR, PTR], outline=True)
     version, flat, frame = f.parameters
-    guards = f.get(version, Version, "guards")
-    registers = f.at(frame, f.get(version, Version, "registers_at"))
-    with f.loop(f.get(version, Version, "n_arguments")) as i:
+    guards = f.get(version, RowStruct, "guards")
+    registers = f.at(frame, f.get(version, RowStruct, "registers_at"))
+    with f.loop(f.get(version, RowStruct, "n_arguments")) as i:
         obj = f.load(f.item(flat, i), 0, PTR)
         fits = f.call(argument, f.item(guards, i, GUARD_SIZE), obj, f.item(frame, i, ARGUMENT_SIZE), registers)
         f.return_if(f.b.not_(fits), NO)
-    program = f.get(version, Version, "program")
+    program = f.get(version, RowStruct, "program")
     with f.when(f.b.not_(f.is_null(program))):
         f.return_if(f.b.not_(f.call(evaluate, program, registers, frame)), NO)
-    with f.when(f.differ(f.get(version, Version, "n_written"), I64(0))):
+    with f.when(f.differ(f.get(version, RowStruct, "n_written"), I64(0))):
         f.return_if(f.b.not_(f.call(separate, version, frame)), NO)
     f.b.ret(YES)
     return f.function

@@ -117,8 +117,8 @@ class ReturnForm(IntEnum):
     NONE = 3
 
 
-class Version(ctypes.Structure):
-    """One version. `*_at` are offsets into the call's frame, which starts with the abi Arguments."""
+class RowStruct(ctypes.Structure):
+    """One version, as the dispatcher reads it. `*_at` are offsets into the call's frame, which starts with the abi Arguments."""
 
     _fields_ = [
         ("kernel", c_void_p),
@@ -159,7 +159,7 @@ class Chain(ctypes.Structure):
         ("frame", c_int64),  # bytes that any of the versions needs
         ("n_front", c_int64),
         ("n_linear", c_int64),  # front and rest together
-        ("versions", c_void_p),  # Version*[n_linear]
+        ("versions", c_void_p),  # RowStruct*[n_linear]
         ("hash_mask", c_int64),  # slots - 1; -1: no hash
         ("slots", c_void_p),
         ("keyed", c_void_p),  # int64[n_arguments]: whether the argument takes part in the key

@@ -98,8 +98,8 @@ def type_numbers(dtype: np.dtype[Any]) -> tuple[int, int]:
     return min(numbers), max(numbers)
 
 
-class NativeVersion:
-    """A Version structure and all that it points to. Must outlive every call that uses it (`in_flight`)."""
+class NativeRow:
+    """A RowStruct and all that it points to. Must outlive every call that uses it (`in_flight`)."""
 
     def __init__(self, record: VersionRecord) -> None:
         self.record = record
@@ -110,7 +110,7 @@ class NativeVersion:
         for i, spec in enumerate(record.arguments):
             self._fill_guard(guards[i], spec, i in record.written, program, bound)
 
-        v = self.struct = layout.Version()
+        v = self.struct = layout.RowStruct()
         v.kernel, v.guards, v.n_arguments = record.address, self._own(guards), len(record.arguments)
         v.form, v.token, v.serial = _FORMS[record.form], id(record), record.serial
         v.written, v.n_written = self._own((ctypes.c_int64 * max(1, len(record.written)))(*record.written)), len(record.written)

@@ -11,7 +11,7 @@ from tierup.lowering import abi
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.guards import ARGUMENT_SIZE
 from tierup.lowering.entry.ir import F64, I1, I32, I64, NULL, PTR, VOID, Emitter, external
-from tierup.lowering.entry.layout import ResultRecord, Returned, ReturnForm, Version
+from tierup.lowering.entry.layout import ResultRecord, Returned, ReturnForm, RowStruct
 from tierup.lowering.entry.python import api, incref, new_reference, the
 
 YES, NO = I1(1), I1(0)
@@ -112,11 +112,11 @@ def define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function | No
     """i1 prepare(version, flat, frame): fill the result table; false, with everything given up, when an allocation failed."""
     f = Emitter(module, name, I1, [PTR, PTR, PTR], inline=True)
     version, flat, frame = f.parameters
-    count = f.get(version, Version, "n_results")
-    records = f.get(version, Version, "results")
-    registers = f.at(frame, f.get(version, Version, "registers_at"))
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    count = f.get(version, RowStruct, "n_results")
+    records = f.get(version, RowStruct, "results")
+    registers = f.at(frame, f.get(version, RowStruct, "registers_at"))
+    results = f.at(frame, f.get(version, RowStruct, "results_at"))
+    objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
     with f.loop(count) as i:
         result = f.item(results, i, RESULT_SIZE)
         f.store(NULL, result, _DATA)
@@ -163,10 +163,10 @@ def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
     """void discard(version, frame): drop every object and what the kernel allocated."""
     f = Emitter(module, "discard", VOID, [PTR, PTR], rare=True)
     version, frame = f.parameters
-    records = f.get(version, Version, "results")
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    objects = f.at(frame, f.get(version, Version, "objects_at"))
-    with f.loop(f.get(version, Version, "n_results")) as i:
+    records = f.get(version, RowStruct, "results")
+    results = f.at(frame, f.get(version, RowStruct, "results_at"))
+    objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
+    with f.loop(f.get(version, RowStruct, "n_results")) as i:
         f.call(decref, f.load(f.item(objects, i), 0, PTR))
         with f.when(f.equal(f.get(f.item(records, i, RECORD_SIZE), ResultRecord, "kind"), I32(Returned.ALLOCATED))):
             api(f, "free", f.load(f.item(results, i, RESULT_SIZE), _DATA, PTR))
@@ -215,10 +215,10 @@ def define_finish(module: ir.Module, allocated: ir.Function, name: str = "finish
     """i1 finish(version, frame): make the objects that wait for the kernel's answer. `decays`: rank 0 becomes NumPy's scalar."""
     f = Emitter(module, name, I1, [PTR, PTR], inline=True)
     version, frame = f.parameters
-    records = f.get(version, Version, "results")
-    results = f.at(frame, f.get(version, Version, "results_at"))
-    objects = f.at(frame, f.get(version, Version, "objects_at"))
-    with f.loop(f.get(version, Version, "n_results")) as i:
+    records = f.get(version, RowStruct, "results")
+    results = f.at(frame, f.get(version, RowStruct, "results_at"))
+    objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
+    with f.loop(f.get(version, RowStruct, "n_results")) as i:
         record, result, target = f.item(records, i, RECORD_SIZE), f.item(results, i, RESULT_SIZE), f.item(objects, i)
         with f.cases(f.get(record, ResultRecord, "kind")) as case:
             case(Returned.ALLOCATED)
@@ -244,11 +244,11 @@ def _define_assemble(module: ir.Module, decref: ir.Function) -> ir.Function:
     """ptr assemble(version, frame): one object, a tuple, a list or None; null with an exception set, user results given up."""
     f = Emitter(module, "assemble", PTR, [PTR, PTR], inline=True)
     version, frame = f.parameters
-    objects = f.at(frame, f.get(version, Version, "objects_at"))
-    form = f.get(version, Version, "form")
+    objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
+    form = f.get(version, RowStruct, "form")
     f.return_if(f.equal(form, I64(ReturnForm.SINGLE)), lambda: f.load(objects, 0, PTR), likely=True)
     f.return_if(f.equal(form, I64(ReturnForm.NONE)), lambda: new_reference(f, the(f, "_Py_NoneStruct")))
-    count = f.get(version, Version, "n_user_results")
+    count = f.get(version, RowStruct, "n_user_results")
     is_tuple = f.equal(form, I64(ReturnForm.TUPLE))
     sequence, items = f.variable(PTR, NULL), f.variable(PTR, NULL)
     with f.b.if_else(is_tuple) as (as_tuple, as_list):
@@ -278,11 +278,11 @@ def _define_publish(module: ir.Module, decref: ir.Function) -> ir.Function:
     f = Emitter(module, "publish", I1, [PTR, PTR, PTR, I1])
     version, flat, frame, exclusive = f.parameters
     memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
-    records = f.get(version, Version, "results")
-    objects = f.at(frame, f.get(version, Version, "objects_at"))
+    records = f.get(version, RowStruct, "results")
+    objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
     good = f.variable(I1, YES)
-    count = f.get(version, Version, "n_results")
-    with f.loop(count, start=f.get(version, Version, "n_user_results")) as i:
+    count = f.get(version, RowStruct, "n_results")
+    with f.loop(count, start=f.get(version, RowStruct, "n_user_results")) as i:
         record = f.item(records, i, RECORD_SIZE)
         scratch = f.load(f.item(objects, i), 0, PTR)
         target = f.load(f.item(flat, f.get(record, ResultRecord, "argument")), 0, PTR)

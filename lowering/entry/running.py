@@ -12,7 +12,7 @@ from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry.guards import ARGUMENT_SIZE, GUARD_SIZE
 from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
-from tierup.lowering.entry.layout import Guard, Version
+from tierup.lowering.entry.layout import Guard, RowStruct
 from tierup.lowering.entry.python import api
 from tierup.lowering.entry.records import RELEASE_WORK
 
@@ -26,7 +26,7 @@ class Runners:
 
     def run(self, f: Emitter, version: ir.Value, frame: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The kernel's status, and whether it ran without the GIL."""
-        work = entry_results.decode(f, f.get(version, Version, "work"), f.at(frame, f.get(version, Version, "registers_at")))
+        work = entry_results.decode(f, f.get(version, RowStruct, "work"), f.at(frame, f.get(version, RowStruct, "registers_at")))
         large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
         status = f.variable(I32, I32(0))
         with f.b.if_else(large, likely=False) as (released, held):
@@ -57,12 +57,12 @@ def _define_run_released(module: ir.Module) -> ir.Function:
     f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
     version, frame = f.parameters
     memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
-    known = entry_results.decode(f, f.get(version, Version, "known_work"), f.at(frame, f.get(version, Version, "registers_at")))
-    with f.when(f.b.and_(f.less(known, I64(RELEASE_WORK)), f.equal(f.get(version, Version, "polls"), I64(0)))):
+    known = entry_results.decode(f, f.get(version, RowStruct, "known_work"), f.at(frame, f.get(version, RowStruct, "registers_at")))
+    with f.when(f.b.and_(f.less(known, I64(RELEASE_WORK)), f.equal(f.get(version, RowStruct, "polls"), I64(0)))):
         f.b.ret(f.call(guarded, version, frame, I32(1)))
-    copies = f.variable(PTR, f.at(frame, f.get(version, Version, "copies_at")))
-    guards = f.get(version, Version, "guards")
-    with f.loop(f.get(version, Version, "n_arguments")) as i:
+    copies = f.variable(PTR, f.at(frame, f.get(version, RowStruct, "copies_at")))
+    guards = f.get(version, RowStruct, "guards")
+    with f.loop(f.get(version, RowStruct, "n_arguments")) as i:
         guard, argument = f.item(guards, i, GUARD_SIZE), f.item(frame, i, ARGUMENT_SIZE)
         with f.when(f.equal(f.get(guard, Guard, "kind"), I32(layout.Kind.ARRAY))):
             size = f.b.mul(f.b.zext(f.get(guard, Guard, "rank"), I64), I64(8))

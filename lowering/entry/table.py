@@ -17,7 +17,7 @@ from tierup.lowering.entry import reaper as entry_reaper
 from tierup.lowering.entry import types as entry_types
 from tierup.lowering.entry.chain import NativeChain
 from tierup.lowering.entry.jit import code
-from tierup.lowering.entry.plan import NativeVersion
+from tierup.lowering.entry.plan import NativeRow
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,
@@ -63,7 +63,7 @@ class NativeTable:
         self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
         self._code = code()
         self._lock = forking.lock()
-        self._retired: list[NativeVersion] = []
+        self._retired: list[NativeRow] = []
         self._retired_hits = self._retired_failures = 0
         self._keep: list[object] = []
         self._struct = t = layout.Table()
@@ -91,7 +91,7 @@ class NativeTable:
             raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
         if record.exits and self._failed is None:
             raise ValueError("a version with exits for a table without `failed`")
-        made = NativeVersion(record)
+        made = NativeRow(record)
         with self._lock:
             others = self._chain.versions
             self._set_chain(NativeChain((made, *others) if first else (*others, made)))
@@ -176,7 +176,7 @@ class NativeTable:
 
     # the rest is private
 
-    def _find(self, record: VersionRecord) -> NativeVersion:
+    def _find(self, record: VersionRecord) -> NativeRow:
         found = self._by_record.get(record)
         if found is None:
             raise ValueError("the version is not in this table")
@@ -195,7 +195,7 @@ class NativeTable:
             done = self._release()
         del done
 
-    def _release(self) -> list[NativeVersion]:
+    def _release(self) -> list[NativeRow]:
         """Those that no call uses any more. They are to go when the lock is free: LLVM, which has one of its own, frees their code."""
         waiting, done = [], []
         for version in self._retired:

@@ -7,7 +7,7 @@ from llvmlite import ir
 from tierup.lowering.abi import INTERRUPTED
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry.ir import I32, I64, NULL, PTR, Emitter
-from tierup.lowering.entry.layout import Chain, Table, Version, offset
+from tierup.lowering.entry.layout import Chain, RowStruct, Table, offset
 from tierup.lowering.entry.python import the, type_of
 from tierup.lowering.entry.records import SlowCause
 from tierup.lowering.entry.running import Runners
@@ -45,25 +45,25 @@ def define(
     frame = f.stack(f.get(chain, Chain, "frame"))
     version = f.call(find, chain, seen, frame)
     f.return_if(f.is_null(version), lambda: python(SlowCause.MISS))
-    f.return_if(f.equal(f.get(version, Version, "takes_tensors"), I64(0)), lambda: python(SlowCause.TENSORS))
-    f.add_to(1, version, offset(Version, "hits"))
-    f.add_to(1, version, offset(Version, "in_flight"))
+    f.return_if(f.equal(f.get(version, RowStruct, "takes_tensors"), I64(0)), lambda: python(SlowCause.TENSORS))
+    f.add_to(1, version, offset(RowStruct, "hits"))
+    f.add_to(1, version, offset(RowStruct, "in_flight"))
 
     def give_up() -> ir.Value:
         f.call(plain.discard, version, frame)
-        f.add_to(-1, version, offset(Version, "in_flight"))
+        f.add_to(-1, version, offset(RowStruct, "in_flight"))
         return NULL
 
     f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
     status, _ = run.run(f, version, frame)
     with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
         f.return_if(f.equal(status, I32(INTERRUPTED)), give_up)  # an exception is set
-        f.add_to(-1, version, offset(Version, "hits"))
+        f.add_to(-1, version, offset(RowStruct, "hits"))
         give_up()
         f.b.ret(python(SlowCause.FAILED))
     f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
     user = f.call(plain.assemble, version, frame)
-    run.note(f, f.get(version, Version, "serial"))
-    f.add_to(-1, version, offset(Version, "in_flight"))
+    run.note(f, f.get(version, RowStruct, "serial"))
+    f.add_to(-1, version, offset(RowStruct, "in_flight"))
     f.b.ret(user)
     return f.function

@@ -1,4 +1,4 @@
-"""What a call looked like: per argument its kind, dtype, sizes and stride class; the key of profiles and of bets."""
+"""What a call looked like: per argument its kind, dtype, sizes and stride class; the key of profiles and of speculations."""
 
 from __future__ import annotations
 

@@ -26,24 +26,25 @@ from tierup.runtime.arguments.signature import ArgumentClass, Signature, describ
 from tierup.runtime.bailouts.continuations import Continuations, Tally
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.bet import Produce, make_version
 from tierup.runtime.compiling.later import Later
+from tierup.runtime.compiling.new_version import Produce, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.plans import NotCompiled, Produced, failures_are_refusals
+from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled, failures_are_refusals
 from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
 from tierup.runtime.site_log import SiteLog
 from tierup.runtime.splits.publication import Publication
-from tierup.runtime.strategy import Bet
+from tierup.runtime.strategy import Speculation
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
     from tierup.runtime.compiling.regions import Facts, Instrumented
     from tierup.runtime.dispatching.version import Version
 
+Specs = tuple[ArgumentSpec, ...]
 Shapes = tuple[tuple[ArgumentClass, ...], tuple[tuple[int, ...], ...]]
 _SHAPES_KEPT = 64  # per program, as in the speculation log: an unseen shape per call must not grow memory
 
@@ -65,7 +66,7 @@ class Assumptions:
         self._was_tried = False
         self.postponed = Postponing(context.history)
         self._later = Later(context, self)
-        self._refused: WeakKeyDictionary[NotCompiled, tuple[ArgumentSpec, ...]] = WeakKeyDictionary()
+        self._refused: WeakKeyDictionary[NotCompiled, Specs] = WeakKeyDictionary()
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
@@ -122,7 +123,7 @@ class Assumptions:
                 with self._lock:
                     self.instrumented, self.publication = made, publication
             except NotCompiled as e:
-                if self.postponed.failed(e, "the program", "no bets in mid-program"):
+                if self.postponed.failed(e, "the program", "no assumptions in mid-program"):
                     return None, None
             else:
                 self.postponed.succeeded()
@@ -130,17 +131,18 @@ class Assumptions:
         return self.instrumented, self.publication
 
     def release(self) -> None:
-        """Let go of what only new versions need. What goes on where a bet of one is lost stays: it is made of the version's own text."""
+        """Let go of what only new versions need. What goes on where an assumption of one fails stays: it is made of the version's own
+        text."""
         with self._lock:
             self._was_tried, self.instrumented, self.postponed.is_open = True, None, False
             self._facts.clear()
 
-    def has_recorded(self, specs: tuple[ArgumentSpec, ...]) -> bool:
+    def has_recorded(self, specs: Specs) -> bool:
         """Whether a call that fits these guards was recorded."""
         with self._lock:
             return any(_accepts(specs, shapes) for shapes in self._facts)
 
-    def _recorded(self, specs: tuple[ArgumentSpec, ...]) -> Facts:
+    def _recorded(self, specs: Specs) -> Facts:
         """What calls that fit these guards have shown."""
         found: Facts = {}
         with self._lock:
@@ -152,65 +154,67 @@ class Assumptions:
     # --- making versions ----------------------------------------------------------------------------------------------
 
     def make(
-        self, program: Program, bet: Bet, valued: tuple[ArgumentSpec, ...], options: Options, call: int, produce: Produce
+        self, program: Program, speculation: Speculation, valued: Specs, options: Options, call: int, produce: Produce
     ) -> Version:
-        """As `make_version`, with bets in mid-program where there are some to make. Raises NotCompiled."""
-        codes: dict[tuple[ArgumentSpec, ...], Guarded] = {}
+        """As `make_version`, with assumptions in mid-program where there are some to make. Raises NotCompiled."""
+        codes: dict[Specs, Guarded] = {}
 
-        def with_bets(graph: str, entry: str, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+        def with_assumptions(graph: str, entry: str, specs: Specs, options: Options) -> CompilerOutput:
             code = self.guarded(specs)
-            if program.has_bailouts and (code is None or not code.bets):
+            if program.has_bailouts and (code is None or not code.assumptions):
                 raise NotCompiled(Reason.MUTATION, f"@{entry} comes with bailouts, and its writes cannot be told as values")
-            if code is None or not code.bets:
+            if code is None or not code.assumptions:
                 return produce(graph, entry, specs, options)
             try:
                 produced = produce(code.text, entry, specs, options)
             except NotCompiled as e:
                 if program.has_bailouts or e.reason is Reason.NO_RESOURCES:
                     raise
-                return self._without_bets(e, produce, specs, options)
+                return self._without_assumptions(e, produce, specs, options)
             codes[specs] = code
             return produced
 
         try:
-            version = make_version(program, bet, valued, options, call, with_bets)
+            version = make_version(program, speculation, valued, options, call, with_assumptions)
         except NotCompiled as e:
             with self._lock:
-                self._refused[e] = bet.specs
+                self._refused[e] = speculation.specs
             raise
         if version.record.arguments in codes:
             with self._lock:
                 self._continuations[version.record] = self.continuations_of(codes[version.record.arguments])
         return version
 
-    def _without_bets(self, refusal: NotCompiled, produce: Produce, specs: tuple[ArgumentSpec, ...], options: Options) -> Produced:
-        """Code for a program whose bets have none. Raises NotCompiled."""
+    def _without_assumptions(self, refusal: NotCompiled, produce: Produce, specs: Specs, options: Options) -> CompilerOutput:
+        """Code for a program whose assumptions have none. Raises NotCompiled."""
         program = self._context.program
         try:
             produced = produce(program.graph, program.entry, specs, options)
         except NotCompiled as e:
-            # of the two reasons the one that stands though types in mid-program are known, unless it is about the bets themselves
-            if not _is_about_bets(refusal):
+            # of the two reasons the one that stands though types in mid-program are known, unless it is about the assumptions themselves
+            if not _is_about_assumptions(refusal):
                 raise refusal from None
             with self._lock:
                 self._untyped.add(e)
             raise
         place = f" at {refusal.line}" if refusal.line else ""
-        self._context.history.gave_up(refusal, describe_specs(specs, program.names), f"no bets in mid-program: {refusal.detail}{place}")
+        action = f"no assumptions in mid-program: {refusal.detail}{place}"
+        self._context.history.gave_up(refusal, describe_specs(specs, program.names), action)
         return produced
 
-    def refused(self, refusal: NotCompiled) -> tuple[ArgumentSpec, ...] | None:
+    def refused(self, refusal: NotCompiled) -> Specs | None:
         """The guards that the version was to have of which `refusal` says why there is none."""
         with self._lock:
             return self._refused.get(refusal)
 
     def blames(self, refusal: NotCompiled) -> bool:
-        """Whether what was refused is so though types in mid-program are bet on: what it names has no place in a native region."""
+        """Whether what was refused is so though types in mid-program are assumed: what it names has no place in a native region."""
         with self._lock:
-            return refusal not in self._untyped and not _is_about_bets(refusal)
+            return refusal not in self._untyped and not _is_about_assumptions(refusal)
 
-    def guarded(self, specs: tuple[ArgumentSpec, ...]) -> Guarded | None:
-        """The program with the bets that are to be made for arguments of these guards; None when it cannot have any. Raises NotCompiled."""
+    def guarded(self, specs: Specs) -> Guarded | None:
+        """The program with the assumptions that are to be made for arguments of these guards; None when it cannot have any. Raises
+        NotCompiled."""
         if self.instrumented is None:
             return None
         facts = self.log.allowed(self._recorded(specs))
@@ -252,17 +256,18 @@ class Assumptions:
         return executor is not None and bool(executor.versions)
 
     def drop(self, continuations: Continuations) -> str:
-        """Make the bets that were lost too often no more, or weaker; which, for people."""
-        lost = [bet for i, bet in enumerate(continuations.code.bets) if continuations.lost.get(i)]
-        due = [bet for bet in lost if self.log.losses(bet.slots) >= self.log.patience]
-        self.log.widen({bet.slots: bet.fact for bet in due})
-        return ", ".join(f"{bet.what}{f' at {bet.place}' if bet.place else ''}" for bet in due)
+        """Make the assumptions that failed too often no more, or weaker; which, for people."""
+        lost = [assumption for i, assumption in enumerate(continuations.code.assumptions) if continuations.lost.get(i)]
+        due = [assumption for assumption in lost if self.log.losses(assumption.slots) >= self.log.patience]
+        self.log.widen({assumption.slots: assumption.fact for assumption in due})
+        return ", ".join(f"{assumption.what}{f' at {assumption.place}' if assumption.place else ''}" for assumption in due)
 
-    def leave_implied_open(self, before: Guarded, specs: tuple[ArgumentSpec, ...]) -> None:
-        """What followed from a bet that is no longer made is as wrong as that was: sizes and numbers that need a bet of their own now."""
+    def leave_implied_open(self, before: Guarded, specs: Specs) -> None:
+        """What followed from an assumption that is no longer made is as wrong as that was: sizes and numbers that need an assumption of
+        their own now."""
         now = self.guarded(specs)
         if now is not None:
-            self.log.leave_open({bet.slots: bet.fact for bet in now.bets if bet.slots <= before.implied})
+            self.log.leave_open({assumption.slots: assumption.fact for assumption in now.assumptions if assumption.slots <= before.implied})
 
     # --- what happened ------------------------------------------------------------------------------------------------
 
@@ -276,7 +281,7 @@ class Assumptions:
             return Stats(compiles=sum(tally.compiles for tally in self._tallies))
 
 
-def _is_about_bets(refusal: NotCompiled) -> bool:
+def _is_about_assumptions(refusal: NotCompiled) -> bool:
     """Whether it is a bailout that has no native code, not what the program does."""
     return "bailout" in refusal.op
 
@@ -288,7 +293,7 @@ def _merge(into: Facts, facts: Facts) -> None:
         into[slot] = None if before is None or fact is None else profiled.join(before, fact)
 
 
-def _accepts(specs: tuple[ArgumentSpec, ...], shapes: Shapes) -> bool:
+def _accepts(specs: Specs, shapes: Shapes) -> bool:
     """Whether arguments of these classes and sizes keep the guards on them, as far as those are about sizes."""
     return all(
         spec.kind is klass.kind

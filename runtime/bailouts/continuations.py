@@ -45,17 +45,17 @@ class Continuations:
         self._lock = forking.lock()
         self._here = threading.local()
         self._executors: dict[int, ProgramExecutor] = {}
-        self.lost: dict[int, int] = {}  # how often each bet was lost
+        self.lost: dict[int, int] = {}  # how often each assumption failed
         self.tally = Tally()
         self._summed_up_at = -1
-        self.is_due = False  # whether some bet was lost too often
+        self.is_due = False  # whether some assumption failed too often
 
     def go_on(self, index: int, live: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What the program gives, as values, when the bet of this index is lost. `live`: the bailout's operands. Raises what the rest
+        """What the program gives, as values, when the assumption of this index fails. `live`: the bailout's operands. Raises what the rest
         of the program raises; no argument of the call has been written."""
         self.was_left = True
-        bet, actual = self.code.bets[index], profiled.observe(live[0])
-        due = not faults.lose_bets() and self._log.lost(bet.slots, actual)
+        assumption, actual = self.code.assumptions[index], profiled.observe(live[0])
+        due = not faults.loses_on_purpose() and self._log.lost(assumption.slots, actual)
         with self._lock:
             self.lost[index] = self.lost.get(index, 0) + 1
             self.is_due |= due
@@ -63,11 +63,11 @@ class Continuations:
         self._history.emit(
             EventKind.BAILOUT,
             Reason.BET_LOST,
-            guard=bet.what,
-            expected=str(bet.fact),
+            guard=assumption.what,
+            expected=str(assumption.fact),
             actual=str(actual),
-            line=bet.place,
-            action="went on " + ("natively" if executor.versions else "in tier 0") + (", and the bet is dropped" if due else ""),
+            line=assumption.place,
+            action="went on " + ("natively" if executor.versions else "in tier 0") + (", and the assumption is dropped" if due else ""),
         )
         try:
             return executor.call(live)
@@ -78,7 +78,7 @@ class Continuations:
 
     @property
     def was_left(self) -> bool:
-        """Whether the last call in this thread lost a bet; to be set to False before a call."""
+        """Whether the last call in this thread left at a bailout; to be set to False before a call."""
         return getattr(self._here, "left", False)
 
     @was_left.setter
@@ -86,15 +86,15 @@ class Continuations:
         self._here.left = value
 
     def _executor(self, index: int) -> ProgramExecutor:
-        bet = self.code.bets[index]
+        assumption = self.code.assumptions[index]
         try:
-            with failures_are_refusals("what goes on where a bet is lost"):
+            with failures_are_refusals("what goes on where an assumption fails"):
                 graph, entry, names, tier0 = steps.bailouts.continuation(self.code, index)
         except NotCompiled as e:
-            self._postponed.failed(e, bet.what, f"the program runs again in tier 0: {e.detail}")
+            self._postponed.failed(e, assumption.what, f"the program runs again in tier 0: {e.detail}")
             raise
         self._postponed.succeeded()
-        place = bet.place
+        place = assumption.place
         made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
         with self._lock:
             return self._executors.setdefault(index, made)

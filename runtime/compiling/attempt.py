@@ -1,8 +1,9 @@
-"""A bet on its way to a version. It is noted as being compiled in one place, and in one place that ends, whatever happens on the way.
+"""A speculation on its way to a version. It is noted as being compiled in one place, and in one place that ends, whatever happens on the
+way.
 
     with Attempt(owner) as attempt:
         with lock:
-            attempt.begin(bet)
+            attempt.begin(speculation)
         ...                         # a version, or a refusal; or an exception, Ctrl-C
         attempt.leave_to(job)       # or the thread of background compiles goes on with it, and ends it
 
@@ -16,17 +17,17 @@ from typing import TYPE_CHECKING, Protocol
 from tierup.runtime.compiling.background import Job, queue
 
 if TYPE_CHECKING:
-    from tierup.runtime.strategy import Bet
+    from tierup.runtime.strategy import Speculation
 
 
 class Owner(Protocol):
-    """Who made the bet."""
+    """Who made the speculation."""
 
-    def begins(self, bet: Bet) -> None:
-        """Note that a bet is being compiled. The lock that covers this is held."""
+    def begins(self, speculation: Speculation) -> None:
+        """Note that a speculation is being compiled. The lock that covers this is held."""
 
-    def ends(self, bet: Bet) -> None:
-        """Nobody compiles a bet any more: what has neither a version nor a refusal is forgotten, and may be made again."""
+    def ends(self, speculation: Speculation) -> None:
+        """Nobody compiles a speculation any more: what has neither a version nor a refusal is forgotten, and may be made again."""
 
 
 class Attempt:
@@ -34,21 +35,21 @@ class Attempt:
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._bet: Bet | None = None
+        self._speculation: Speculation | None = None
 
     def __enter__(self) -> Attempt:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bet is not None:
-            self._owner.ends(self._bet)
+        if self._speculation is not None:
+            self._owner.ends(self._speculation)
 
-    def begin(self, bet: Bet) -> None:
-        self._bet = bet
-        self._owner.begins(bet)
+    def begin(self, speculation: Speculation) -> None:
+        self._speculation = speculation
+        self._owner.begins(speculation)
 
     def leave_to(self, job: Job) -> bool:
         """Let a job, which ends what it is about, go on. False when there can be no thread now that runs it: it waits for one."""
         has_thread = queue.submit(job)
-        self._bet = None
+        self._speculation = None
         return has_thread

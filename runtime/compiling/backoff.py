@@ -1,7 +1,7 @@
-"""When the next bet may be compiled after one that had no code, or whose version answered nobody.
+"""When the next speculation may be compiled after one that had no code, or whose version answered nobody.
 
-A program whose bets fail waits one call, then twice as many each time: exponential backoff, as CPython's (`pycore_backoff.h`) and other
-tracing compilers have it. A version that answers calls sets it back.
+A program whose speculations fail waits one call, then twice as many each time: exponential backoff, as CPython's (`pycore_backoff.h`) and
+other tracing compilers have it. A version that answers calls sets it back.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ _BAILOUTS = registry.pipeline("bailouts")
 
 
 @dataclass(frozen=True)
-class Bet:
-    """A guard in mid-program. `slots`: the profiles that it is a bet on; `fact`: what it asks for; `what`: how people name the value;
-    `place`: the user's line."""
+class Assumption:
+    """A guard in mid-program. `slots`: the profiles that it is an assumption on; `fact`: what it asks for; `what`: how people name the
+    value; `place`: the user's line."""
 
     slots: frozenset[int]
     fact: Fact
@@ -52,12 +52,13 @@ class Bet:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A program with bailouts and without their continuations, for arguments of some types. `bets[i]` belongs to the bailout of index i.
-    `profiled`: what the bets were made of. `implied`: the slots of guards that were left out because the others imply them."""
+    """A program with bailouts and without their continuations, for arguments of some types. `assumptions[i]` belongs to the bailout of
+    index i. `profiled`: what the assumptions were made of. `implied`: the slots of guards that were left out because the others imply
+    them."""
 
     text: str
     entry: str
-    bets: tuple[Bet, ...]
+    assumptions: tuple[Assumption, ...]
     implied: frozenset[int]
     profiled: str
 
@@ -71,8 +72,8 @@ def instrument(graph: str, entry: str) -> Instrumented:
 
 
 def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact], *, force: bool) -> Guarded:
-    """Bet on `facts`, by slot, for arguments of these guards. Facts of arguments are left out: the guards on them say what is bet.
-    `force`: the bets can be lost at will.
+    """Assume `facts`, by slot, for arguments of these guards. Facts of arguments are left out: the guards on them say what is assumed.
+    `force`: the assumptions can be made to fail at will.
 
     Raises NotCompiled for a program that raises whenever its arguments are such.
     """
@@ -96,12 +97,13 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
         registry.parse("func.func(tierup-infer-types)").run(module) if given_bailouts else _BAILOUTS.run(module)
     except PassFailure as e:
         raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
-    found: dict[int, Bet] = {}
+    found: dict[int, Assumption] = {}
     for op in walk(func):
         if op.name == "tierup.bailout":
             slots = frozenset(watched.get(root(op.operands[0]), ()))  # none of one that the program came with: it is not dropped
-            found[ir.IntegerAttr(op.attributes["index"]).value] = Bet(slots, facts_of(op.attributes["expected"]), _what(op), _place(op))
-    implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for bet in found.values() for s in bet.slots)
+            index, fact = ir.IntegerAttr(op.attributes["index"]).value, facts_of(op.attributes["expected"])
+            found[index] = Assumption(slots, fact, _what(op), _place(op))
+    implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for each in found.values() for s in each.slots)
     return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
 
 
@@ -147,8 +149,8 @@ def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
 
 
 def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object], *, fail: bool) -> Tier0:
-    """Tier 0 of a cut program. `sites[name]` is called for a region, `resume[index]` where a bet is lost: it gives what the call gives.
-    `fail`: its bets can be lost at will."""
+    """Tier 0 of a cut program. `sites[name]` is called for a region, `resume[index]` where an assumption fails: it gives what the call
+    gives. `fail`: its assumptions can be made to fail at will."""
     module = parse_module(code.graph)
     called = dict(sites)
     for op in walk(function_names(module)[entry]):

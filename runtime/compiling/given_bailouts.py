@@ -1,5 +1,5 @@
-"""A program that comes with bailouts and their continuations, as the plan of an ancestor's pipeline (`pre-autodiff-1.7`): its bets are
-those that stand in it, and where one is lost its own continuation goes on.
+"""A program that comes with bailouts and their continuations, as the plan of an ancestor's pipeline (`pre-autodiff-1.7`): its assumptions
+are those that stand in it, and where one is lost its own continuation goes on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def without_continuations(graph: str, entry: str) -> ir.Module:
 
 
 def refuse_sizes(func: ir.Operation, arguments: Sequence[ArgumentSpec]) -> None:
-    """Raise NotCompiled for arguments of symbolic sizes, if a bet is on sizes: what such a bet says of symbols holds behind it alone."""
+    """Raise NotCompiled for arguments of symbolic sizes, if an assumption is on sizes: what such an assumption says of symbols holds behind
+    it alone."""
     expected = [facts_of(op.attributes["expected"]) for op in bailouts_of(func)]
     if any(isinstance(f, Profiled) and f.sizes for f in expected) and any(isinstance(s, str) for spec in arguments for s in spec.sizes):
-        raise NotCompiled(Reason.TYPE_UNKNOWN, "the program comes with bets on sizes; it has code for known sizes of its arguments alone")
+        raise NotCompiled(Reason.TYPE_UNKNOWN, "the program assumes sizes of its own; it has code for known sizes of its arguments alone")

@@ -1,4 +1,5 @@
-"""A bet on its way to a version while calls go on: asked of a worker, loaded here, handed to the executor that made the bet.
+"""A speculation on its way to a version while calls go on: asked of a worker, loaded here, handed to the executor that made the
+speculation.
 
 The executor is held weakly: a function that is deleted or reset meanwhile is let go, and what arrives for it is dropped.
 """
@@ -16,15 +17,15 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
 from tierup.runtime.compiling import placement, workers
-from tierup.runtime.compiling.bet import Make, make_version
+from tierup.runtime.compiling.new_version import Make, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining import plans
 from tierup.runtime.explaining.history import History
-from tierup.runtime.explaining.plans import NotCompiled, Produced
+from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
-from tierup.runtime.strategy import Bet, Classes
+from tierup.runtime.strategy import Classes, Speculation
 
 
 class Maker(Protocol):
@@ -36,18 +37,20 @@ class Maker(Protocol):
     @property
     def make_one(self) -> Make | None: ...
     def prepare(self, options: Options) -> None: ...
-    def ends(self, bet: Bet) -> None: ...
+    def ends(self, speculation: Speculation) -> None: ...
     def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None: ...
 
 
 class CompileJob:
     """See `background.Job`. `where` says of a compile that was not a worker's why; `milliseconds` passed since the call asked for it."""
 
-    def __init__(self, maker: Maker, bet: Bet, classes: Classes, valued: tuple[ArgumentSpec, ...], options: Options) -> None:
+    def __init__(
+        self, maker: Maker, speculation: Speculation, classes: Classes, valued: tuple[ArgumentSpec, ...], options: Options
+    ) -> None:
         """`classes`: of the call's arguments; for `valued` see `make_version`."""
         self._maker = weakref.ref(maker)
         self._program = maker.program
-        self.bet, self.classes, self.options = bet, classes, options
+        self.speculation, self.classes, self.options = speculation, classes, options
         self._valued = valued
         self._faults = faults.captured()
         self.call = maker.context.calls() + 1
@@ -84,15 +87,15 @@ class CompileJob:
         finally:
             maker = self._maker()
             if maker is not None:
-                maker.ends(self.bet)
+                maker.ends(self.speculation)
 
     def _run(self) -> None:
         outcome: Version | NotCompiled
         maker = self._maker()
         make = make_version if maker is None else maker.make_one or make_version
-        del maker  # a function that is deleted is let go while its version is made, but for one that bets in mid-program
+        del maker  # a function that is deleted is let go while its version is made, but for one that makes assumptions in mid-program
         try:
-            outcome = make(self._program, self.bet, self._valued, self.options, self.call, self._produce)
+            outcome = make(self._program, self.speculation, self._valued, self.options, self.call, self._produce)
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0
@@ -102,7 +105,7 @@ class CompileJob:
             maker.prepare(self.options)
             maker.arrived(self, outcome)
 
-    def _produce(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+    def _produce(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
         self.where = placement.why_here()
         if not self.where:
             try:

@@ -19,7 +19,7 @@ from tierup.lowering.objects import store
 from tierup.runtime import faults
 from tierup.runtime.compiling import in_process, workers
 from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import NotCompiled, Produced
+from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 COMPILER = ("tierup.runtime.compiling.version", "produce")  # by name: a worker imports it, this process perhaps never
 
 
-def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile in this process. Raises NotCompiled."""
-    made: Produced = in_process.run(*COMPILER, (graph, entry, arguments, options), {}, limit=options.compile_limit)
+    made: CompilerOutput = in_process.run(*COMPILER, (graph, entry, arguments, options), {}, limit=options.compile_limit)
     return made
 
 
-def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile for a call that waits. Raises NotCompiled."""
     if (why_here() or not workers.wanted(options)) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
@@ -58,13 +58,13 @@ def why_here() -> str:
     return "in this process, which has passes of its own" if plans.has_custom_passes() else ""
 
 
-def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
     workers.asked = True
     kept = dump.current()
     wanted: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
     try:
-        produced: Produced = service.call(
+        produced: CompilerOutput = service.call(
             *(faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)), limit=options.compile_limit
         )
     except CompilerCrashed as e:

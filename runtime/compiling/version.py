@@ -1,4 +1,4 @@
-"""From a pristine graph and a bet to native code.
+"""From a pristine graph and a speculation to native code.
 
 Loads MLIR and LLVM: the runtime imports this module when the first version is wanted, not before.
 """
@@ -34,7 +34,7 @@ from tierup.lowering.refused import Refused
 from tierup.lowering.service import request_json
 from tierup.lowering.stated import FORCED, state
 from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import NotCompiled, Produced, is_passing, note, note_code, request_for
+from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options
 
 
@@ -107,7 +107,7 @@ plans.on_release.append(_values.cache_clear)
 
 def produce(
     graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, dumped: tuple[str, int] | None = None
-) -> Produced:
+) -> CompilerOutput:
     """Native code for a pristine graph under guards, or for one with bailouts, not loaded. It is kept on disk. Raises NotCompiled.
 
     A worker is asked for it by this name; `dumped` then says where its parent keeps what is kept of the compile (`dump.Dump.where`).
@@ -121,7 +121,7 @@ def produce(
     return replace(produced, facts=facts, reports=store.reports()[before:])
 
 
-def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Produced:
+def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     start = time.perf_counter()
     values = _values(graph)
     dump.stage("values", values)
@@ -153,7 +153,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         kept.passed()
         note_code(kept, artifact, from_disk)
     plans.keep(graph, entry, arguments, specialised)
-    return Produced(request, artifact, (time.perf_counter() - start) * 1e3)
+    return CompilerOutput(request, artifact, (time.perf_counter() - start) * 1e3)
 
 
 def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:

@@ -56,10 +56,10 @@ class PackedProgram:
 
 
 def write(path: str | Path, programs: Sequence[PackedProgram], made_by: str = "") -> None:
-    """Write a bundle, whole or not at all. Raises OSError, and ValueError for a version that bets in mid-program: a bundle has nothing that
-    would go on where it is lost."""
+    """Write a bundle, whole or not at all. Raises OSError, and ValueError for a version with assumptions in mid-program: a bundle has
+    nothing that would go on where it is lost."""
     if any(version.artifact.exits for program in programs for version in program.versions):
-        raise ValueError("a bundle holds no version with bets in mid-program")
+        raise ValueError("a bundle holds no version with assumptions in mid-program")
     blobs = _Blobs()
     described = {"kind": KIND, "made_by": made_by, "programs": [_program(p, blobs) for p in programs]}
     text = json.dumps(described, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()

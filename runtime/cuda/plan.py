@@ -78,7 +78,7 @@ class CudaPlan:
         return any(step[0] == "forced" for step in walk(self.artifact.host.steps))
 
     def force(self, index: int = -1, evaluation: int = 0) -> None:
-        """As `NativeCode.force`: from now on every call loses this bet at this evaluation in the call; -1: none."""
+        """As `NativeCode.force`: from now on every call lets this assumption fail at this evaluation in the call; -1: none."""
         if index >= 0 and not (self.forcible and index in self._exits):
             raise ValueError(f"this code was not compiled to lose bailout {index} at will")
         self._lost = index, evaluation

@@ -9,7 +9,7 @@ from tierup.lowering.entry.records import Inputs
 from tierup.runtime import faults
 from tierup.runtime.cuda.plan import CudaPlan, Outcome
 from tierup.runtime.cuda.steady import InlineCache, valued
-from tierup.runtime.dispatching.dispatch import PythonTable, VersionEntry
+from tierup.runtime.dispatching.dispatch import PythonTable, Row
 from tierup.runtime.explaining import last_plan
 
 
@@ -18,7 +18,7 @@ class DeviceTable(PythonTable):
 
     entry = "python"
 
-    def _set(self, chain: tuple[VersionEntry, ...]) -> None:
+    def _set(self, chain: tuple[Row, ...]) -> None:
         super()._set(chain)
         self._cache = InlineCache(i for e in chain for i in valued(e.record.arguments, _plan(e).free_numbers))
 
@@ -35,13 +35,13 @@ class DeviceTable(PythonTable):
         last_plan.note_serial(entry.record.serial)
         return results
 
-    def _ran_on_device(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Outcome) -> None:
+    def _ran_on_device(self, entry: Row, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Outcome) -> None:
         cache = self._cache
         if entry in self._chain:
             cache.note(cache.key(flat), entry, _plan(entry), outcome, symbols)
 
 
-def _plan(entry: VersionEntry) -> CudaPlan:
+def _plan(entry: Row) -> CudaPlan:
     plan: Any = entry.record.keepalive
     assert isinstance(plan, CudaPlan)
     return plan

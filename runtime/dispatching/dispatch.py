@@ -113,7 +113,7 @@ _KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Resu
 _kernel_released, _kernel_held = ctypes.CFUNCTYPE(*_KERNEL), ctypes.PYFUNCTYPE(*_KERNEL)
 
 
-class VersionEntry:
+class Row:
     """A version in force and its counters."""
 
     def __init__(self, record: VersionRecord) -> None:
@@ -144,7 +144,7 @@ class PythonTable:
             raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
         if record.exits and self._failed is None:
             raise ValueError("a version with exits for a table without `failed`")
-        made = VersionEntry(record)
+        made = Row(record)
         with self._lock:
             self._set((made, *self._chain) if first else (*self._chain, made))
 
@@ -185,12 +185,12 @@ class PythonTable:
         """Why calls with tensors do not run versions: they miss, and `slow` answers."""
         return "the entry in Python takes arrays alone"
 
-    def _set(self, chain: tuple[VersionEntry, ...]) -> None:
+    def _set(self, chain: tuple[Row, ...]) -> None:
         self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
         self._chain = chain
         self._by_record = {e.record: e for e in chain}
 
-    def _find(self, record: VersionRecord) -> VersionEntry:
+    def _find(self, record: VersionRecord) -> Row:
         found = self._by_record.get(record)
         if found is None:
             raise ValueError("the version is not in this table")
@@ -231,7 +231,7 @@ class PythonTable:
         """Whether a test wants a guard to fail that holds."""
         return faults.loses_guard(last_plan.function_of(record.serial), len(record.arguments)) is not None
 
-    def _run(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
+    def _run(self, entry: Row, flat: tuple[Any, ...], symbols: dict[str, int], args: tuple[Any, ...]) -> Any:
         with self._lock:
             entry.hits += 1
             self._hits += 1
@@ -264,7 +264,7 @@ class PythonTable:
         return tuple(user) if record.form is Form.TUPLE else user
 
 
-    def _run_on_device(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
+    def _run_on_device(self, entry: Row, flat: tuple[Any, ...], symbols: dict[str, int]) -> Any:
         record = entry.record
         plan: Any = record.keepalive  # a CudaPlan, which writes arguments itself
         outcome = plan.run(flat, symbols)
@@ -279,7 +279,7 @@ class PythonTable:
         self._ran_on_device(entry, flat, symbols, outcome)
         return outcome.results
 
-    def _ran_on_device(self, entry: VersionEntry, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Any) -> None:
+    def _ran_on_device(self, entry: Row, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Any) -> None:
         """For who wants to know how a call went."""
 
 

@@ -30,7 +30,7 @@ class HashedOrder:
         self._front = range(min(LINEAR, len(records)))
         self._rest = [i for i in behind if not is_static(records[i])]
         arguments = zip(*(records[i].arguments for i in hashed), strict=True)
-        # a scalar counts where every hashed version bets on its value
+        # a scalar counts where every hashed version speculates on its value
         keyed = [at for at, specs in enumerate(arguments) if all(s.kind is ArgumentKind.ARRAY or s.value is not None for s in specs)]
         self._keyed = keyed
         self._slots: dict[tuple[object, ...], list[int]] = {}

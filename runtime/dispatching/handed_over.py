@@ -20,7 +20,7 @@ from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
-from tierup.runtime.strategy import BETTABLE, Bet
+from tierup.runtime.strategy import SPECULATED_KINDS, Speculation
 
 _CALLS_KEPT = 8  # of each version
 _VERSIONS_KEPT = 64
@@ -39,17 +39,17 @@ class HandedOver:
         self._in_vain: set[Specs] = set()  # guards that values do not help
         self._template = context.history.template(EventKind.MISS, Reason.HANDED_OVER, action="ran again in tier 0")
 
-    def wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Bet | None:
+    def wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Speculation | None:
         """The version for the values of a call that native code left at an error site, where calls with these came before."""
         version = next((v for v in self._table.versions if v.record is record), None)
         specs = None if version is None else self._with_values(record.arguments, flat, max(options.num_profiled_runs, 1))
-        return None if version is None or specs is None else replace(version.bet, specs=specs, for_values=True)
+        return None if version is None or specs is None else replace(version.speculation, specs=specs, for_values=True)
 
-    def give(self, record: VersionRecord, bet: Bet, make: Callable[[], bool]) -> bool:
+    def give(self, record: VersionRecord, speculation: Speculation, make: Callable[[], bool]) -> bool:
         """Whether a version for values that another hands over is there once `make` was called. It has the call then, not the other."""
         made = False
         with self._lock:
-            self._made_of[bet.specs] = record.arguments
+            self._made_of[speculation.specs] = record.arguments
         self._table.hand_over(record)
         try:
             made = make()
@@ -87,7 +87,7 @@ class HandedOver:
 
 def _values(specs: Specs, flat: Sequence[Any]) -> tuple[Any, ...]:
     """The values of ints and bools that guards leave open; None for other arguments."""
-    return tuple([v if s.kind in BETTABLE and s.value is None else None for s, v in zip(specs, flat, strict=True)])
+    return tuple([v if s.kind in SPECULATED_KINDS and s.value is None else None for s, v in zip(specs, flat, strict=True)])
 
 
 def _equal(values: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[int, ...]:

@@ -8,17 +8,17 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.explaining import last_plan
 from tierup.runtime.explaining.last_plan import ExecutedPlan
-from tierup.runtime.explaining.plans import Compiled
-from tierup.runtime.strategy import Bet
+from tierup.runtime.explaining.plans import LoadedCode
+from tierup.runtime.strategy import Speculation
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A compiled bet."""
+    """A compiled speculation: its code, behind the guards that say what it relies on."""
 
-    bet: Bet
+    speculation: Speculation
     record: VersionRecord
-    compiled: Compiled
+    compiled: LoadedCode
     call: int
     guards: str
     function: str = ""  # the program's name
@@ -27,19 +27,25 @@ class Version:
         last_plan.register(self.record.serial, self)
 
     @property
+    def bet(self) -> Speculation:
+        """`speculation`, by the name that it had in releases before."""
+        return self.speculation
+
+    @property
     def milliseconds(self) -> float:
         return self.compiled.milliseconds
 
     def covers(self, other: Version) -> bool:
         """Whether all calls that fit the other one's guards on dtypes and sizes fit these too, and not the other way round."""
-        return other is not self and other.bet.specs != self.bet.specs and all(map(_covers, self.bet.specs, other.bet.specs))
+        mine, others = self.speculation.specs, other.speculation.specs
+        return other is not self and others != mine and all(map(_covers, mine, others))
 
     def executed(self) -> ExecutedPlan:
         """What `last_executed_plan` says after a run."""
         return ExecutedPlan(self.function, "native", self, self.guards)
 
     def __repr__(self) -> str:
-        return f"<version: {self.guards}: {self.bet.kind}, compiled in {self.milliseconds:.0f} ms>"
+        return f"<version: {self.guards}: {self.speculation.kind}, compiled in {self.milliseconds:.0f} ms>"
 
 
 def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:

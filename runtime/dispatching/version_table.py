@@ -119,7 +119,7 @@ class VersionTable:
         """The versions in the order in which they are tried."""
         youngest_first = self.versions[::-1]
         placed = sorted(youngest_first, key=self._score, reverse=True)
-        for general in [v for v in placed if v.bet.generalised or v.record.serial in self._handed_over]:
+        for general in [v for v in placed if v.speculation.generalised or v.record.serial in self._handed_over]:
             at = placed.index(general)
             special = [version for version in placed[at + 1 :] if general.covers(version)]
             placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]
@@ -201,7 +201,7 @@ class VersionTable:
         def agreement(version: Version) -> int:
             return sum(
                 (spec.dtype == klass.dtype and len(spec.sizes) == klass.rank) + (spec.sizes == sizes)
-                for spec, klass, sizes in zip(version.bet.specs, signature.classes, signature.sizes, strict=True)
+                for spec, klass, sizes in zip(version.speculation.specs, signature.classes, signature.sizes, strict=True)
             )
 
         return max(self.versions, key=agreement, default=None)

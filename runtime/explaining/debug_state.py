@@ -1,4 +1,4 @@
-"""`f.debug_state()`: all that there is of a function, as a tree of frozen dataclasses: graphs, records, versions, splits, what was bet.
+"""`f.debug_state()`: all that there is of a function, as a tree of frozen dataclasses: graphs, records, versions, splits, what was assumed.
 
 Taking it is cheap: texts that a compiler would have to make are made when they are asked for, from what was there at the moment of the
 snapshot. It works before the first call, and while other threads call: what is said of one executor is of one moment.
@@ -52,7 +52,7 @@ class Text:
 
 @dataclass(frozen=True)
 class BetState:
-    """A bet in mid-program. `continuation`: what goes on where it is lost, once it was; none or one."""
+    """An assumption in mid-program. `continuation`: what goes on where it fails, once it did; none or one."""
 
     what: str
     expected: str
@@ -115,7 +115,8 @@ class RecordingState:
 
 @dataclass(frozen=True)
 class LogState:
-    """The speculation log. `seen`: kinds of calls that tier 0 answered, and how often; `bets`: what was bet on, with or without code."""
+    """The speculation log. `seen`: kinds of calls that tier 0 answered, and how often; `bets`: what was speculated on, with or without
+    code."""
 
     seen: tuple[tuple[str, int], ...]
     bets: tuple[str, ...]
@@ -140,7 +141,7 @@ class ExecutorState:
 @dataclass(frozen=True)
 class ProgramState:
     """A graph and its executors. `insensitive`: the graph after the passes that need no record; `backward`: of the forward
-    and backward programs of its gradients, where there are any. `refusals`: why bets have no code."""
+    and backward programs of its gradients, where there are any. `refusals`: why speculations have no code."""
 
     name: str
     place: str
@@ -216,13 +217,13 @@ def _executor_state(executor: ProgramExecutor, code: tuple[object, ...], kind: K
     return ExecutorState(
         "profiling",
         named,
-        max(0, kind.context.options().depth - kind.maker.log.bets),
+        max(0, kind.context.options().depth - kind.maker.log.within_strategy),
         tuple(_plan_state(executor, version, kind.hits(version), _bets(kind, version)) for version in kind.versions),
         tuple(_split_state(split, _bets(kind, split)) for split in kind.splits),
         recordings=tuple(recordings),
         log=LogState(
             tuple((_call_of(kind.program, shapes), count) for shapes, count in kind.maker.log.seen()),
-            tuple(sorted(describe_specs(specs, kind.program.names) for specs in kind.maker.log.made_bets())),
+            tuple(sorted(describe_specs(specs, kind.program.names) for specs in kind.maker.log.made_speculations())),
         ),
         simple=None if simple is None else Text(_graph_of(simple)),
     )
@@ -244,8 +245,8 @@ def _bets(kind: ProfilingExecutor, version: Version | Split) -> tuple[BetState, 
         return ()
     executors = inside.executors
     return tuple(
-        BetState(bet.what, str(bet.fact), bet.place, inside.lost.get(i, 0), (program_state(executors[i]),) if i in executors else ())
-        for i, bet in enumerate(inside.code.bets)
+        BetState(each.what, str(each.fact), each.place, inside.lost.get(i, 0), (program_state(executors[i]),) if i in executors else ())
+        for i, each in enumerate(inside.code.assumptions)
     )
 
 
@@ -254,7 +255,7 @@ def _plan_state(of: Any, version: Version, hits: int, bets: tuple[BetState, ...]
     before = partial(_with_guards, _graph_of(of.program), of.program.entry, version)
     return PlanState(
         version.guards,
-        version.bet.kind,
+        version.speculation.kind,
         hits,
         version.milliseconds,
         version.call,

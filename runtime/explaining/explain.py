@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.explaining.stats import Stats
-from tierup.runtime.strategy import BETTABLE
+from tierup.runtime.strategy import SPECULATED_KINDS
 
 if TYPE_CHECKING:
     from tierup.runtime.dispatching.version import Version
@@ -50,13 +50,13 @@ def explain(
             lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
         for version in executor.versions:
             lines.append(
-                f"  version: {version.guards}: {version.bet.kind}, {_where(version)}, {_count(executor.hits(version), 'hit')}, "
+                f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(executor.hits(version), 'hit')}, "
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
             lines += _waits(version)
             lines += _alone(version)
             lines += _products(version)
-            lines += _bets(executor, version, executor.hits(version))
+            lines += _assumptions(executor, version, executor.hits(version))
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
@@ -86,7 +86,7 @@ def _where(version: Version) -> str:
 def _handed_over(executor: ProgramExecutor) -> list[str]:
     """Why native code left calls to tier 0, and what helps."""
     why = "    there a result is an argument, or another result, itself, where on other paths it is new memory; "
-    if any(spec.kind in BETTABLE for version in executor.versions for spec in version.record.arguments):
+    if any(spec.kind in SPECULATED_KINDS for version in executor.versions for spec in version.record.arguments):
         why += "when ints and bools decide which, a version is made for their values once they come again; "
     return [
         why + "what arrays hold decides no version, so such calls stay in tier 0: "
@@ -164,24 +164,25 @@ def _splits(executor: ProgramExecutor) -> list[str]:
             stats, versions = region.stats(), _count(len(region.versions), "version")
             answers = f"{versions}, {_count(stats.hits, 'hit')}, {stats.calls - stats.hits} in tier 0"
             lines.append(f"    region {number}{_at(region.program.place)}: {answers}")
-            lines += [f"      {version.guards}: {version.bet.kind}, {_count(region.hits(version), 'hit')}" for version in region.versions]
+            lines += [f"      {each.guards}: {each.speculation.kind}, {_count(region.hits(each), 'hit')}" for each in region.versions]
             lines += [f"      not compiled: {reason.sentence} [{detail}]{_at(line)}" for reason, detail, line in region.refusals]
         lines += [f"    in tier 0: {op}{_at(line)}" for op, line in split.code.left]
         lines += [f"    in its last run {split.note}"] if split.note else []
-        lines += _bets(executor, split, split.hits)
+        lines += _assumptions(executor, split, split.hits)
     return lines
 
 
-def _bets(executor: ProgramExecutor, version: Version | Split, calls: int) -> list[str]:
-    """The bets in mid-program of a version that answered so many calls, and what goes on where they were lost."""
+def _assumptions(executor: ProgramExecutor, version: Version | Split, calls: int) -> list[str]:
+    """The assumptions in mid-program of a version that answered so many calls, and what goes on where they failed."""
     inside = executor.continuations(version)
     if inside is None:
         return []
     lines, kept = [], calls - sum(inside.lost.values())
-    waits = _waits_of_bets(version)
-    for index, bet in enumerate(inside.code.bets):
+    waits = _waits_of_assumptions(version)
+    for index, assumption in enumerate(inside.code.assumptions):
         lost = inside.lost.get(index, 0)
-        lines.append(f"    bet: {bet.what} is {bet.fact}{_at(bet.place)}: kept in {_count(kept, 'call')}, lost in {lost}")
+        what = f"{assumption.what} is {assumption.fact}{_at(assumption.place)}"
+        lines.append(f"    assumption: {what}: held in {_count(kept, 'call')}, failed in {lost}")
         if index in waits:
             lines.append(f"      the host waits for the device to look at it: {_count(waits[index], 'time')}")
         goes_on = inside.executors.get(index)
@@ -192,8 +193,8 @@ def _bets(executor: ProgramExecutor, version: Version | Split, calls: int) -> li
     return lines
 
 
-def _waits_of_bets(version: Version | Split) -> dict[int, int]:
-    """By the indices of the bets that are on a value on the device, how often the host has waited for it."""
+def _waits_of_assumptions(version: Version | Split) -> dict[int, int]:
+    """By the indices of the assumptions that are on a value on the device, how often the host has waited for it."""
     record = getattr(version, "record", None)  # a split has none
     if record is None or not record.on_device:
         return {}

@@ -1,4 +1,4 @@
-"""What happened to one program: counts, its last events, and why some of its bets have no code."""
+"""What happened to one program: counts, its last events, and why some of its speculations have no code."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class History:
             raise NotOptimized(f"{self._program.name} (at {self._program.place}) runs in tier 0: {reason.sentence}")
 
     def gave_up(self, why: NotCompiled, guards: str, action: str) -> None:
-        """Note a bet without code."""
+        """Note a speculation without code."""
         with self._lock:
             self.refusals[why.reason, why.detail, why.line] = why.op.removeprefix("torch.")
         self.emit(EventKind.GAVE_UP, why.reason, guard=guards, line=why.line, action=action)

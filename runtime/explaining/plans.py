@@ -1,7 +1,7 @@
-"""What a bet became: loaded code, or the reason why there is none; and the shortest way to code that an earlier process made.
+"""What a speculation became: loaded code, or the reason why there is none; and the shortest way to code that an earlier process made.
 
-Free of MLIR. Two entries of the cache on disk (`lowering/objects/cache.py`) lead from a bet to code: the specialised graph of a pristine
-graph and guards, and the artifact of that specialised graph. When both are there no pass runs and nothing of the compiler is
+Free of MLIR. Two entries of the cache on disk (`lowering/objects/cache.py`) lead from a speculation to code: the specialised graph of a
+pristine graph and guards, and the artifact of that specialised graph. When both are there no pass runs and nothing of the compiler is
 imported. While passes of the user's own are registered nothing is looked up or kept here: what they do is not in any key.
 """
 
@@ -45,7 +45,7 @@ on_release: list[Callable[[], object]] = []  # of what the compiler keeps of gra
 
 
 class NotCompiled(Exception):
-    """A bet that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
+    """A speculation that has no native code. `reason` is from the list; `detail` says more; `line` is the user's place; `op` names the op
     that has none (`aten.sort`), where it is one op."""
 
     def __init__(self, reason: Reason, detail: str, line: str = "", op: str = "") -> None:
@@ -95,7 +95,7 @@ def failures_are_refusals(what: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Produced:
+class CompilerOutput:
     """What the compiler made of a graph and guards: picklable, not loaded. `milliseconds`: what that took, where it was done."""
 
     request: Request
@@ -106,7 +106,7 @@ class Produced:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class LoadedCode:
     """A version's code and how it came about. `from_disk`: an earlier process compiled it."""
 
     code: NativeCode | CudaPlan
@@ -134,7 +134,7 @@ def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
     return f"{entry}:" + ",".join(k if a.value is None else f"{k}={a.value}" for k, a in zip(kinds, arguments, strict=True))
 
 
-def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Compiled | None:
+def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> LoadedCode | None:
     """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
     if has_custom_passes() or not store.usable():
         return None
@@ -147,7 +147,8 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
     artifact = _kept(request, options)
     if artifact is None:
         return None
-    return Compiled(loaded(artifact, kernel_name(entry, arguments), options), request, (time.perf_counter() - start) * 1e3, from_disk=True)
+    code = loaded(artifact, kernel_name(entry, arguments), options)
+    return LoadedCode(code, request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
 def _kept(request: Request, options: Options) -> Artifact | CudaArtifact | None:

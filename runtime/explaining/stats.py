@@ -32,7 +32,7 @@ class Stats:
         return self.hits + self.misses + self.profiled_runs + self.interpreted
 
     def __add__(self, other: Stats) -> Stats:
-        # field by field: a lost bet sums up, and a loop over names takes ten times as long
+        # field by field: a bailout sums up, and a loop over names takes ten times as long
         return Stats(
             self.hits + other.hits,
             self.misses + other.misses,

@@ -5,8 +5,8 @@
 
 A program and all it calls is one differentiable region: its gradient goes through branches and loops. The **pair** is made when it is first
 wanted: a forward program, which gives the results and what the gradient needs, and a backward program, which takes that and the
-cotangents. Both are programs with executors of their own: profiled, compiled, bailing out, listed like any other. Where some cotangents are
-None the backward program is one without them, in which what they lead to is not computed.
+cotangents. Both are programs with executors of their own: profiled, compiled, with bailouts, listed like any other. Where some cotangents
+are None the backward program is one without them, in which what they lead to is not computed.
 
 Which pair serves a call is a guard at the entry: which gradients are wanted, and of each leaf dtype, rank and which sizes are 0 or 1.
 Nothing wanted: the plain program runs. Free of MLIR until a pair is made.

@@ -37,8 +37,8 @@ class Tier0:
     (`tierup.exit`), and what the call returns then is to be thrown away; a call without a recorder raises GuardFailed there.
 
     When `fails`, a call needs the keyword `fail`, called as `fail(site, evaluation)` each time a guard or a bailout is reached: a true
-    answer loses the bet, whatever the value. `site` is `main:2` for the bailout of index 2 in @main and `main:guard0` for the first
-    guard in its text; `evaluation` counts from 0 how often this call has reached it.
+    answer lets the assumption fail, whatever the value. `site` is `main:2` for the bailout of index 2 in @main and `main:guard0` for the
+    first guard in its text; `evaluation` counts from 0 how often this call has reached it.
     """
 
     name: str  # the entry's symbol

@@ -48,12 +48,12 @@ def _expected(reader: Reader, op: ir.Operation) -> list[Piece]:
 
 
 def _forced(reader: Reader, op: ir.Operation) -> Piece | None:
-    """Whether the hook says that the bet is lost, whatever the value."""
+    """Whether the hook says that the assumption fails, whatever the value."""
     return call("fail", [spell(reader.site(op))]) if reader.fail else None
 
 
 def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    """A lost bet calls the continuation, which does the rest of the function. Without one it is a guard."""
+    """An assumption that fails calls the continuation, which does the rest of the function. Without one it is a guard."""
     if "continuation" not in op.attributes:
         _guard(reader, op, operands)
         return

@@ -171,7 +171,7 @@ class GuardedSplits:
         cut = steps.bailouts.split(code, self.table.excluded(specs))
         regions, sites = executors_of(self._context, cut)
         continuations = assumptions.continuations_of(code)
-        resume = {i: Continuation(continuations, i) for i in range(len(code.bets))}
+        resume = {i: Continuation(continuations, i) for i in range(len(code.assumptions))}
         forcible = self._context.options().forcible
         tier0 = steps.bailouts.tier0_with_bailouts(cut, program.entry, sites, resume, fail=forcible)
         milliseconds, call = (time.perf_counter() - start) * 1e3, self._context.calls() + 1

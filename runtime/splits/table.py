@@ -61,7 +61,7 @@ class SplitTable(Generic[Key]):
             EventKind.SPLIT,
             Reason.BET_DROPPED if without else Reason.NO_LOWERING,
             guard=split.guards,
-            action=f"cut into {len(split.regions)} native regions" + (f" without a bet on {without}" if without else "")
+            action=f"cut into {len(split.regions)} native regions" + (f" without an assumption on {without}" if without else "")
             + f"; in tier 0: {split.left_in_tier0}",
             milliseconds=split.milliseconds,
         )  # fmt: skip

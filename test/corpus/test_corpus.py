@@ -29,7 +29,7 @@ from tierup.runtime.dispatching.version import Version
 from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.making import VersionMaker
 from tierup.runtime.options import Options
-from tierup.runtime.strategy import Bet
+from tierup.runtime.strategy import Speculation
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (
@@ -78,7 +78,7 @@ def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Progr
     original = VersionMaker._compile
 
     def refusing(
-        self: VersionMaker, attempt: Attempt, bet: Bet, signature: Signature, flat: tuple[Any, ...], options: Options
+        self: VersionMaker, attempt: Attempt, bet: Speculation, signature: Signature, flat: tuple[Any, ...], options: Options
     ) -> Version | NotCompiled | Reason:
         if self.context.is_region:
             return original(self, attempt, bet, signature, flat, options)

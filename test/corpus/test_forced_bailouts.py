@@ -56,7 +56,7 @@ def losses(program: Program, function: Function, continuations: Continuations, m
     """Lose every bet at every evaluation, at most at the first `most`; how many were lost."""
     lost = 0
     entry = continuations.code.entry
-    for index in range(len(continuations.code.bets)):
+    for index in range(len(continuations.code.assumptions)):
         for evaluation in count():
             seen: list[Event] = []
             where = f"{program.name}, bet {index} of @{entry} lost at evaluation {evaluation}"
@@ -68,7 +68,7 @@ def losses(program: Program, function: Function, continuations: Continuations, m
             if not bailouts:
                 break
             lost += 1
-            assert bailouts[0].line == continuations.code.bets[index].place, where
+            assert bailouts[0].line == continuations.code.assumptions[index].place, where
             assert function.stats().hits == before.hits + 1, where
             assert function.stats().bailouts == before.bailouts + 1, f"{where}: {function.stats()}\n{function.explain()}"
             if evaluation + 1 >= most:

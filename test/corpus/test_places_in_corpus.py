@@ -12,7 +12,7 @@ from sampling import drawn
 
 from tierup.lowering.objects.places import moved_text, placed
 from tierup.runtime.compiling import version
-from tierup.runtime.explaining.plans import Produced
+from tierup.runtime.explaining.plans import CompilerOutput
 
 WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "bailout"}}
 
@@ -27,7 +27,7 @@ def test_what_is_made_of_a_program_that_was_moved_is_what_was_made_moved(
     monkeypatch.setenv("TIERUP_CACHE", "0")
     produce, tried = version._produce, []
 
-    def producing(graph: str, entry: str, arguments: Any, options: Any) -> Produced:
+    def producing(graph: str, entry: str, arguments: Any, options: Any) -> CompilerOutput:
         made = produce(graph, entry, arguments, options)
         here = placed(graph).places
         there = tuple((f"/elsewhere/{number % 3}.py", 10_000 - line) for number, (_, line) in enumerate(here))  # the last line is first now

@@ -9,7 +9,7 @@ from sampling import IS_EXHAUSTIVE
 
 import tierup
 from tierup.runtime import making, profiling, specialized_plan
-from tierup.runtime.compiling import bet, job
+from tierup.runtime.compiling import job, new_version
 from tierup.runtime.dispatching import handed_over
 
 MOST_LINES = 400
@@ -88,7 +88,7 @@ def cheap(monkeypatch, tmp_path):
             for a in arguments * 4:
                 f(*a)
                 f.wait(200)
-    from_disk, run_job = bet.from_disk, job.CompileJob.run
+    from_disk, run_job = new_version.from_disk, job.CompileJob.run
     monkeypatch.setattr(job.CompileJob, "run", lambda self: traced(run_job, self))
 
     def made(program, wanted, valued, options, call, produce):

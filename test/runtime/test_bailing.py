@@ -180,7 +180,7 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
         (executor,) = f._executors
         continuations = executor.continuations(f.versions[0])
         lost: dict[int, int] = {}
-        for index in range(len(continuations.code.bets)):
+        for index in range(len(continuations.code.assumptions)):
             for evaluation in count():
                 before = f.stats()
                 with tierup.testing.faults(guard=f"{function.__name__}:bailout{index}", evaluation=evaluation):
@@ -402,8 +402,8 @@ def test_plan_and_explain_show_the_bets() -> None:
     assert "tierup.bailout" in f.plan("guarded")
     assert "profiled = #tierup.profiled<bool=true>" in f.plan("profiled")
     assert "tierup.bailout" in f.plan("specialized")
-    assert "bet: the condition (aten.Bool.Tensor) is bool=true at " in f.explain()
-    assert "kept in 2 calls, lost in 1" in f.explain()
+    assert "assumption: the condition (aten.Bool.Tensor) is bool=true at " in f.explain()
+    assert "held in 2 calls, failed in 1" in f.explain()
 
 
 def test_a_bet_on_a_branch_leaves_the_arm_that_is_not_taken_out() -> None:
@@ -423,7 +423,7 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
         if x.size:
             assert_close(f(x), arm(x))
     (executor,) = f._executors
-    bets = {split.guards: len(executor.continuations(split).code.bets) for split in f.versions}
+    bets = {split.guards: len(executor.continuations(split).code.assumptions) for split in f.versions}
     assert bets == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
 
 

@@ -75,7 +75,7 @@ def lose_bets(executor: Executor, plain: Runner, arguments: list[Any]) -> int:
     lost = 0
     for version in executor.all_versions:
         continuations = executor.continuations(version)
-        for index in range(len(continuations.code.bets)) if continuations is not None else ():
+        for index in range(len(continuations.code.assumptions)) if continuations is not None else ():
             for evaluation in range(MOST):
                 with tierup.testing.faults(guard=f"{continuations.name}:bailout{index}", evaluation=evaluation) as injected:
                     assert_same(executor, plain, arguments, f"bet {index} lost at evaluation {evaluation}")

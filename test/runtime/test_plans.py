@@ -182,8 +182,8 @@ def test_a_disk_that_is_full_costs_an_event_and_a_compile(compile: str, tmp_path
 
 def test_what_a_worker_has_to_say_of_the_cache_is_an_event_here(monkeypatch: pytest.MonkeyPatch) -> None:
     class Worker:
-        def call(self, *request: object, limit: float) -> plans.Produced:
-            return plans.Produced(None, None, 0.0, reports=("the disk is full, over there",))
+        def call(self, *request: object, limit: float) -> plans.CompilerOutput:
+            return plans.CompilerOutput(None, None, 0.0, reports=("the disk is full, over there",))
 
     monkeypatch.setattr(store, "_reported", {})
     told: list[tierup.events.Event] = []

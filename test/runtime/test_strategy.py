@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import signature_of
 from tierup.runtime.options import Options
-from tierup.runtime.strategy import Bet, SpeculationLog
+from tierup.runtime.strategy import Speculation, SpeculationLog
 
 
 def sig(*shapes, dtype=np.float32):
@@ -24,7 +24,7 @@ def play(calls, options=None):
             out.append("hit")
             continue
         proposal = log.propose(call, options) if out else Reason.PROFILING
-        if isinstance(proposal, Bet):
+        if isinstance(proposal, Speculation):
             log.made(proposal, call.classes)
             log.settled(proposal)
             bets.append(proposal)
@@ -134,7 +134,7 @@ def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
 
 
 def test_zero_profiled_runs_bet_on_the_first_call():
-    assert isinstance(SpeculationLog().propose(sig((4,)), Options(num_profiled_runs=0)), Bet)
+    assert isinstance(SpeculationLog().propose(sig((4,)), Options(num_profiled_runs=0)), Speculation)
 
 
 def test_sizes_that_vary_become_symbolic_without_profiled_runs_too():

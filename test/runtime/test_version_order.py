@@ -17,7 +17,7 @@ from tierup.runtime.dispatching import guards
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind
-from tierup.runtime.strategy import Bet
+from tierup.runtime.strategy import Speculation
 
 STATIC = {"num_profiled_runs": 0, "fusion_strategy": [("static", 99)], "bailout_depth": 99, "level": 0}
 
@@ -192,7 +192,7 @@ def test_scores_fade_with_ticks_in_which_a_version_was_not_hit():
     table, hits = VersionTable(1, lambda *a: None, lambda *a: None, None, None), {}
     table.hits = lambda version: hits.get(version, 0)
     old, new, newest = (
-        Version(Bet((spec,), "static"), VersionRecord((spec,), (), 0, form=Form.NONE), None, 1, str(spec.sizes))
+        Version(Speculation((spec,), "static"), VersionRecord((spec,), (), 0, form=Form.NONE), None, 1, str(spec.sizes))
         for spec in (ArgumentSpec(ArgumentKind.ARRAY, "f32", (n,)) for n in (3, 4, 5))
     )
     table.add(old, 2), table.add(new, 2)
@@ -214,7 +214,7 @@ def test_whatever_the_scores_special_versions_stand_before_those_that_cover_them
         spec = ArgumentSpec(ArgumentKind.ARRAY, "f32", dims)
         open_dims = tuple((0, d) for d, size in enumerate(dims) if isinstance(size, str))
         record = VersionRecord((spec,), (), 0, form=Form.NONE)
-        table.add(Version(Bet((spec,), "dynamic" if open_dims else "static", open_dims), record, None, 1, str(dims)), 99)
+        table.add(Version(Speculation((spec,), "dynamic" if open_dims else "static", open_dims), record, None, 1, str(dims)), 99)
         table._scores[record.serial] = random.random()
     order = table.order()
     assert sorted(map(id, order)) == sorted(map(id, table.versions))

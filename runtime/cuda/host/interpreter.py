@@ -66,9 +66,9 @@ def run(
     reads: Counter[int] | None = None,
 ) -> tuple[Number | Buffer, ...]:
     """Run a program on its arguments: buffers and numbers. What it allocates is freed, but for buffers that it returns, or hands over at an
-    exit: their memory is the caller's. `lost`: the exit that a test wants taken, and at which evaluation of its bet (from 0). `reads`
-    counts what the host waits for, by the numbers that reads give. Raises Left where a bet is lost, ValueError for another number of
-    arguments, or for a step that is none."""
+    exit: their memory is the caller's. `lost`: the exit that a test wants taken, and at which evaluation of its assumption (from 0).
+    `reads` counts what the host waits for, by the numbers that reads give. Raises Left where an assumption fails, ValueError for another
+    number of arguments, or for a step that is none."""
     if len(given) != program.arguments:
         raise ValueError(f"a host program of {program.arguments} arguments was given {len(given)}")
     machine = _Machine(program, given, engine, lost, Counter() if reads is None else reads)

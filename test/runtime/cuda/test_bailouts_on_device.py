@@ -78,10 +78,10 @@ def test_explain_says_which_bets_wait_for_the_device_where_and_how_often(on: Dev
         f(x)
     said = f.explain().splitlines()
     first = clip.__code__.co_firstlineno
-    [branch] = [i for i, line in enumerate(said) if "bet: the condition (aten.Bool.Tensor) is bool=true at" in line]
-    assert f"test_bailouts_on_device.py:{first + 3}:" in said[branch] and "kept in 2 calls, lost in 1" in said[branch]
+    [branch] = [i for i, line in enumerate(said) if "assumption: the condition (aten.Bool.Tensor) is bool=true at" in line]
+    assert f"test_bailouts_on_device.py:{first + 3}:" in said[branch] and "held in 2 calls, failed in 1" in said[branch]
     assert said[branch + 1].strip() == "the host waits for the device to look at it: 3 times"  # not in the call that the int was lost in
-    [number] = [i for i, line in enumerate(said) if "bet: the int of aten.Int.Tensor is int=6 at" in line]
+    [number] = [i for i, line in enumerate(said) if "assumption: the int of aten.Int.Tensor is int=6 at" in line]
     assert said[number + 1].strip() == "the host waits for the device to look at it: 4 times"
     [where] = [line for line in said if "waits for the device in mid-program" in line and "aten.Bool.Tensor" in line]
     assert f"test_bailouts_on_device.py:{first + 3}:" in where and where.endswith("waited 3 times")
@@ -259,7 +259,7 @@ def test_a_bundle_has_no_place_for_bets_in_mid_program(on: Device, tmp_path: Any
     f = tierup.jit(clip, speculate="bailout", backend="cuda")
     f(UP), f(UP)
     packed = bundle_file.PackedProgram("clip", ("x",), (bundle_file.PackedVersion(f.versions[0].compiled.artifact, {}),))
-    with pytest.raises(ValueError, match="no version with bets in mid-program"):
+    with pytest.raises(ValueError, match="no version with assumptions in mid-program"):
         bundle_file.write(tmp_path / "clip.tierup", [packed])
 
 

@@ -1,0 +1,102 @@
+"""How a speculation becomes a version: from the disk's cache where an earlier process made it, else through the compiler."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from tierup.dialect.pipelines.reproducer import Reproducer
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering import allocating, polling
+from tierup.lowering.abi import ArgumentSpec, Artifact
+from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.lowering.service import request_json
+from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.explaining import dump, plans
+from tierup.runtime.explaining.plans import CompilerOutput, LoadedCode, NotCompiled
+from tierup.runtime.options import Options
+from tierup.runtime.program import Program
+from tierup.runtime.strategy import Speculation
+
+Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], CompilerOutput]  # graph, its entry, guards, options; raises NotCompiled
+Make = Callable[[Program, Speculation, tuple[ArgumentSpec, ...], Options, int, Produce], Version]  # as `make_version`
+
+
+def from_disk(program: Program, speculation: Speculation, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:
+    """A version of a speculation that an earlier process compiled; None when there is none. For the arguments see `make_version`."""
+    for specs in dict.fromkeys((speculation.specs, valued)):
+        compiled = plans.on_disk(program.graph, program.entry, specs, options)
+        if compiled is not None:
+            with _dump(program, speculation, specs, options) as dumped:
+                if dumped is not None:
+                    plans.note(dumped, compiled.request)
+                    plans.note_code(dumped, compiled.artifact, from_disk=True)
+            return _version(program, speculation, specs, compiled, call)
+    return None
+
+
+def make_version(
+    program: Program, speculation: Speculation, valued: tuple[ArgumentSpec, ...], options: Options, call: int, produce: Produce
+) -> Version:
+    """A version of a speculation, made in call number `call` by `produce`. Raises NotCompiled.
+
+    `valued`: the speculation's guards with the values of ints and bools as well. They are the version's when there is no code without: a
+    size or a branch may hang on an int.
+    """
+    try:
+        return _version(program, speculation, speculation.specs, _compiled(program, speculation, speculation.specs, options, produce), call)
+    except NotCompiled as e:
+        if valued == speculation.specs or e.reason is Reason.NO_RESOURCES:
+            raise
+    return _version(program, speculation, valued, _compiled(program, speculation, valued, options, produce), call)
+
+
+def _compiled(
+    program: Program, speculation: Speculation, specs: tuple[ArgumentSpec, ...], options: Options, produce: Produce
+) -> LoadedCode:
+    with _dump(program, speculation, specs, options), plans.failures_are_refusals("the compiler"):
+        produced = produce(program.graph, program.entry, specs, options)
+        start = time.perf_counter()
+        try:
+            code = plans.loaded(produced.artifact, plans.kernel_name(program.entry, specs), options)
+        except Exception as e:
+            request = json.dumps(request_json.to_dict(produced.request))
+            dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))
+            raise
+        return LoadedCode(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
+
+
+@contextmanager
+def _dump(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec, ...], options: Options) -> Iterator[dump.Dump | None]:
+    """Around a compile, for those who keep what it does."""
+    with dump.compiling(program.name, describe_specs(specs, program.names)) as kept:
+        if kept is not None:
+            kept.note(place=program.place, speculation=speculation.kind, options=asdict(options))
+            kept.stage("pristine", program.graph)
+        yield kept
+
+
+def _version(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec, ...], compiled: LoadedCode, call: int) -> Version:
+    artifact = compiled.artifact
+    if not isinstance(artifact, Artifact):
+        record = VersionRecord(
+            specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, exits=artifact.exits, on_device=True
+        )
+        return Version(speculation, record, compiled, call, describe_specs(specs, program.names), program.name)
+    record = VersionRecord(
+        specs,
+        artifact.results,
+        compiled.code.address,
+        keepalive=compiled.code,
+        work=artifact.work,
+        form=Form.TUPLE,
+        scalars=False,
+        exits=artifact.exits,
+        polls=polling.POLL in artifact.externals,
+        allocates=allocating.may_fail(artifact.externals),
+    )
+    return Version(speculation, record, compiled, call, describe_specs(specs, program.names), program.name)
