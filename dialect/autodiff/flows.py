@@ -58,8 +58,10 @@ class Flows:
 
 
 def has_paths(func: ir.Operation) -> bool:
-    """Whether the path that a run takes may decide on what its results depend."""
-    return any(op.name in ("torch.prim.If", "torch.prim.Loop") and len(op.results) for op in walk(func))
+    """Whether the path that a run takes may decide on what its results depend. Not in a program of torch.export: there `torch.cond` gives
+    an arm's operands gradients of zeros when it takes the other."""
+    source = ir.StringAttr(func.attributes["tierup.source"]).value if "tierup.source" in func.attributes else None
+    return source != "fx" and any(op.name in ("torch.prim.If", "torch.prim.Loop") and len(op.results) for op in walk(func))
 
 
 def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flows:

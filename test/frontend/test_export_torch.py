@@ -160,6 +160,24 @@ def test_a_branch_is_kept():
     assert (ours.stats().hits, ours.stats().compiles) == (5, 1)
 
 
+def test_an_untaken_arm_has_gradients_of_zeros_as_in_eager_mode():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.v = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x * self.w, lambda x: x * self.v, (x,))
+
+    eager = Program()
+    program = export(copy.deepcopy(eager), (torch.ones(3),))
+    ours = from_export(program)
+    for x in (torch.ones(3), torch.ones(3), -torch.ones(3), torch.ones(3)):
+        found = torch.autograd.grad(ours(x).sum(), [program.state_dict[k] for k in "wv"], allow_unused=True)
+        torch.testing.assert_close(found, torch.autograd.grad(eager(x).sum(), [eager.w, eager.v]))
+    assert "under autograd: 4 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
 def test_a_branch_on_sizes_without_an_upper_bound():
     class Program(nn.Module):
         def forward(self, x):
