@@ -203,7 +203,8 @@ def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tupl
 def _triangle(name: str):
     def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
         x = as_array(frame, node, m)
-        return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), x.rank, x.min_rank)
+        rank = None if x.rank is None else max(x.rank, 2)  # a vector becomes the rows of a matrix
+        return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), rank, max(x.min_rank, 2))
 
     return handler
 

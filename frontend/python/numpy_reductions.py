@@ -200,7 +200,8 @@ def _scan(name: str):
         dims = _one_axis(frame, node, axis)
         if dims is None:
             x, dims = Array(em.numpy("aten.reshape", [x.ssa, em.ints(-1)]), 1, dtype=x.dtype), [em.int(0)]
-        return Array(em.numpy(name, [x.ssa, dims[0], code]), x.rank, x.min_rank, known)
+        rank = None if x.rank is None else max(x.rank, 1)  # NumPy gives a vector of a number, too
+        return Array(em.numpy(name, [x.ssa, dims[0], code]), rank, max(x.min_rank, 1), known)
 
     return handler
 
