@@ -142,6 +142,12 @@ class Backward(Emitter):
         assert isinstance(found, ir.Value), "a rule of an op with several results looks at `grads`"
         return found
 
+    def grad_of(self, k: int) -> ir.Value | None:
+        """The gradient of result k, a tensor; None when there is none."""
+        found = self.grads[k]
+        assert found is None or isinstance(found, ir.Value), "a list has gradients of its items"
+        return found
+
     def _index(self, which: Which) -> int:
         return which if isinstance(which, int) else self.rule.operands.index(which)
 
@@ -211,6 +217,9 @@ class Backward(Emitter):
     def is_none(self, i: Which) -> bool:
         """Whether operand i was left out."""
         return is_none(self._operands[self._index(i)])
+
+    def is_list(self, i: Which) -> bool:
+        return str(under_casts(self._operands[self._index(i)]).type).startswith("!torch.list")
 
     def is_tensor(self, i: Which) -> bool:
         return torch_types.is_tensor(self._operands[self._index(i)].type)

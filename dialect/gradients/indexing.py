@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from tierup.dialect import dtypes
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
-from tierup.dialect.gradients.shapes import replaced
 from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.reduced import replaced
 
 RULES = Rules()
 

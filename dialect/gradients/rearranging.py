@@ -5,8 +5,8 @@ from __future__ import annotations
 from tierup.dialect import dtypes
 from tierup.dialect.gradients.core import Backward, Gradients, Rules
 from tierup.dialect.gradients.emitter import Operand
-from tierup.dialect.gradients.shapes import replaced
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.reduced import replaced
 
 RULES = Rules()
 

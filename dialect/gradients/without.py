@@ -12,11 +12,9 @@ _PLAIN = "a number, a truth value, a text, or a list of them"
 _BY_KIND = {Kind.FACTORY: "made of numbers and sizes; of a tensor only sizes and dtype are read", Kind.SCALAR: _PLAIN}
 
 _BY_OP = {
-    "truth values": ("aten.any", "aten.any.dim", "aten.any.dims", "aten.all", "aten.all.dim"),
     "positions": (
-        "aten.argmax", "aten.argmin", "aten.argsort", "aten.nonzero", "aten.nonzero_numpy", "aten.bucketize.Tensor",
+        "aten.argsort", "aten.nonzero", "aten.nonzero_numpy", "aten.bucketize.Tensor",
     ),
-    "counts": ("aten.count_nonzero", "aten.count_nonzero.dim_IntList"),
     "made of integers": ("aten.one_hot", "aten.repeat_interleave.Tensor"),
     "stopped by wish": ("aten.detach",),
     _PLAIN: ("aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"),

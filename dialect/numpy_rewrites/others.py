@@ -297,22 +297,15 @@ def locked(site: Site) -> list[ir.Value]:
 
 FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "accumulating": lambda op: accumulating(op.operands.index("dtype")),
+    "mean": lambda op: mean(op.operands.index("dtype")),
+    "spread": lambda op: spread,
+    "norm": lambda op: norm,
+    "extreme": lambda op: extreme,
+    "logical": lambda op: logical,
 }
 """By what an op's definition calls it."""
 
 REWRITES: dict[str, Rewrite] = {
-    "numpy_reductions.sum_all": accumulating(1),
-    "numpy_reductions.sum_dims": accumulating(3),
-    "numpy_reductions.prod_all": accumulating(1),
-    "numpy_reductions.prod_dim": accumulating(3),
-    "numpy_reductions.mean_all": mean(1),
-    "numpy_reductions.mean_dims": mean(3),
-    "numpy_reductions.var_correction": spread,
-    "numpy_reductions.std_correction": spread,
-    "numpy_reductions.linalg_vector_norm": norm,
-    "numpy_reductions.trace": as_is,
-    **_all("numpy_reductions", extreme, "amax", "amin", "max_all", "min_all", "max_dim", "min_dim", "aminmax", "argmax", "argmin"),
-    **_all("numpy_reductions", logical, "any_all", "any_dim", "any_dims", "all_all", "all_dim", "count_nonzero", "count_nonzero_dims"),
     "numpy_products.matmul": matmul,
     "numpy_products.dot": dot,
     "numpy_products.outer": outer,

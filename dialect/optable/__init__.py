@@ -12,7 +12,8 @@ from tierup.dialect.optable.define import DefinedOp
 
 FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "scalars", "lists",
-    "reductions", "scans", "normalisation", "formulas", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
+    "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products", "convolution", "pooling",
+    "views", "movement", "indexing", "inplace",
 )  # fmt: skip
 
 

@@ -1,254 +1,149 @@
-"""Reductions: sums, extremes, truth, variances and norms."""
+"""Sums, products, means, truth, counts. Sums of float16 and bfloat16 are kept in float32 and rounded once (ATen/OpMathType.h).
+
+A product's gradient is the product of the others: what is divided out where no factor is zero, else multiplied up without it, so that
+zeros, one or several, and second derivatives at them are right. The first factor of a product says its sizes: both arms name them alike, by
+the operand, and no size is for the run to say. """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from functools import cache, partial
-from operator import attrgetter
+import builtins
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.ir.values import NoneValue, Shape, Tensor, Value
-from tierup.dialect.kernels.axes import name_of
-from tierup.dialect.optable.core import (
-    EXACT,
-    Aliasing,
-    Infer,
-    InferRule,
-    Kind,
-    Op,
-    Promotion,
-    ShapeError,
-    Tolerance,
-    normalise_dim,
-    without_gradient,
+from tierup.dialect.ir.values import Tensor, Value
+from tierup.dialect.kernels.axes import (
+    accumulated_dtype,
+    accumulator,
+    axes_of,
+    count,
+    dtype_named,
+    in_rows,
+    name_of,
+    quiet,
+    rounded,
 )
-from tierup.dialect.optable.operands import (
-    Unknown,
-    dtype_argument,
-    dtype_of,
-    flag,
-    given,
-        integers,
-    is_none,
-    number,
-    optional,
-    or_unknown,
-    shape,
-    sizes,
+from tierup.dialect.kernels.casts import cast
+from tierup.dialect.optable import reduced
+from tierup.dialect.optable.core import EXACT, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
+from tierup.dialect.optable.define import op
+from tierup.dialect.optable.factors import has_zero, moved_last, places
+from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, shape, sizes
+from tierup.dialect.optable.over_axes import NONE, SUMMED, int64, numpy_of, reduction, result_dtype, widened
+from tierup.dialect.optable.reduced import dims_of, keepdims, kept
+
+if TYPE_CHECKING:
+    from tierup.dialect.gradients.core import Backward
+    from tierup.dialect.mlir import ir
+
+Axes = tuple[int, ...]
+_BOOL = np.dtype(np.bool_)
+
+
+def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None) -> np.ndarray:
+    target = accumulated_dtype(x, dtype)
+    if dtype is not None:
+        x = cast(x, target)  # torch converts first, then reduces
+    if target == _BOOL:
+        ufunc = np.logical_or if ufunc is np.add else np.logical_and
+        return in_rows(ufunc.reduce(x, axis=axes, keepdims=keepdim))
+    with quiet:
+        return in_rows(rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target))
+
+
+def _spread(g: Backward, gradient: ir.Value) -> ir.Value:
+    """Each element of the operand gets the gradient of what it went into."""
+    return g.cast_to(g.expand(gradient, g.operand_size("self")), "self")
+
+
+# --- sums --------------------------------------------------------------------------------------------------------------
+
+
+@reduction(
+    "aten.sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    gives=widened, numpy=np.sum, numpy_gives=numpy_of("sum"), form="accumulating", combine=Combine.ADD,
 )  # fmt: skip
-
-NONE = NoneValue()
-DTypeRule = Callable[[DType, DType | None], DType | None]  # (operand's, dtype argument's) -> result's
-
-
-# --- shapes ------------------------------------------------------------------------------------------------------------
+def sum(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
+    return _accumulate(np.add, x, axes, keepdim, dtype)
 
 
-def named_axes(dims: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Dims counted from the front. IndexError out of range; ShapeError for one named twice."""
-    axes = [normalise_dim(d, rank) for d in dims]
-    for axis in axes:
-        if axes.count(axis) > 1:
-            raise ShapeError(f"dim {axis} appears multiple times in the list of dims")
-    return tuple(axes) if rank else ()
+@sum.vjp("sum")
+def _(g: Backward) -> ir.Value:
+    return _spread(g, g.grad)
 
 
-def drop(sizes: Shape, axes: Sequence[int], keepdim: bool) -> Shape:
-    """`sizes` with axes reduced to 1 or gone."""
-    if keepdim:
-        return tuple(1 if i in axes else d for i, d in enumerate(sizes))
-    return tuple(d for i, d in enumerate(sizes) if i not in axes)
+@sum.vjp("dim_IntList")
+def _(g: Backward) -> ir.Value:
+    return _spread(g, keepdims(g, g.grad, dims_of(g), kept(g)))
 
 
-@or_unknown
-def _reduced(x: Value, dims: Value, keepdim: Value, refuse_empty: str, empty_means_none: bool) -> Shape:
-    """The shape after reducing `dims` (None, an int or a list). `refuse_empty` names an op without identity."""
-    sizes = shape(x)
-    named = optional(integers, dims)
-    if named is None or (not named and not empty_means_none):
-        axes = tuple(range(len(sizes)))
-        if refuse_empty and any(d == 0 for d in sizes):
-            raise ShapeError(f"{refuse_empty}(): Expected reduction dim to be specified for input.numel() == 0.")
-    else:
-        axes = named_axes(named, len(sizes))
-        for axis in axes:
-            if refuse_empty and sizes[axis] == 0:
-                raise IndexError(f"{refuse_empty}(): Expected reduction dim {axis} to have non-zero size.")
-    return drop(sizes, axes, not is_none(keepdim) and flag(keepdim))
-
-
-@or_unknown
-def _refuse_rank_0(x: Value, dims: Value) -> None:
-    """np.mean and np.var take no axis of a rank-0 array; np.sum and np.max do."""
-    if not shape(x) and optional(integers, dims):
-        raise IndexError("axis 0 is out of bounds for array of dimension 0")
-
-
-# --- dtypes ------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def numpy_result(function: str, dtype: DType, asked: DType | None = None) -> DType | None:
-    """The dtype that NumPy's function gives for an array of `dtype`: asked of NumPy itself, on one element. None for a dtype
-    that programs cannot hold (uint64)."""
-    of = attrgetter(function)(np)
-    one = np.ones(1, dtype.numpy)
-    return dtypes.from_numpy((of(one) if asked is None else of(one, dtype=asked.numpy)).dtype)
-
-
-def _same(of: DType, asked: DType | None) -> DType:
-    return of
-
-
-def _bool(of: DType, asked: DType | None) -> DType:
-    return dtypes.bool_
-
-
-def _truth(of: DType, asked: DType | None) -> DType:
-    return dtypes.u8 if of is dtypes.u8 else dtypes.bool_
-
-
-def _int64(of: DType, asked: DType | None) -> DType:
-    return dtypes.i64
-
-
-def widened(of: DType, asked: DType | None) -> DType:
-    return asked or (of if of.is_float else dtypes.i64)
-
-
-def _index(of: DType, asked: DType | None) -> DType:
-    if of is dtypes.bool_:
-        raise TypeError("argmax and argmin do not support bool input")
-    return dtypes.i64
-
-
-def _mean(of: DType, asked: DType | None) -> DType:
+def _mean_gives(of: DType, asked: DType | None) -> DType:
     result = asked or of
     if not result.is_float:
-        which = "Input" if asked is None else "Optional"
         raise TypeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            f"Got: {name_of(result.numpy)}"
+            f"mean(): could not infer output dtype. {'Input' if asked is None else 'Optional'} dtype must be either a floating point or "
+            f"complex dtype. Got: {name_of(result.numpy)}"
         )
     return result
 
 
-def _variance(of: DType, asked: DType | None) -> DType:
-    if not of.is_float:
-        raise TypeError("std and var only support floating point and complex dtypes")
-    return of
+@reduction(
+    "aten.mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    gives=_mean_gives, numpy=np.mean, numpy_gives=numpy_of("mean"), form="mean", numpy_refuses_rank_0=True,
+)  # fmt: skip
+def mean(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
+    """NaN of no elements."""
+    target = x.dtype if dtype is None else dtype_named(dtype)
+    x = cast(x, target)
+    with quiet:
+        total = np.asarray(np.add.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)))
+        return rounded(total / total.dtype.type(count(x.shape, axes)), target)
 
 
-def _norm(of: DType, asked: DType | None) -> DType:
-    for dtype, what in ((of, "as input"), (asked or of, "as dtype")):
-        if not dtype.is_float:
-            raise TypeError(f"linalg.vector_norm: Expected a floating point or complex tensor {what}. Got {name_of(dtype.numpy)}")
-    if asked is not None and dtypes.from_numpy(np.promote_types(of.numpy, asked.numpy)) is not asked:
-        raise TypeError(
-            f"linalg.vector_norm: the dtype of the input ({name_of(of.numpy)}) should be convertible "
-            f"without narrowing to the specified dtype ({name_of(asked.numpy)})"
-        )
-    return asked or of
+@mean.vjp("mean")
+def _(g: Backward) -> ir.Value:
+    return _spread(g, g.div(g.grad, reduced.count(g, None)))
 
 
-def _logsumexp(of: DType, asked: DType | None) -> DType:
-    return of if of.is_float else dtypes.f32
+@mean.vjp("dim")
+def _(g: Backward) -> ir.Value:
+    dims = dims_of(g)
+    return _spread(g, keepdims(g, g.div(g.grad, reduced.count(g, dims)), dims, kept(g)))
 
 
-def _numpy_norm(of: DType, asked: DType | None) -> DType | None:
-    return numpy_result("linalg.norm", asked or of)
-
-
-def _numpy(function: str) -> DTypeRule:
-    return partial(numpy_result, function)
-
-
-# --- the rule ----------------------------------------------------------------------------------------------------------
-
-
-def _rule(
-    torch: tuple[DTypeRule, ...],
-    numpy: tuple[DTypeRule, ...],
-    *,
-    dims: int | None = None,
-    keepdim: int | None = None,
-    dtype: int | None = None,
-    refuse_empty: str = "",
-    empty_means_none: bool = False,
-    numpy_refuses_rank_0: bool = False,
-) -> InferRule:
-    """A reduction's rule: one dtype rule per result under either promotion; where dims, keepdim, dtype are among the operands."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
-        x = operands[0]
-        if numpy_refuses_rank_0 and ctx.promotion is Promotion.NUMPY:
-            _refuse_rank_0(x, given(operands, dims))
-        sizes = _reduced(x, given(operands, dims), given(operands, keepdim), refuse_empty, empty_means_none)
-        rules = numpy if ctx.promotion is Promotion.NUMPY else torch
-        results = tuple(Tensor(result_dtype(rule, x, given(operands, dtype)), sizes) for rule in rules)
-        return results if len(results) > 1 else results[0]
-
-    return infer
-
-
-@or_unknown
-def result_dtype(rule: DTypeRule, x: Value, asked: Value) -> DType | None:
-    """A rule asked of an operand and a dtype argument; None when either is not known."""
-    of = dtype_of(x)
-    wanted = dtype_argument(asked)
-    if of is None:
-        raise Unknown
-    return rule(of, wanted)
-
-
-def _norm_rule(ord: int | None, dims: int | None, keepdim: int | None, dtype: int | None = None, numpy: DTypeRule = _norm) -> InferRule:
-    """Norms have no identity for an infinite or negative order."""
-    plain = _rule((_norm,), (numpy,), dims=dims, keepdim=keepdim, dtype=dtype)
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
-        _refuse_empty_norm(operands[0], given(operands, ord), given(operands, dims))
-        return plain(ctx, operands)
-
-    return infer
-
-
-@or_unknown
-def _refuse_empty_norm(x: Value, ord: Value, dims: Value) -> None:
-    p = optional(number, ord)
-    if p is not None and (p < 0 or p == math.inf):
-        sizes = shape(x)
-        axes = named_axes(optional(integers, dims) or tuple(range(len(sizes))), len(sizes))
-        if any(sizes[a] == 0 for a in axes):
-            raise ShapeError(
-                f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity"
-            )
-
-
-def _logsumexp_infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
-    _refuse_no_dims(operands[0], operands[1])
-    return _LOGSUMEXP(ctx, operands)
-
-
-@or_unknown
-def _refuse_no_dims(x: Value, dims: Value) -> None:
-    if not integers(dims) and shape(x):
-        raise ShapeError("logsumexp(): dim must name at least one dimension")
-
-
-def _trace_infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+def _infer_trace(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x = operands[0]
     rank = x.rank if isinstance(x, Tensor) else None
     if rank is not None and rank != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {rank}")
-    rule = _numpy("sum") if ctx.promotion is Promotion.NUMPY else widened
-    return Tensor(result_dtype(rule, x, NONE), ())
+    return Tensor(result_dtype(numpy_of("sum") if ctx.promotion is Promotion.NUMPY else widened, x, NONE), ())
 
 
-def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+@op("aten.trace(Tensor self) -> Tensor", kind=Kind.REDUCTION, infer=_infer_trace, tolerance=SUMMED)
+def trace(x: np.ndarray) -> np.ndarray:
+    """The sum of a matrix's main diagonal. ValueError unless rank 2."""
+    if x.ndim != 2:
+        raise ValueError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    return sum(np.diagonal(x))
+
+
+@trace.under_numpy(form="as_is")
+def _(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.trace(x))
+
+
+@trace.vjp()
+def _(g: Backward) -> ir.Value:
+    rows, columns = (g.size_of(g.like("self"), d) for d in (0, 1))
+    return g.cast_to(g.mul(g.call("aten.eye.m", rows, columns, g.dtype(g.grad), None, None, None), g.grad), "self")
+
+
+def _infer_sum_to_size(ctx: Infer, operands: Sequence[Value]) -> Value:
     x, wanted = operands[0], operands[1]
     absent = or_unknown(is_none)(wanted)
     if absent is None:
@@ -259,89 +154,139 @@ def _sum_to_size_infer(ctx: Infer, operands: Sequence[Value]) -> Value:
     if of is None or to is None:
         return Tensor(None, to)  # of integers it depends on whether anything is summed
     more = len(to) - len(of)
-    if more > 0 and all(n == 1 for n in to[:more]):
+    if more > 0 and builtins.all(n == 1 for n in to[:more]):
         of = (*to[:more], *of)
     leading = len(of) - len(to)
     if to and of == to:
         return x if more <= 0 else Tensor(dtype_of(x), of)
-    if leading < 0 or any(w != 1 and w != n and isinstance(w, int) and isinstance(n, int) for w, n in zip(to, of[leading:], strict=False)):
+    if leading < 0 or builtins.any(
+        w != 1 and w != n and isinstance(w, int) and isinstance(n, int) for w, n in zip(to, of[leading:], strict=False)
+    ):
         raise ShapeError(f"_grad_sum_to_size(): size {list(to)} does not broadcast to {list(of)}")
     found = tuple(w if w == 1 else ctx.equal(n, w, "_grad_sum_to_size()") for w, n in zip(to, of[leading:], strict=True))
-    same = to and not leading and all(w != 1 or n == 1 for w, n in zip(to, of, strict=True))
+    same = to and not leading and builtins.all(w != 1 or n == 1 for w, n in zip(to, of, strict=True))
     return Tensor(dtype_of(x) if same else result_dtype(widened, x, NONE), found)
 
 
-_LOGSUMEXP = _rule((_logsumexp,), (_logsumexp,), dims=1, keepdim=2)
-
-# --- rows --------------------------------------------------------------------------------------------------------------
-
-_SUMMED = Tolerance(4.0, 1.0)
-
-
-def _row(
-    name: str, kernel: str, infer: InferRule, *, numpy: str | None = "", tolerance: Tolerance = _SUMMED, results: int = 1, note: str = ""
-) -> Op:
-    """`numpy` "" means the function of the same name in numpy_reductions."""
-    flavour = f"numpy_reductions.{kernel.split('.')[1]}" if numpy == "" else numpy
-    row = Op(f"aten.{name}", Kind.REDUCTION, kernel, infer, results, numpy=flavour, tolerance=tolerance, note=note)
-    return without_gradient(row) if name.partition(".")[0] in _WITHOUT_GRADIENT else row
-
-
-_WITHOUT_GRADIENT = frozenset({"any", "all", "count_nonzero", "argmax", "argmin"})
-_S, _P, _M = (widened,), (widened,), (_mean,)
-_NS, _NP, _NM = (_numpy("sum"),), (_numpy("prod"),), (_numpy("mean"),)
-_V, _NV = (_variance,), (_numpy("var"),)
-_INDEX = (_int64,)
-_BOTH = (_same, _int64)
-
-ROWS = (
-    _row("sum", "reductions.sum_all", _rule(_S, _NS, dtype=1)),
-    _row("sum.dim_IntList", "reductions.sum_dims", _rule(_S, _NS, dims=1, keepdim=2, dtype=3)),
-    _row("trace", "reductions.trace", _trace_infer),
-    Op(
-        "aten._grad_sum_to_size", Kind.REDUCTION, "reductions.sum_to_size", _sum_to_size_infer, aliasing=Aliasing.MAY_VIEW, native=False,
-        tolerance=_SUMMED, note="native as the sum and the view that tierup-expand-sum-to-size makes of it",
-    ),
-    _row("prod", "reductions.prod_all", _rule(_P, _NP, dtype=1)),
-    _row("prod.dim_int", "reductions.prod_dim", _rule(_P, _NP, dims=1, keepdim=2, dtype=3)),
-    _row("mean", "reductions.mean_all", _rule(_M, _NM, dtype=1)),
-    _row("mean.dim", "reductions.mean_dims", _rule(_M, _NM, dims=1, keepdim=2, dtype=3, numpy_refuses_rank_0=True)),
-    _row("any", "reductions.any_all", _rule((_truth,), (_bool,)), tolerance=EXACT, note="uint8 gives uint8"),
-    _row("any.dim", "reductions.any_dim", _rule((_truth,), (_bool,), dims=1, keepdim=2), tolerance=EXACT, note="uint8 gives uint8"),
-    _row(
-        "any.dims", "reductions.any_dims", _rule((_truth,), (_bool,), dims=1, keepdim=2, empty_means_none=True),
-        tolerance=EXACT, note="[] reduces nothing",
-    ),
-    _row("all", "reductions.all_all", _rule((_truth,), (_bool,)), tolerance=EXACT, note="uint8 gives uint8"),
-    _row("all.dim", "reductions.all_dim", _rule((_truth,), (_bool,), dims=1, keepdim=2), tolerance=EXACT, note="uint8 gives uint8"),
-    _row("count_nonzero", "reductions.count_nonzero", _rule(_INDEX, _INDEX, dims=1), tolerance=EXACT),
-    _row("count_nonzero.dim_IntList", "reductions.count_nonzero_dims", _rule(_INDEX, _INDEX, dims=1), tolerance=EXACT),
-    # extremes
-    _row("amax", "extremes.amax", _rule((_same,), (_same,), dims=1, keepdim=2, refuse_empty="amax"), tolerance=EXACT),
-    _row("amin", "extremes.amin", _rule((_same,), (_same,), dims=1, keepdim=2, refuse_empty="amin"), tolerance=EXACT),
-    _row("max", "extremes.max_all", _rule((_same,), (_same,), refuse_empty="max"), tolerance=EXACT),
-    _row("min", "extremes.min_all", _rule((_same,), (_same,), refuse_empty="min"), tolerance=EXACT),
-    _row("max.dim", "extremes.max_dim", _rule(_BOTH, _BOTH, dims=1, keepdim=2, refuse_empty="max"), tolerance=EXACT, results=2),
-    _row("min.dim", "extremes.min_dim", _rule(_BOTH, _BOTH, dims=1, keepdim=2, refuse_empty="min"), tolerance=EXACT, results=2),
-    _row(
-        "aminmax", "extremes.aminmax", _rule((_same, _same), (_same, _same), dims=1, keepdim=2, refuse_empty="aminmax"),
-        tolerance=EXACT, results=2,
-    ),
-    _row("argmax", "extremes.argmax", _rule((_index,), _INDEX, dims=1, keepdim=2, refuse_empty="argmax"), tolerance=EXACT),
-    _row("argmin", "extremes.argmin", _rule((_index,), _INDEX, dims=1, keepdim=2, refuse_empty="argmin"), tolerance=EXACT),
-    # variances and norms
-    _row("var", "statistics.var_all", _rule(_V, _V), numpy=None),
-    _row("var.dim", "statistics.var_dim", _rule(_V, _V, dims=1, keepdim=3), numpy=None),
-    _row("var.correction", "statistics.var_correction", _rule(_V, _NV, dims=1, keepdim=3, numpy_refuses_rank_0=True)),
-    _row("std", "statistics.std_all", _rule(_V, _V), numpy=None),
-    _row("std.dim", "statistics.std_dim", _rule(_V, _V, dims=1, keepdim=3), numpy=None),
-    _row("std.correction", "statistics.std_correction", _rule(_V, (_numpy("std"),), dims=1, keepdim=3, numpy_refuses_rank_0=True)),
-    _row("var_mean", "statistics.var_mean_all", _rule(_V * 2, _V * 2), numpy=None, results=2),
-    _row("var_mean.dim", "statistics.var_mean_dim", _rule(_V * 2, _V * 2, dims=1, keepdim=3), numpy=None, results=2),
-    _row("var_mean.correction", "statistics.var_mean_correction", _rule(_V * 2, _V * 2, dims=1, keepdim=3), numpy=None, results=2),
-    _row("logsumexp", "statistics.logsumexp", _logsumexp_infer, numpy=None, note="[] is refused unless rank 0"),
-    _row("linalg_vector_norm", "statistics.linalg_vector_norm", _norm_rule(1, 2, 3, 4, _numpy_norm)),
-    _row("norm.Scalar", "statistics.norm_all", _norm_rule(1, None, None), numpy=None),
-    _row("norm.ScalarOpt_dim", "statistics.norm_dims", _norm_rule(1, 2, 3), numpy=None),
-    _row("frobenius_norm.dim", "statistics.frobenius_norm", _norm_rule(None, 1, 2), numpy=None),
+@op(
+    "aten._grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)",
+    kind=Kind.REDUCTION, infer=_infer_sum_to_size, aliasing=Aliasing.MAY_VIEW, native=False, tolerance=SUMMED,
+    note="native as the sum and the view that tierup-expand-sum-to-size makes of it",
 )  # fmt: skip
+def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:
+    """The sum over what broadcasting from `size` repeated; x itself for None and where nothing was. More dims of size 1 than x has may
+    lead, as in what is stored. ValueError for a size that does not broadcast to x's (PyTorch checks only that the elements fit)."""
+    more = 0 if size is None else len(size) - x.ndim
+    if more > 0 and builtins.all(n == 1 for n in size[:more]):
+        x = x.reshape((1,) * more + x.shape)
+    if size is None or (size and tuple(size) == x.shape):
+        return x
+    leading = x.ndim - len(size)
+    if leading < 0 or builtins.any(wanted not in (1, n) for wanted, n in zip(size, x.shape[leading:], strict=True)):
+        raise ValueError(f"_grad_sum_to_size(): size {list(size)} does not broadcast to {list(x.shape)}")
+    repeated = tuple(i for i, n in enumerate(x.shape) if i < leading or (size[i - leading] == 1 and n != 1))
+    return sum.reduce(x, axes_of(repeated, x.ndim), True).reshape(size)
+
+
+@sum_to_size.vjp()
+def _(g: Backward) -> ir.Value:
+    gradient, rank = g.grad, g.rank("self")
+    for _ in range(max((g.tensor(gradient).rank or 0) - rank, 0) if rank is not None else 0):
+        gradient = g.call("aten.squeeze.dim", gradient, 0)
+    return _spread(g, gradient)
+
+
+# --- products ----------------------------------------------------------------------------------------------------------
+
+
+@reduction(
+    "aten.prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    gives=widened, numpy=np.prod, numpy_gives=numpy_of("prod"), form="accumulating", combine=Combine.MULTIPLY,
+)  # fmt: skip
+def prod(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
+    return _accumulate(np.multiply, x, axes, keepdim, dtype)
+
+
+@prod.vjp("prod", reads=("self", "result"))
+def _(g: Backward) -> ir.Value:
+    x = g.promoted("self")
+
+    def multiplied() -> ir.Value:
+        return g.call("aten.reshape", g.mul(_others(g, g.call("aten.reshape", x, [-1])), g.grad), g.operand_size("self"))
+
+    return g.cast_to(g.choose(has_zero(g, x), multiplied, lambda: g.div(g.mul(g.results[0], g.grad), x)), "self")
+
+
+@prod.vjp("dim_int", reads=("self", "result"))
+def _(g: Backward) -> ir.Value:
+    x, dim = g.promoted("self"), int(g.constant("dim"))
+    if g.rank("self") == 0:
+        return g.cast_to(g.grad, "self")
+    gradient, result = keepdims(g, g.grad, [dim], kept(g)), keepdims(g, g.results[0], [dim], kept(g))
+
+    def multiplied() -> ir.Value:
+        return g.mul(moved_last(g, _others(g, moved_last(g, x, dim)), dim), gradient)
+
+    return g.cast_to(g.choose(has_zero(g, x), multiplied, lambda: g.div(g.mul(result, gradient), x)), "self")
+
+
+def _others(g: Backward, x: ir.Value) -> ir.Value:
+    """Along the last dim, of which there is one element at least: the product of all elements but that one."""
+    first = g.compare("eq", places(g, x), 0)
+
+    def before(v: ir.Value) -> ir.Value:
+        return g.call("aten.cumprod", g.where(first, 1.0, g.call("aten.roll", v, [1], [-1])), -1, None)
+
+    behind = g.call("aten.flip", before(g.call("aten.flip", x, [-1])), [-1])
+    return g.mul(before(x), behind)
+
+
+# --- truth, counts -----------------------------------------------------------------------------------------------------
+
+
+def _truth_gives(of: DType, asked: DType | None) -> DType:
+    return dtypes.u8 if of is dtypes.u8 else dtypes.bool_
+
+
+def _bool(of: DType, asked: DType | None) -> DType:
+    return dtypes.bool_
+
+
+_TRUTH: dict[str, Any] = {
+    "gives": _truth_gives, "numpy_gives": _bool, "form": "logical", "tolerance": EXACT, "no_gradient": "truth values",
+    "note": "uint8 gives uint8",
+}  # fmt: skip
+
+
+def _logical(ufunc: np.ufunc, x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    """torch keeps uint8 for uint8 (its first bool), and gives bool for all else. NaN is true."""
+    result = ufunc.reduce(x.astype(_BOOL, copy=False), axis=axes, keepdims=keepdim)
+    return rounded(result, x.dtype if x.dtype == np.uint8 else _BOOL)
+
+
+@reduction("aten.any(Tensor self) -> Tensor", "aten.any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", numpy=np.any, **_TRUTH)
+def any(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    return _logical(np.logical_or, x, axes, keepdim)
+
+
+@reduction(
+    "aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    numpy=np.any, empty_means_none=True, **{**_TRUTH, "note": "[] reduces nothing"},
+)  # fmt: skip
+def any_dims(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    return _logical(np.logical_or, x, axes, keepdim)
+
+
+@reduction("aten.all(Tensor self) -> Tensor", "aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", numpy=np.all, **_TRUTH)
+def all(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    return _logical(np.logical_and, x, axes, keepdim)
+
+
+@reduction(
+    "aten.count_nonzero(Tensor self, int? dim=None) -> Tensor", "aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    gives=int64, numpy=np.count_nonzero, form="logical", tolerance=EXACT, no_gradient="counts",
+)  # fmt: skip
+def count_nonzero(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
+    """NaN counts."""
+    return np.asarray(np.add.reduce(x.astype(_BOOL, copy=False), axis=axes, dtype=np.int64))

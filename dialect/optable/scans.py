@@ -21,7 +21,7 @@ from tierup.dialect.optable.core import Combine, Infer, InferRule, Kind, Promoti
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.factors import has_zero, moved_last, places
 from tierup.dialect.optable.operands import given, integer, or_unknown, shape
-from tierup.dialect.optable.reductions import DTypeRule, numpy_result, result_dtype, widened
+from tierup.dialect.optable.over_axes import DTypeRule, numpy_result, result_dtype, widened
 
 if TYPE_CHECKING:
     from tierup.dialect.gradients.core import Backward

@@ -1,15 +1,57 @@
-"""Dims that a reduction dropped, put back: shared by the rules of reductions."""
+"""What the gradients of reductions share: its dims, how many elements went into one, and dropped dims put back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Union
 
-from tierup.dialect.gradients.core import Backward
-from tierup.dialect.gradients.emitter import Operand
-from tierup.dialect.mlir import ir
+if TYPE_CHECKING:
+    from tierup.dialect.gradients.core import Backward
+    from tierup.dialect.gradients.emitter import Operand
+    from tierup.dialect.mlir import ir
+
+Which = Union[int, str]
+Dims = Union["list[int]", None]
 
 
-def keepdims(g: Backward, gradient: ir.Value, dims: list[int] | None, kept: bool, of: int = 0) -> ir.Value:
+def dims_of(g: Backward, which: Which = "dim") -> Dims:
+    """The operand that says the dims of a reduction: a list, one dim, or None. Raises NoGradient where they are not constant."""
+    return g.ints(which) if g.is_list(which) or g.is_none(which) else [int(g.constant(which))]
+
+
+def kept(g: Backward) -> bool:
+    """Whether a reduction keeps its dims, with size 1."""
+    return bool(g.constant("keepdim"))
+
+
+def count(g: Backward, dims: list[int] | None, of: int = 0) -> int | ir.Value:
+    """How many elements of operand `of` were reduced to one: a number where it is known, else a `!torch.int`. None, []: all of them."""
+    shape = g.tensor(g.like(of)).shape
+    if shape is not None:
+        sizes = [shape[d] for d in dims] if dims and shape else list(shape)
+        total = 1
+        for n in sizes:
+            if not isinstance(n, int):
+                break
+            total *= n
+        else:
+            return total
+    if not dims or g.rank(of) == 0:
+        return g.call("aten.numel", g.like(of), type_="!torch.int")
+    if g.rank(of) is None and dims in ([0], [-1]):  # rank 0 has one element
+        one, size = g.value([1]), g.operand_size(of)
+        sizes = g.call("aten.add.t", *((size, one) if dims == [0] else (one, size)), type_="!torch.list<int>")
+        return g.call("aten.__getitem__.t", sizes, dims[0], type_="!torch.int")
+    found = g.size_of(g.like(of), dims[0])
+    for d in dims[1:]:
+        found = g.call("aten.mul.int", found, g.size_of(g.like(of), d), type_="!torch.int")
+    return found
+
+
+# --- dims that were dropped, put back ----------------------------------------------------------------------------------
+
+
+def keepdims(g: Backward, gradient: ir.Value, dims: Dims, kept: bool, of: int = 0) -> ir.Value:
     """A gradient of what was reduced over `dims` of operand `of`, with these dims of size 1. `kept`: it has them. None, []: all dims.
     A tensor of rank 0 may be reduced over its dim 0 or -1, which it has not got."""
     if kept or not dims:
