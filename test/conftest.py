@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,20 @@ sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())
 @pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
     """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it."""
-    seed = zlib.crc32(f"{os.environ.get('TIERUP_SEED', '0')} {request.node.nodeid}".encode())
+    _seed(request.node.nodeid)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """So does what a file draws for its tests while it is imported."""
+    if isinstance(collector, pytest.Module):
+        if collector.path.name.endswith("_torch.py"):
+            with suppress(ImportError):
+                import torch  # noqa: F401 - it has numbers of its own, and may have come with an earlier file
+        _seed(collector.nodeid)
+
+
+def _seed(name: str) -> None:
+    seed = zlib.crc32(f"{os.environ.get('TIERUP_SEED', '0')} {name}".encode())
     random.seed(seed)
     np.random.seed(seed)
     torch = sys.modules.get("torch")
