@@ -11,9 +11,11 @@ from tierup.dialect import optable
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rule
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import bool_of, under_casts
 from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
 from tierup.dialect.kernels.by_torch_vjp import Wanted, name_of
+from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op
 
 _FLAT = frozenset({"aten.bernoulli", "aten.normal.Tensor_float", "aten.normal.Tensor_Tensor", "aten.normal.float_Tensor", "aten.poisson"})
@@ -24,10 +26,22 @@ def rule_of(name: str) -> Rule | None:
     """None for an op that is not left to PyTorch, one that draws random numbers, and one that acts or writes."""
     if name in _FLAT:
         return Rule(name, (), (), lambda g: None)
+    if name == "aten.native_dropout":
+        return Rule(name, ("input", "p", "train"), ("result1",), _dropout)
     row = optable.lookup(name)
     if row is None or not row.kernel.startswith(("by_torch.", "by_torch_vjp.")) or row.random or row.acts or row.writes:
         return None
     return Rule(name, (), (), lambda g: _by_torch(g, name)) if row.differentiable else None
+
+
+def _dropout(g: Backward) -> Gradients:
+    """What was kept was scaled."""
+    p, grad = g.constant("p"), g.grads[0]
+    if not isinstance(grad, ir.Value):
+        return None
+    if bool_of(under_casts(g.like("train"))) is False:
+        return grad
+    return g.mul(grad, g.mul(g.cast_like(g.results[1], grad), 1 / (1 - p) if p != 1 else 0.0))
 
 
 def _by_torch(g: Backward, name: str) -> Gradients:

@@ -9,10 +9,13 @@ from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch.export import ExportedProgram, default_decompositions
+from torch.fx import GraphModule
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tierup.dialect import optable
 
+_ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 _WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
 # not core, and made of ops that have rows
 _MORE = (
@@ -40,6 +43,14 @@ def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
     return {op: rule for op, rule in found.items() if not _draws_as_eager(op) and not _has_row(op)}
+
+
+def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
+    """`table`, with attention where the program has some that drops: its row does not."""
+    nodes = [n for m in program.graph_module.modules() if isinstance(m, GraphModule) for n in m.graph.nodes if n.target is _ATTENTION]
+    if all(n.args[4:5] in ((), (0.0,)) and not n.kwargs.get("dropout_p") for n in nodes):
+        return table()
+    return {**table(), _ATTENTION: default_decompositions()[_ATTENTION]}
 
 
 def _draws_as_eager(op: Any) -> bool:

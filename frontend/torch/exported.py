@@ -47,7 +47,7 @@ def from_export(
         raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
     memory = Memory(program)
     with decompositions.tracing():
-        functional = without_gradients_in_blocks(program).run_decompositions(decompositions.table())
+        functional = without_gradients_in_blocks(program).run_decompositions(decompositions.table_of(program))
     inputs, user, state = _inputs(functional)
     inputs_before, user_before, state_before = _inputs(program)
     same = dict(zip(user_before, user, strict=True))

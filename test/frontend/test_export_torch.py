@@ -307,3 +307,26 @@ def test_what_is_no_exported_program_is_refused():
         from_export(export(nn.Linear(2, 2), (torch.ones(1, 2),)), foreign="no")
     with pytest.raises(TypeError, match="max_version"):
         from_export(export(nn.Linear(2, 2), (torch.ones(1, 2),)), max_version=3)
+
+
+def test_dropout_in_training_draws_as_eager_and_has_gradients():
+    class Program(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.rand(4))
+
+        def forward(self, x):
+            x = nn.functional.dropout(x * self.w, 0.4)
+            return nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.3) + nn.functional.dropout(x, 1.0)
+
+    eager = Program()
+    program = export(copy.deepcopy(eager), (torch.ones(1, 3, 4),))
+    ours = from_export(program)
+    for seed in range(3):
+        x, found = torch.randn(1, 3, 4), []
+        for f, w in ((ours, program.state_dict["w"]), (eager, eager.w)):
+            torch.manual_seed(seed)
+            result = f(x)
+            found.append((result, *torch.autograd.grad(result.pow(2).sum(), w)))
+        torch.testing.assert_close(*found)
+    assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
