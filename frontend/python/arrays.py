@@ -154,6 +154,8 @@ def rank_ssa(frame: Frame, array: Array) -> ir.Value:
 
 def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None) -> None:
     """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
+    if isinstance(axis, Const) and not isinstance(axis.value, (int, np.integer)):
+        raise WillRaise(TypeError(f"{type(axis.value).__name__!r} object cannot be interpreted as an integer"))
     if x.rank is not None and isinstance(axis, Const):
         if not -x.rank <= axis.value < x.rank:
             raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))

@@ -189,15 +189,18 @@ def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
 
 def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tuple[Value, Value]]:
     """(before, after) for each axis: from one number, one pair, or a pair for each."""
-    if isinstance(width, Sequence) and width.items and isinstance(width.items[0], Sequence):
+    given = width.items if isinstance(width, Sequence) else [width]
+    several = bool(given) and isinstance(given[0], Sequence)
+    if any(len(p.items) not in (1, 2) for p in (given if several else [width]) if isinstance(p, Sequence)):
+        raise WillRaise(ValueError("operands could not be broadcast together: `pad_width` has a pair for each axis"))
+    if isinstance(width, Sequence) and several:
         pairs = [(p.items[0], p.items[-1]) for p in width.items if isinstance(p, Sequence)]
         if len(pairs) == 1:
             pairs *= known_rank(frame, node, x, "np.pad with one pair of widths")
         elif x.rank is not None and len(pairs) != x.rank:
             raise WillRaise(ValueError("pad_width does not have a pair for each axis"))
         return pairs
-    pair = (width.items[0], width.items[-1]) if isinstance(width, Sequence) else (width, width)
-    return [pair] * known_rank(frame, node, x, "np.pad with one width for all axes")
+    return [(given[0], given[-1])] * known_rank(frame, node, x, "np.pad with one width for all axes")
 
 
 def _triangle(name: str):

@@ -102,3 +102,17 @@ def test_odd_axes_of_reductions_give_what_numpy_gives_or_are_refused_by_name(nam
         else:
             np.testing.assert_array_equal(got, want)
     assert answered >= 3
+
+
+def test_an_axis_that_is_no_int_and_misshapen_pad_widths_raise_numpys_exceptions():
+    @tierup.jit
+    def taking(x):
+        return np.take(x, [0], 1.0)
+
+    @tierup.jit
+    def padding(x):
+        return np.pad(x, (4, 5, 6, 7))
+
+    for function, error in ((taking, TypeError), (padding, ValueError)):
+        with pytest.raises(error):
+            function(np.zeros((2, 2)))
