@@ -106,10 +106,10 @@ def two_branches(x, scale):
 
 
 def bailouts(repeats: int) -> Iterator[Cost]:
-    """A bet on a branch, lost: native code leaves, and what goes on is native too.
+    """An assumption on a branch, lost: native code leaves, and what goes on is native too.
 
-    The third loss of a first bet has the function made again without it, with twice the patience for the second one: of its losses the
-    first runs in tier 0, the second compiles what goes on, those from the third on are measured.
+    The third loss of a first assumption has the function made again without it, with twice the patience for the second one: of its losses
+    the first runs in tier 0, the second compiles what goes on, those from the third on are measured.
     """
     usual, other, large, scale = (np.array(x, np.float32) for x in ([1, 2], [-3, -2], [1, 9], [1, 1]))
     taken = []

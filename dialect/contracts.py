@@ -30,7 +30,7 @@ STRUCTURE = frozenset({
     "torch.vtensor.literal",
 })  # fmt: skip
 
-# Ops of the tierup dialect that compute, whatever was bet on.
+# Ops of the tierup dialect that compute, whatever was assumed.
 VALUES = frozenset({
     "tierup.all_nonzero", "tierup.all_zero", "tierup.any_nonzero", "tierup.autograd_add", "tierup.autograd_zero", "tierup.batched_mm_side",
     "tierup.batched_mm_tree", "tierup.constant_chunk", "tierup.differentiable", "tierup.grad_of", "tierup.if_then_else", "tierup.yield",

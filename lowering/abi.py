@@ -141,9 +141,9 @@ class ErrorSite:
 
 @dataclass(frozen=True)
 class ExitSite:
-    """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its bet is lost. `live`: where each of its operands
-    then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED. A tuple of
-    these is a list."""
+    """A bailout of the program: the kernel leaves with status `EXIT_BASE + index` where its assumption fails. `live`: where each of its
+    operands then is, in their order: ALIAS (argument `argument` itself), VIEW of an argument, NONE, or handed over: SCALAR, ALLOCATED. A
+    tuple of these is a list."""
 
     index: int
     op: str
@@ -173,7 +173,7 @@ class Request:
     """All that a compile depends on. Equal requests give equal artifacts.
 
     `ir` is the text of a module that keeps the `specialized` contract, but for bailouts, which may stand in its public function, `entry`.
-    `force`: tests may lose each of their bets at will (`load.NativeCode.force`).
+    `force`: tests may make each of them fail at will (`load.NativeCode.force`).
     """
 
     ir: str

@@ -66,7 +66,7 @@ def adapter(
 
     `ties`: sizes that the program needs equal. Where they are not, error site `first_tie_site + i` is returned at once, before
     code that counts on it reads anything. `exits`: then the kernel gets the live words, and its status may be below 0. `forced`: how often
-    it asks whether a test wants a bet lost; @FORCED then says which.
+    it asks whether a test wants an assumption to fail; @FORCED then says which.
     """
     body = _Body()
     status = body.let("alloca i32, align 4")

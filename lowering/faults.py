@@ -6,7 +6,7 @@ from typing import Protocol
 
 # in the order in which a compile comes by
 STAGES = ("specialize", "parse", "torch", "linalg", "bufferise", "loops", "llvm", "translate", "emit", "load")
-# what else is asked of the compiler: recording runs, splits, what goes on where a bet was lost, the simple and the specialising executor
+# what else is asked of the compiler: recording runs, splits, what goes on where an assumption failed, the executors without profiles
 OTHERS = ("instrument", "cut", "continuation", "simplify")
 
 

@@ -48,7 +48,7 @@ _STAGES = {"tensors": "linalg", "buffers": "bufferise", "optimise+emit": "emit"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request as linalg on tensors. `ties`: sizes that must be equal, checked at run time; `exits`: where bets may be lost."""
+    """A request as linalg on tensors. `ties`: sizes that must be equal, checked at run time; `exits`: where assumptions may fail."""
 
     module: ir.Module
     results: tuple[ResultSpec, ...]

@@ -4,7 +4,7 @@
         attributes {tierup.entry}
 
 `tierup.entry` marks the function that is compiled, `tierup.guard` says of each of its arguments what the guards of the version promise
-(`abi.ArgumentSpec`), `tierup.forced_losses` that a test may lose its bets at will. Passes add what they decide, in the same form:
+(`abi.ArgumentSpec`), `tierup.forced_losses` that a test may fail its assumptions at will. Passes add what they decide, in the same form:
 `tierup.results`, `tierup.ties`, `tierup.exit_sites`. A record is a dictionary of the fields that differ from their defaults, a size that is
 no number a text (`2*s0 + 1`).
 """

@@ -2,8 +2,8 @@
 
 A function's argument says it with the attribute `tierup.requires_grad = true | false`, which whoever calls the function ensures, as he
 ensures the argument's type; without it nothing is known. In the middle of a graph `tierup.guard`, `tierup.check` and
-`tierup.check_requires_grad` ensure it of their results. What a `tierup.profile` recorded (`requires_grad=true` in its facts) is a bet:
-only with `profiles` does the analysis follow it.
+`tierup.check_requires_grad` ensure it of their results. What a `tierup.profile` recorded (`requires_grad=true` in its facts) is an
+assumption: only with `profiles` does the analysis follow it.
 
 Each value is True (requires one), False (requires none), or None (may or may not); of a list or tuple, of all that is in it. False is
 certain: that is what others rely on. True follows from True by PyTorch's rule: a result of floating dtype requires a gradient when an

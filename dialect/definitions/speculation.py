@@ -1,4 +1,4 @@
-"""Ops that watch values and bet on them: profile, count_run, guard, bailout and what it is lowered to, and the three checks."""
+"""Ops that watch values and speculate on them: profile, count_run, guard, bailout and what it is lowered to, and the three checks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def exit_(op: ir.Operation) -> None:
 
 @define("forced", results=["lost"], attributes={"index": "which bailout of the function asks, an integer"})
 def forced(op: ir.Operation) -> None:
-    """Whether a test wants this bet lost, at this evaluation of it in the call."""
+    """Whether a test wants this assumption to fail, at this evaluation of it in the call."""
     integer(op, "index", 0)
     check_truth_value(op.results[0].type, "the result")
 

@@ -5,7 +5,7 @@ that every fact of b is one of a, so whatever matches a matches b. `join` is com
 `a <= b` is `a.join(b) == b`.
 
 An undefined tensor (Python's None) has no dtype and no sizes: it matches only what states neither. So a site that saw
-both a tensor and None knows nothing, and no bet on it can let a None through to native code.
+both a tensor and None knows nothing, and no guard of it can let a None through to native code.
 
 Free of MLIR: guards, the profile and the cache key use it when a call is dispatched.
 """
@@ -247,7 +247,8 @@ Fact = Profiled | ProfiledScalar
 
 def observe(value: object) -> Fact | None:
     """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor, an absent optional), numbers;
-    of a list that it is there. None for anything else (strings): there is no bet to make on it. An array on a device is one as NumPy's."""
+    of a list that it is there. None for anything else (strings): there is nothing to assume of it. An array on a device is one as
+    NumPy's."""
     if value is None or isinstance(value, np.ndarray):
         return Profiled.of(value)
     if isinstance(value, list):

@@ -95,7 +95,7 @@ def value_of_fact(fact: Fact | None) -> Value | None:
         }
         return kinds.get(fact.kind)
     if fact.defined is False:
-        return None  # an undefined tensor: no bet lets None through
+        return None  # an undefined tensor: no guard lets None through
     if fact.sizes is None:
         return Tensor(fact.dtype)
     # a size that is not known is spelled ? in the type, and bound to nothing

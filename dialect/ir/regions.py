@@ -1,4 +1,4 @@
-"""Moving ops in and out of regions, and forgetting what was bet on their types."""
+"""Moving ops in and out of regions, and forgetting what was assumed of their types."""
 
 from __future__ import annotations
 

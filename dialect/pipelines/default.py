@@ -42,9 +42,9 @@ VERSIONED = NamedPipeline(
 # As above, for the second way to speculate: what is recorded is what a guard in mid-program gains by. Between the steps of `bailouts` no
 # pass may stand: guards are where values were watched, and a continuation is built from what tierup-insert-bailouts left.
 PROFILE_BETS = NamedPipeline(
-    "profile-bets",
-    "as `profile`, and the conditions and sizes that guards in mid-program can bet on",
-    (*TO_VALUES.steps, "tierup-insert-profiling{bets=true}"),
+    "profile-assumptions",
+    "as `profile`, and the conditions and sizes that guards in mid-program can speculate on",
+    (*TO_VALUES.steps, "tierup-insert-profiling{assumptions=true}"),
 )
 
 BAILOUTS = NamedPipeline(

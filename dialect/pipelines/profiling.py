@@ -80,7 +80,7 @@ _AFTER_GUARDS = (
     *_DIFF_CLEAN_UP,
 )
 
-# The ancestor keeps a copy of the graph as it is right after its bailouts and builds a continuation from it when a bet is lost.
+# The ancestor keeps a copy of the graph as it is right after its bailouts and builds a continuation from it when an assumption fails.
 PRE_AUTODIFF_1_7 = NamedPipeline(
     "pre-autodiff-1.7",
     "1.7 without the tensor-expression fuser: records become guards, and what guards are left become bailouts",

@@ -28,7 +28,7 @@ Source = Callable[[ir.Operation], ir.Value]  # makes a value before an op
 
 @dataclass
 class Checks:
-    """The bets of a function's bailouts, and what is known without asking.
+    """The assumptions of a function's bailouts, and what is known without asking.
 
     A symbol that no argument binds stands for the size that the first bailout with it meets, which has to come before the others
     whatever way the program takes.
@@ -41,8 +41,8 @@ class Checks:
 
     @staticmethod
     def of(func: ir.Operation, bailouts: Sequence[ir.Operation], *, force: bool = False) -> Checks:
-        """Raises PassFailure for a bet that native code cannot check, or whose live values it cannot hand over. What is proven is neither
-        checked nor left, unless losses are forced."""
+        """Raises PassFailure for an assumption that native code cannot check, or whose live values it cannot hand over. What is proven is
+        neither checked nor left, unless losses are forced."""
         block = func.regions[0].blocks[0]
         inference = infer_function(func, symbols.argument_values(func), rules=Proven(), tolerant=True)
         made = Checks(func, inference)
@@ -136,7 +136,7 @@ class Checks:
 
 
 def native_part(fact: Fact) -> Fact:
-    """What of a bet means something to native code: its values have no strides, and lie where it runs."""
+    """What of an assumption means something to native code: its values have no strides, and lie where it runs."""
     if isinstance(fact, ProfiledScalar):
         return fact
     return replace(fact, strides=None, device=None, requires_grad=None, defined=None)
@@ -147,11 +147,11 @@ def _refuse_bet(op: ir.Operation) -> None:
     fact, type_ = facts_of(op.attributes["expected"]), str(op.operands[0].type)
     if isinstance(fact, ProfiledScalar):
         if type_ not in _KINDS or fact.kind not in (None, _KINDS[type_]):
-            raise PassFailure(op, f"bets on {fact} of a value of type {type_}, whose kind only the run knows")
+            raise PassFailure(op, f"assumes {fact} of a value of type {type_}, whose kind only the run knows")
     elif fact.defined is False or fact.device not in (None, CPU) or fact.requires_grad:
-        raise PassFailure(op, f"bets on {fact}, which native code never sees")
+        raise PassFailure(op, f"assumes {fact}, which native code never sees")
     elif not torch_types.is_value_tensor(op.operands[0].type):
-        raise PassFailure(op, f"bets on {fact} of a value of type {type_}, which is no tensor in native code")
+        raise PassFailure(op, f"assumes {fact} of a value of type {type_}, which is no tensor in native code")
 
 
 def _refuse_live(op: ir.Operation) -> None:

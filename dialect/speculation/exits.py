@@ -38,8 +38,8 @@ class _Point:
 
 
 class Leaving:
-    """Takes the bailouts out of blocks. `stays`: for each, by its index, whether its bet is kept, a !torch.bool made before it. A bailout
-    that is not among them stays."""
+    """Takes the bailouts out of blocks. `stays`: for each, by its index, whether its assumption holds, a !torch.bool made before it. A
+    bailout that is not among them stays."""
 
     def __init__(self, stays: Mapping[int, ir.Value], exit_: Exit) -> None:
         self._stays, self._exit = stays, exit_

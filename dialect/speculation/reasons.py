@@ -14,7 +14,7 @@ class Reason(Enum):
     # why a call ran in tier 0
     PROFILING = "first calls run in tier 0, which records types and sizes"
     OPTIMIZE_OFF = "the option optimize is off"
-    PROFILE_OFF = "the option profile is off, so there is nothing to bet on"
+    PROFILE_OFF = "the option profile is off, so there is nothing to speculate on"
     NOT_SEEN_BEFORE = "these argument types were not seen before; a version is compiled when they come again"
     DEPTH_EXHAUSTED = "the fusion strategy allows no further version"
     RELEASED = "what compiling needs was released; versions that exist go on, and reset() starts again"
@@ -39,7 +39,7 @@ class Reason(Enum):
     MISALIGNED = "the array is misaligned or not in native byte order"
     READ_ONLY = "the program writes this argument, but it is read-only"
     OVERLAP = "the program writes an argument that overlaps another in memory"
-    WRONG_VALUE = "a scalar whose value was bet on has another value"
+    WRONG_VALUE = "a scalar whose value was assumed has another value"
     BET_LOST = "a value in mid-program is not what the version was made for; the rest of the program goes on elsewhere"
     REQUIRES_GRAD = "the gradients of other arguments are wanted"
     CONSTANT_CHANGED = "a global that was compiled in as a constant now holds another object"
@@ -61,14 +61,14 @@ class Reason(Enum):
 
     # what became of versions
     GENERALISED = "a size that varied became symbolic"
-    BET_DROPPED = "a bet in mid-program was lost too often; the version was made again without it"
+    BET_DROPPED = "an assumption in mid-program failed too often; the version was made again without it"
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     STRIDES = "whether a view fits depends on how its operand lies in memory, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
     NUMBER_CHANGED = "a number from outside changed from graph to graph; it is read at every call from then on"
     PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"
-    SITE_GIVEN_UP = "this bet came to nothing before and is not made again"
+    SITE_GIVEN_UP = "this assumption came to nothing before and is not made again"
 
     __hash__ = object.__hash__  # Enum's is a line of Python, and every miss counts a reason
 

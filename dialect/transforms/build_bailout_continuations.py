@@ -1,4 +1,4 @@
-"""tierup-build-bailout-continuations: for each bailout, the function that does the rest of the program when the bet is lost.
+"""tierup-build-bailout-continuations: for each bailout, the function that does the rest of the program when the assumption fails.
 
     func.func @f(%x: !torch.vtensor, %n: !torch.int) -> !torch.vtensor {
       %true = torch.constant.bool true
@@ -33,7 +33,8 @@ From inside a branch it goes on after the branch. Guards and bailouts in it hand
 forgotten: it takes any values. Its parameters are the bailout's operands, in their order; docs/architecture.md has the contract.
 
 It must see the program as tierup-insert-bailouts left it: a pass between may make a value needed that no bailout captures. All
-continuations together are as long as the program times its bailouts; `function` and `index` ask for one alone, when a bet is lost first.
+continuations together are as long as the program times its bailouts; `function` and `index` ask for one alone, when an assumption fails
+first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ For users who would rather have an error than a slow program; runs last, after t
 its line, all of them at once.
 
 Not counted are views, numbers, lists, constants and casts, which cost no pass over a tensor, and checks with the branches that they
-decide. Fallbacks are what runs when a bet is lost: they, and the functions that they became, are left alone, as are continuations.
+decide. Fallbacks are what runs when an assumption fails: they, and the functions that they became, are left alone, as are continuations.
 A branch or loop that is not in a group as a whole is left out, and so is what groups in it left out, arms that never ran included. A
 call is left out too, since nothing is fused across it.
 

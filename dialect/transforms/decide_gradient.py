@@ -44,7 +44,7 @@ class DecideGradient(Pass):
 
 
 def _seen(func: ir.Operation) -> Iterator[State]:
-    """Of each floating tensor that was recorded or is bet on, whether it required a gradient."""
+    """Of each floating tensor that was recorded or is assumed, whether it required a gradient."""
     for op in walk(func):
         for name in ("profiled", "expected"):
             if name in op.attributes and op.name != "tierup.check":

@@ -86,7 +86,7 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
 
 
 def _forget_types(func: ir.Operation) -> None:
-    """A region's function takes any values: its table holds what was bet on them."""
+    """A region's function takes any values: its table holds what was assumed of them."""
     regions.forget_types(func.regions[0].blocks[0], {})
     block = func.regions[0].blocks[0]
     returned = list(block.operations)[-1].operation

@@ -15,8 +15,8 @@ becomes
 
 What is expected of an operand is what profiles of it recorded, or what follows for it from what profiles recorded of others. An operand
 that sometimes required a gradient is expected to. What is certain is not checked: a `tierup.requires_grad` of an argument, a tensor of
-integers. A group with an operand of which nothing was recorded is undone: a bet on it would be a guess. An operand that the group does
-not use is passed on, and not checked. A group that takes checked values is left.
+integers. A group with an operand of which nothing was recorded is undone: an assumption of it would be a guess. An operand that the group
+does not use is passed on, and not checked. A group that takes checked values is left.
 """
 
 from __future__ import annotations

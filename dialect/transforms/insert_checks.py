@@ -23,7 +23,7 @@ becomes
 All tensors that a group takes are checked, also those whose types an earlier group's success would ensure; what a cast only claims
 of a value is checked of the value. A symbol is one size in all facts of a check; two symbols that the group needs equal become
 one. A group that needs of sizes what no facts can say is undone. A group without tensors to check, or with checked ones, is left.
-Branches that a group's types decide go, after the twin is taken. Types outside that followed from bets alone are forgotten.
+Branches that a group's types decide go, after the twin is taken. Types outside that followed from assumptions alone are forgotten.
 """
 
 from __future__ import annotations

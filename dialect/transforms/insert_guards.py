@@ -12,7 +12,7 @@ becomes
     %2 = torch.aten.tanh %1 : !torch.vtensor<[2,?],f32> -> !torch.vtensor
 
 A guard asks for what types can say, dtype and sizes; with `all-facts` also for strides, device and whether a gradient is required, as
-recorded; with `gradients` for the last alone. With `scalars`, a number that always was the same is a bet too. A slot that recorded
+recorded; with `gradients` for the last alone. With `scalars`, a number that always was the same is assumed, too. A slot that recorded
 nothing, because its branch never ran or because no two runs agreed on anything, becomes no guard: its uses keep their type. Nor does one
 that saw an undefined tensor.
 
@@ -44,7 +44,7 @@ class InsertGuards(Pass):
     """Replace profiles by guards that ask for what was recorded."""
 
     name = "tierup-insert-guards"
-    scalars: bool = False  # also bet on numbers that always had one value
+    scalars: bool = False  # also speculate on numbers that always had one value
     all_facts: bool = False  # also ask for strides, device and requires_grad
     gradients: bool = False  # also ask whether a gradient is required
 
@@ -75,7 +75,7 @@ class InsertGuards(Pass):
         if isinstance(fact, ProfiledScalar):
             return fact if self.scalars and fact.value is not None else None
         if fact.defined is False:
-            return None  # no bet lets None through
+            return None  # no guard lets None through
         gradient = fact.requires_grad if self.gradients else None
         wanted = fact if self.all_facts else replace(fact, strides=None, device=None, requires_grad=gradient, defined=None)
         return None if wanted == TOP else wanted

@@ -29,7 +29,7 @@ and with `uses`
       "tierup.count_run"() : () -> ()
       return %1 : !torch.vtensor
 
-With `bets`, what a guard in mid-program would gain by: arguments and tensors as without it, but of the numbers only ints read from
+With `assumptions`, what a guard in mid-program would gain by: arguments and tensors as without it, but of the numbers only ints read from
 tensors that a size hangs on, and the condition of every branch that gives a value
 
       %n = torch.aten.Int.Tensor %x ...
@@ -68,7 +68,7 @@ class InsertProfiling(Pass):
     name = "tierup-insert-profiling"
     all: bool = False
     uses: bool = False  # tensors at each use and at the end of each block, instead of arguments and results
-    bets: bool = False  # also conditions of branches; of numbers inside, only those that sizes hang on
+    assumptions: bool = False  # also conditions of branches; of numbers inside, only those that sizes hang on
 
     def run_on_function(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
@@ -84,16 +84,16 @@ class InsertProfiling(Pass):
         for argument, at in _argument_places(block):
             slot = _profile(argument, slot, at)
         read = _numbers_read_from_tensors(func)
-        sizes = _read_for_sizes(inside, read) if self.bets else set()
+        sizes = _read_for_sizes(inside, read) if self.assumptions else set()
         for op in inside:
-            if self.bets and op.name == "torch.prim.If" and len(op.results):
+            if self.assumptions and op.name == "torch.prim.If" and len(op.results):
                 slot = _profile_condition(op, slot)
             if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all):
                 continue
             for result in op.results:
                 if self.all:
                     wanted = torch_types.is_tensor(result.type)
-                elif self.bets and not torch_types.is_tensor(result.type):
+                elif self.assumptions and not torch_types.is_tensor(result.type):
                     wanted = result in sizes
                 else:
                     wanted = _unknown(op, read) and _recordable(result)

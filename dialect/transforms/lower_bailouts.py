@@ -1,4 +1,4 @@
-"""tierup-lower-bailouts: bailouts become branches, for native code: the rest of the program runs where the bet is kept.
+"""tierup-lower-bailouts: bailouts become branches, for native code: the rest of the program runs where the assumption holds.
 
     func.func @f(%x: !torch.vtensor<[?],f32>) -> !torch.vtensor {
       %0 = torch.aten.exp %x : ...
@@ -29,8 +29,8 @@ away. Branches and loops around a bailout yield one truth value more, whether co
 did not; a loop that control left goes on no more. So of all that the program yields nothing is carried for the exits' sake.
 
 What is proven by types needs no check: such a bailout becomes a cast. With `force` it is none the less left where a test wants it
-(`tierup.forced`). Facts on strides mean nothing to native code. A bet that it cannot check, or a live value that it has no form for (a
-list that is written, a tensor of unknown rank), is an error. The graph must be typed (tierup-infer-types), and its calls inlined.
+(`tierup.forced`). Facts on strides mean nothing to native code. An assumption that it cannot check, or a live value that it has no form for
+(a list that is written, a tensor of unknown rank), is an error. The graph must be typed (tierup-infer-types), and its calls inlined.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LowerBailouts(Pass):
     """Turn bailouts into branches around the rest of the program."""
 
     name = "tierup-lower-bailouts"
-    force: bool = False  # let a test lose each bet at each of its evaluations
+    force: bool = False  # let a test make each assumption fail at each of its evaluations
 
     def run_on_function(self, func: ir.Operation) -> None:
         bailouts = [op for op in walk(func) if op.name == BAILOUT]

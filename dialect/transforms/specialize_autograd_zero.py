@@ -24,10 +24,10 @@ becomes
       return %r : !torch.vtensor
     }
 
-An argument that was always there, or never, is a bet; an optional list that never was is one on `is None`. In the version, sums with an
-undefined gradient are the other one, sums of two defined ones plain; branches on definedness, and gradients (`tierup.grad_of`), are
-decided; `aten._grad_sum_to_size` without a size goes. Results of torch's ops are defined: they raise on undefined operands. A function
-in which nothing depends on definedness, or of whose tensors nothing was recorded, is left.
+An argument that was always there, or never, is an assumption; an optional list that never was is one on `is None`. In the version, sums
+with an undefined gradient are the other one, sums of two defined ones plain; branches on definedness, and gradients (`tierup.grad_of`), are
+decided; `aten._grad_sum_to_size` without a size goes. Results of torch's ops are defined: they raise on undefined operands. A function in
+which nothing depends on definedness, or of whose tensors nothing was recorded, is left.
 
 With `checks=false` the function itself becomes the version: its callers see to it that gradients are there as recorded, since that is
 what they chose it by, as the older executor chooses a plan by its key.
@@ -64,11 +64,11 @@ class SpecializeAutogradZero(Pass):
 
     def run_on_function(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
-        bets = _bets(block)
-        if not any(torch_types.is_tensor(v.type) for v in bets) or not any(depends_on_definedness(op) for op in walk(func)):
+        assumed = _assumed(block)
+        if not any(torch_types.is_tensor(v.type) for v in assumed) or not any(depends_on_definedness(op) for op in walk(func)):
             return
         if not self.checks:
-            Simplify(block, bets)
+            Simplify(block, assumed)
             return
         last = list(block.operations)[-1].operation
         if last.name != "func.return":
@@ -76,7 +76,7 @@ class SpecializeAutogradZero(Pass):
         twin = func.clone(ir.InsertionPoint(func)).operation  # before anything is decided
         body = [view.operation for view in block.operations if view.operation.name not in _OUTSIDE]
         at = [view.operation for view in block.operations if view.operation.name in ("tierup.count_run", "func.return")][0]
-        ok = _conjunction(bets, at)
+        ok = _conjunction(assumed, at)
         types, loc = [v.type for v in last.operands], func.location
         branch = ir.Operation.create("torch.prim.If", results=types, operands=[ok], regions=2, loc=loc, ip=ir.InsertionPoint(at)).operation
         then, otherwise = (region.blocks.append() for region in branch.regions)
@@ -87,10 +87,10 @@ class SpecializeAutogradZero(Pass):
             last.operands[i] = result
         slow = _as_it_was(twin, list(block.arguments), types, otherwise)
         ir.Operation.create("torch.prim.If.yield", operands=list(slow.results), loc=loc, ip=ir.InsertionPoint(otherwise))
-        Simplify(then, bets)
+        Simplify(then, assumed)
 
 
-def _bets(block: ir.Block) -> dict[ir.Value, Defined]:
+def _assumed(block: ir.Block) -> dict[ir.Value, Defined]:
     """The arguments that were always there, or never; of optionals only those that never were."""
     arguments = list(block.arguments)
     facts: dict[ir.Value, Fact | None] = {}
@@ -104,15 +104,15 @@ def _bets(block: ir.Block) -> dict[ir.Value, Defined]:
     return {v: known[v] for v in arguments if v in known and (torch_types.is_tensor(v.type) or known[v] is False)}
 
 
-def _conjunction(bets: Mapping[ir.Value, Defined], before: ir.Operation) -> ir.Value:
-    """Whether all bets hold."""
+def _conjunction(assumed: Mapping[ir.Value, Defined], before: ir.Operation) -> ir.Value:
+    """Whether all assumptions hold."""
     ip, loc, bool_ = ir.InsertionPoint(before), before.location, ir.Type.parse("!torch.bool")
     answers = []
     for question, state in (("all_nonzero", True), ("all_zero", False)):
-        asked = [v for v, s in bets.items() if s is state and torch_types.is_tensor(v.type)]
+        asked = [v for v, s in assumed.items() if s is state and torch_types.is_tensor(v.type)]
         if asked:
             answers.append(ops.create(question, asked, [bool_], loc=loc, ip=ip).results[0])
-    absent = [v for v in bets if not torch_types.is_tensor(v.type)]
+    absent = [v for v in assumed if not torch_types.is_tensor(v.type)]
     none = constant(NoneValue(), ip) if absent else None
     answers += [ir.Operation.create("torch.aten.__is__", [bool_], [v, none], loc=loc, ip=ip).results[0] for v in absent]
     ok = answers[0]

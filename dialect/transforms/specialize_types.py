@@ -4,7 +4,7 @@ Facts of an argument become its type, and its symbols are declared and bound; an
 constant. A value that several slots watched has the facts that all of them agree on; a slot that recorded nothing says
 nothing. `tierup-infer-types` carries the types on from there.
 
-What was seen of a value inside the program is a bet until a guard checks it, so it is dropped; with `mid-program`, for a
+What was seen of a value inside the program is an assumption until a guard checks it, so it is dropped; with `mid-program`, for a
 program whose guards follow, it becomes the type of a `torch.tensor_static_info_cast`. A function that others call keeps its
 argument types.
 

@@ -1,7 +1,7 @@
 """tierup-verify-guarded: the contract of a speculative graph: no type says more than inference can prove from the guards.
 
 * Types of arguments are what callers guarantee (a version's entry guards); everything else is inferred again, from them,
-  from constants and from the facts of guards and checks. A type in the IR that knows more than that is a bet nobody checks.
+  from constants and from the facts of guards and checks. A type in the IR that knows more than that is an assumption that nobody checks.
 * A refined result of `tierup.check` is used only where its answer was found true: under a `torch.prim.If` on it.
 * Under a `torch.prim.If` on a `tierup.check_shapes` its operands fit its facts, so casts there may say so.
 * A cast (`torch.tensor_static_info_cast`, `torch.prim.unchecked_cast`) proves nothing: its result must follow as well.

@@ -14,8 +14,8 @@ on the device only kernels touch, but for "read" and "write" of single elements,
     ("while", 8, (...), (...))                           the first steps; then, as long as value 8 is true, the second and again the first
     ("move", 9, 2)                                       value 9 is value 2 from now on: what loops carry and branches give
     ("cast", 9, 2, "f32")                                value 9 is value 2 rounded to that type; an int loses the bits that do not fit
-    ("exit", 3, (2, 9))                                  a bet is lost: the program ends at exit 3 with values 2 and 9
-    ("forced", 9, 3)                                     value 9 is whether a test wants bet 3 lost, each time that it is asked
+    ("exit", 3, (2, 9))                                  an assumption fails: the program ends at exit 3 with values 2 and 9
+    ("forced", 9, 3)                                     value 9 is whether a test wants assumption 3 to fail, each time that it is asked
 
     ("fits", 8, "ab,bc->ac", (0, 1), 134217728, 128)     value 8 is whether NVIDIA's library is to compute this product of buffers: it is
                                                          there and takes them as they lie, and there are so many multiplications or

@@ -35,7 +35,7 @@ class NativeChain:
 
     def _hash(self, versions: list[NativeRow]) -> None:
         records = [v.record for v in versions]
-        # a scalar counts where every hashed version bets on its value, else the key would tell apart calls that one version takes
+        # a scalar counts where every hashed version assumes its value, else the key would tell apart calls that one version takes
         keyed = [all(r.arguments[i].kind is ArgumentKind.ARRAY or r.arguments[i].value is not None for r in records)
                  for i in range(len(records[0].arguments))]  # fmt: skip
         size = 1 << (2 * len(versions)).bit_length()

@@ -64,7 +64,7 @@ def _define_sizes_fit(module: ir.Module) -> ir.Function:
 
 
 def _define_scalar(module: ir.Module, int_value: ir.Function) -> ir.Function:
-    """i1 scalar_fits(guard, kind, object, argument): exact type, 64 bits, the value bet on; puts the 8 bytes in the argument."""
+    """i1 scalar_fits(guard, kind, object, argument): exact type, 64 bits, the value assumed; puts the 8 bytes in the argument."""
     f = Emitter(module, "scalar_fits", I1, [PTR, I32, PTR, PTR])
     guard, kind, obj, argument = f.parameters
     value = f.variable(I64, I64(0))

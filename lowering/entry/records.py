@@ -183,7 +183,7 @@ class VersionRecord:
 
 
 def is_static(record: VersionRecord) -> bool:
-    """Whether all sizes are bet on."""
+    """Whether all sizes are assumed."""
     return all(isinstance(size, int) for spec in record.arguments for size in spec.sizes)
 
 

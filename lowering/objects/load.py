@@ -30,8 +30,8 @@ class NativeCode:
         return self._forced is not None
 
     def force(self, index: int = -1, evaluation: int = 0) -> None:
-        """For tests: from now on every call loses the bet of bailout `index` at its `evaluation`-th evaluation (from 0) in the call; -1:
-        none. Raises ValueError unless it was compiled for this (`Request.force`), with the bailout in it."""
+        """For tests: from now on every call loses the assumption of bailout `index` at its `evaluation`-th evaluation (from 0) in the call;
+        -1: none. Raises ValueError unless it was compiled for this (`Request.force`), with the bailout in it."""
         if index >= 0 and (self._forced is None or all(site.index != index for site in self.artifact.exits)):
             raise ValueError(f"this code was not compiled to lose bailout {index} at will")
         if self._forced is not None:

@@ -17,7 +17,7 @@ def to_dict(request: Request) -> dict[str, Any]:
 
 
 def spec_to_dict(spec: ArgumentSpec) -> dict[str, Any]:
-    """A guard. Of an array: dtype, sizes (a string is a symbol), layout; of a scalar: the value that was bet on, if one was."""
+    """A guard. Of an array: dtype, sizes (a string is a symbol), layout; of a scalar: the value that was assumed, if one was."""
     if spec.kind is ArgumentKind.ARRAY:
         return {"kind": "array", "dtype": spec.dtype, "sizes": list(spec.sizes), "layout": spec.layout.value}
     value = spec.value

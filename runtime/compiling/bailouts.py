@@ -1,7 +1,7 @@
 """From a profiled program to one with bailouts, and from a bailout to what goes on there.
 
 Loads MLIR: the runtime imports this module when a program is called with `speculate="bailout"`, not before. The work is done by the
-passes of the pipelines `profile-bets` and `bailouts`, by `tierup-build-bailout-continuations`, and for tier 0 with native regions by
+passes of the pipelines `profile-assumptions` and `bailouts`, by `tierup-build-bailout-continuations`, and for tier 0 with native regions by
 `tierup-fuse-groups` and `tierup-dispatch-regions`.
 """
 
@@ -35,7 +35,7 @@ from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import BAILOUT
 
-_PROFILE = registry.pipeline("profile-bets")
+_PROFILE = registry.pipeline("profile-assumptions")
 _BAILOUTS = registry.pipeline("bailouts")
 
 

@@ -41,7 +41,7 @@ def test_a_further_run_of_a_pipeline_changes_nothing(program: Program, name: str
         for _ in range(2 if name in SETTLED_BY_TWO else 1):
             steps.run(module)
     except PassFailure as e:  # a write that is no value, a program that raises
-        assert name in ("profile", "profile-bets", "versioned"), e
+        assert name in ("profile", "profile-assumptions", "versioned"), e
         return
     settled = str(module)
     steps.run(module)

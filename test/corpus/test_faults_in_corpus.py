@@ -122,7 +122,7 @@ def check_nothing_was_made(function: Function, seen: list[Event], failed: bool) 
 
 @pytest.mark.parametrize("stage", stages.OTHERS)
 def test_a_compiler_that_fails_beside_the_versions_leaves_the_program_right(stage: str) -> None:
-    """Recording in mid-program, cutting, going on where a bet was lost, the simple and the specialising executor."""
+    """Recording in mid-program, cutting, going on where an assumption was lost, the simple and the specialising executor."""
 
     def ranked(x):
         n = int(np.sort(x)[-1])

@@ -1,7 +1,7 @@
-"""Programs of the corpus that lose each of their bets in mid-program at each evaluation, against the undecorated function.
+"""Programs of the corpus that lose each of their assumptions in mid-program at each evaluation, against the undecorated function.
 
 `make test` takes the first evaluations of each, with the rest of the program in tier 0; `make exhaustive` all, and there the rest is
-profiled, compiled and bets in its turn.
+profiled, compiled and speculates in its turn.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def guarded(function: Function) -> Iterator[Continuations]:
 
 
 def losses(program: Program, function: Function, continuations: Continuations, most: int) -> int:
-    """Lose every bet at every evaluation, at most at the first `most`; how many were lost."""
+    """Fail every assumption at every evaluation, at most at the first `most`; how many were lost."""
     lost = 0
     entry = continuations.code.entry
     for index in range(len(continuations.code.assumptions)):

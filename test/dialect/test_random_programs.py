@@ -92,7 +92,7 @@ PROMISES: dict[str, Promise] = {
 PIPELINES: dict[str, Promise] = {
     "profile": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
-    "profile-bets": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
+    "profile-assumptions": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "bailouts": Promise(("profiled",), leaves="guarded", bets=True),
     "final": Promise(),
     "final-strict": Promise(("grouped", "outlined"), refuses=True),
@@ -215,7 +215,7 @@ def check(program: Program, passes: str, stage: Stage, promise: Promise) -> None
         if promise.flattens:
             want.results = list(flattened(want.results))
         if lost_bet(want) or (lost_bet(got) and (want.error is not None or (promise.bets and i >= len(recorded)))):
-            continue  # who loses a bet where the program raises comes to raise on the slower way
+            continue  # who loses an assumption where the program raises comes to raise on the slower way
         found = difference(got, want, rounding=promise.rounds, sharing=promise.alike)
         assert not found, f"called with {arguments}: {found}\nbefore:\n{before}\nafter {passes}:\n{after}"
     if not promise.again:

@@ -1,4 +1,4 @@
-"""A program with bailouts as native code behind a dispatch table, its continuations in tier 0; each bet lost at each evaluation."""
+"""A program with bailouts as native code behind a dispatch table, its continuations in tier 0; each assumption lost at each evaluation."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Native:
         return [-1 if live is None else where for where, live in self.left]
 
     def losing_each(self, arguments: list[Any]) -> tuple[int, int]:
-        """Lose every bet at every evaluation, under both entries, and compare with the plain program; how often control left, and how often
+        """Fail every assumption at every evaluation, under both entries, and compare with the plain program; how often control left, and how often
         to an error site, where a live value may be an argument itself."""
         wanted = _flat(self.program.wanted(arguments))
         exits = errors = 0

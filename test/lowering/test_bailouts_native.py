@@ -1,4 +1,4 @@
-"""Bailouts in native code: wherever a bet is lost, the live values and the continuation give what the program gives without bets."""
+"""Bailouts in native code: wherever an assumption fails, the live values and the continuation give what the program gives without assumptions."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_losing_a_bailout_that_the_code_does_not_have_is_an_error() -> None:
     with pytest.raises(ValueError, match="not compiled to lose bailout 99"):
         native.code.force(99)
     normal = Native(straight, [arguments], arguments)
-    assert normal.artifact.exits == ()  # types prove every bet
+    assert normal.artifact.exits == ()  # types prove every assumption
     assert normal.artifact.forced == ""
     with pytest.raises(ValueError, match="not compiled to lose bailout 0"):
         normal.code.force(0)

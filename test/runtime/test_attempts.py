@@ -1,4 +1,4 @@
-"""A bet that is noted as being compiled: whatever breaks the compile off at whatever line, it does not stay noted, and is made again."""
+"""An assumption that is noted as being compiled: whatever breaks the compile off at whatever line, it does not stay noted, and is made again."""
 
 import sys
 import threading

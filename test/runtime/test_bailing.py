@@ -1,4 +1,4 @@
-"""`speculate="bailout"`: bets on values in mid-program, and what goes on where one is lost. The oracle is the undecorated function."""
+"""`speculate="bailout"`: assumes values in mid-program, and what goes on where one is lost. The oracle is the undecorated function."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ KEPT = {
     native_nested: [f32(2, 1, 3), 2, 3],
     native_while: [f32(2, 1), 40],
 }
-# How often a run with these arguments evaluates the bet of each program: each has one.
+# How often a run with these arguments evaluates the assumption of each program: each has one.
 EVALUATIONS = {straight: 1, arm: 1, nested: 2 * 3, native_straight: 1, native_arm: 1, native_nested: 2 * 3, native_while: 4}
 LOST = {
     straight: [f32(1, 5, 2)],
@@ -170,7 +170,7 @@ def test_a_bet_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None
 @pytest.mark.parametrize("entry", ["native", "python"])
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
 def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: str) -> None:
-    """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program bets in its turn."""
+    """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program speculates in its turn."""
     arguments = KEPT[function]
     want = function(*arguments)
     with tierup.options(testing=True):
@@ -195,7 +195,7 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
     assert f.stats().profiled_runs == 1
     got, events = events_of(f, *arguments)
     assert_close(got, want)
-    assert not bailouts(events), "a bet that is lost by force is not dropped"
+    assert not bailouts(events), "an assumption that fails by force is not dropped"
 
 
 def test_a_lost_bet_is_told_with_what_was_expected_and_the_line() -> None:
@@ -327,7 +327,7 @@ def test_live_values_are_handed_over_as_they_are() -> None:
 
 
 def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sorting is done in tier 0, where its kernel is counted: as often as in the program, wherever a bet is lost."""
+    """Sorting is done in tier 0, where its kernel is counted: as often as in the program, wherever an assumption fails."""
     sorts: list[int] = []
     plain = numpy_movement.sort
     monkeypatch.setattr(numpy_movement, "sort", lambda *operands: sorts.append(1) or plain(*operands))
@@ -369,7 +369,7 @@ def test_calls_of_many_threads_lose_and_keep_bets_at_once() -> None:
 
 
 def test_what_goes_on_has_one_level_less_of_bets() -> None:
-    """With `bailout_depth=1` a continuation makes no version; with more it is compiled, and may bet in its turn."""
+    """With `bailout_depth=1` a continuation makes no version; with more it is compiled, and may speculate in its turn."""
 
     def two(x):
         y = x * 2
@@ -388,7 +388,7 @@ def test_what_goes_on_has_one_level_less_of_bets() -> None:
         (rest,) = executor.continuations(f.versions[0]).executors.values()
         assert len(rest.versions) == (depth > 1), rest.history.events
         if depth > 1:
-            assert rest.continuations(rest.versions[0]) is not None, "the second branch is bet on in there"
+            assert rest.continuations(rest.versions[0]) is not None, "the second branch is assumed in there"
             both = f32(-1, -2, 3)
             got, events = events_of(f, both)
             assert_close(got, two(both))
@@ -549,7 +549,7 @@ def test_what_the_program_copies_is_a_copy_after_a_lost_bet() -> None:
     f = bailing(copies)
     for _ in range(3):
         f(np.array([1, 2, -3, 4], np.float32))
-    for _ in range(3):  # then the bet is widened
+    for _ in range(3):  # then the assumption is widened
         x = np.array([1, -2, -3, 4], np.float32)
         before = f.stats().bailouts
         w, y, z, kept = f(x)

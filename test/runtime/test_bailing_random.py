@@ -1,4 +1,4 @@
-"""Random programs that bet in mid-program and lose each bet in turn by force: tier 0 of the pristine graph is the oracle."""
+"""Random programs with assumptions in mid-program and fail each assumption in turn by force: tier 0 of the pristine graph is the oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tierup.runtime.executor import Executor
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides, options
 
-MOST = 1000 if IS_EXHAUSTIVE else 2  # evaluations that lose a bet
+MOST = 1000 if IS_EXHAUSTIVE else 2  # evaluations that lose an assumption
 # of the first 1500 those whose programs bet: the types of most follow from their arguments'
 SEEDS = [159, 422, 453, 466, 485, 557, 760, 899, 933, 1083, 1220, 1249]
 
@@ -86,7 +86,7 @@ def lose_bets(executor: Executor, plain: Runner, arguments: list[Any]) -> int:
 
 
 def calls_and_losses(program: Program) -> int:
-    """Call the program, then lose its bets; how often that was."""
+    """Call the program, then fail its assumptions; how often that was."""
     with options(testing=True):
         executor, plain = executor_of(program)
         calls = program.calls()[:2]

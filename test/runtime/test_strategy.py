@@ -15,7 +15,7 @@ def sig(*shapes, dtype=np.float32):
 
 
 def play(calls, options=None):
-    """The proposal at each call, made bets noted, refused calls recorded; what a call hits. And the bets made. Beyond `max_versions` the
+    """The proposal at each call, made bets noted, refused calls recorded; what a call hits. And the assumptions made. Beyond `max_versions` the
     oldest version goes."""
     log, out, bets, standing = SpeculationLog(), [], [], []
     options = options or Options()

@@ -28,7 +28,7 @@ from tierup.lowering.objects import load
 
 MAX_VERSIONS = 4  # of a graph; arrays of another rank have a graph of their own
 RANKS = (1, 2, 3, 4)
-BOUND_KB = 1.5  # per specialisation; 0.2 were measured: the log of bets that were made grows by design (docs/versions.md)
+BOUND_KB = 1.5  # per specialisation; 0.2 were measured: the log of speculations that were made grows by design (docs/versions.md)
 
 
 @dataclass(frozen=True)

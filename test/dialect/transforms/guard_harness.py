@@ -1,4 +1,4 @@
-"""Programs with guards at every use, bailouts and continuations, run in tier 0 with every bet lost at every evaluation."""
+"""Programs with guards at every use, bailouts and continuations, run in tier 0 with every assumption lost at every evaluation."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Guarded:
         return seen
 
     def losing_each(self, arguments: list[Any]) -> Iterator[tuple[tuple[str, int], Any]]:
-        """Runs in which one bet is lost, once: which, and what came out. That it was lost there is checked."""
+        """Runs in which one assumption is lost, once: which, and what came out. That it was lost there is checked."""
         for lost in self.evaluations(arguments):
             taken: list[tuple[str, int]] = []
 
@@ -117,7 +117,7 @@ class Guarded:
             yield lost, got
 
     def assert_same_wherever_lost(self, arguments: list[Any]) -> int:
-        """Every run that loses one bet gives what the plain program gives; how many there were."""
+        """Every run that loses one assumption gives what the plain program gives; how many there were."""
         want = self.wanted(arguments)
         assert_same(self.outcome(arguments, lambda site, evaluation: False), want, "no bet forced")
         runs = 0

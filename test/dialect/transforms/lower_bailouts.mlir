@@ -58,7 +58,7 @@ func.func @none(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor {
 }
 
 // -----
-// A bet that no value can keep: the branch says so, and the rest is still there for who reads it.
+// An assumption that no value can keep: the branch says so, and the rest is still there for who reads it.
 // CHECK-LABEL: func.func @always_lost
 // CHECK: %[[NO:.*]] = torch.constant.bool false
 // CHECK: torch.prim.If %[[NO]]
@@ -69,7 +69,7 @@ func.func @always_lost(%x: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],f3
 }
 
 // -----
-// Numbers: what is bet on is a constant in the rest. Floats are told apart by their bits.
+// Numbers: what is assumed is a constant in the rest. Floats are told apart by their bits.
 // CHECK-LABEL: func.func @numbers
 // CHECK: torch.aten.eq.int %arg0, %int3
 // CHECK: torch.prim.If

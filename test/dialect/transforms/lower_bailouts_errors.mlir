@@ -32,28 +32,28 @@ func.func @list_that_grows(%x: !torch.vtensor<[?],f32>) -> (!torch.vtensor<[4],f
 
 // -----
 func.func @written(%x: !torch.tensor<[4],f32>) -> !torch.tensor<[4],f32> {
-  // expected-error @below {{bets on f32[4] of a value of type !torch.tensor<[4],f32>, which is no tensor in native code}}
+  // expected-error @below {{assumes f32[4] of a value of type !torch.tensor<[4],f32>, which is no tensor in native code}}
   %0 = "tierup.bailout"(%x) {index = 0 : i64, expected = #tierup.profiled<f32[4]>} : (!torch.tensor<[4],f32>) -> !torch.tensor<[4],f32>
   return %0 : !torch.tensor<[4],f32>
 }
 
 // -----
 func.func @number_of_no_kind(%n: !torch.number) -> !torch.number {
-  // expected-error @below {{bets on int=3 of a value of type !torch.number, whose kind only the run knows}}
+  // expected-error @below {{assumes int=3 of a value of type !torch.number, whose kind only the run knows}}
   %0 = "tierup.bailout"(%n) {index = 0 : i64, expected = #tierup.profiled<int=3>} : (!torch.number) -> !torch.number
   return %0 : !torch.number
 }
 
 // -----
 func.func @gradient(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
-  // expected-error @below {{bets on f32[4] requires_grad=true, which native code never sees}}
+  // expected-error @below {{assumes f32[4] requires_grad=true, which native code never sees}}
   %0 = "tierup.bailout"(%x) {index = 0 : i64, expected = #tierup.profiled<f32[4] requires_grad=true>} : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
   return %0 : !torch.vtensor<[4],f32>
 }
 
 // -----
 func.func @elsewhere(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
-  // expected-error @below {{bets on f32[4] device=cuda, which native code never sees}}
+  // expected-error @below {{assumes f32[4] device=cuda, which native code never sees}}
   %0 = "tierup.bailout"(%x) {index = 0 : i64, expected = #tierup.profiled<f32[4] device=cuda>} : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
   return %0 : !torch.vtensor<[4],f32>
 }

@@ -109,7 +109,7 @@ func.func @appended(%x: !torch.vtensor<[4],f32> {tierup.requires_grad = true}, %
 }
 
 // -----
-// Recorded facts are bets; what a check asks for is sure where it holds. Calls are followed.
+// Recorded facts are assumptions; what a check asks for is sure where it holds. Calls are followed.
 // CHECK-LABEL: func.func @speculation
 // expected-remark@below {{%arg0 may require a gradient}}
 func.func @speculation(%x: !torch.vtensor<[4],f32>) {

@@ -65,7 +65,7 @@ func.func @inside(%x: !torch.vtensor) -> !torch.vtensor {
 }
 
 // -----
-// No bet lets None through.
+// No guard lets None through.
 // CHECK-LABEL: func.func @undefined
 // CHECK-SAME: (%{{.*}}: !torch.vtensor)
 func.func @undefined(%x: !torch.vtensor) -> !torch.vtensor {

@@ -1,4 +1,4 @@
-"""Backward graphs in versions by what is there: the same results for every mix of gradients, and the version only when bets hold."""
+"""Backward graphs in versions by what is there: the same results for every mix of gradients, and the version only when assumptions hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bailouts and continuations: wherever a bet is lost, the program gives what it gives without bets. The undecorated functions are the oracle."""
+"""Bailouts and continuations: wherever an assumption fails, the program gives what it gives without assumptions. The undecorated functions are the oracle."""
 
 from __future__ import annotations
 

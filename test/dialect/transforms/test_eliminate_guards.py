@@ -1,4 +1,4 @@
-"""Programs with the redundant guards gone: those that are left hold all that the types say, and a lost bet is still no wrong result."""
+"""Programs with the redundant guards gone: those that are left hold all that the types say, and an assumption that fails is still no wrong result."""
 
 from __future__ import annotations
 

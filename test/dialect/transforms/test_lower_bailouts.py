@@ -49,7 +49,7 @@ class Lowered:
         seen: list[tuple[str, int]] = []
         try:
             self.bailouts.call(*copy.deepcopy(arguments), fail=lambda site, at: seen.append((site, at)) or False)
-        except Exception:  # noqa: BLE001, S110 - a bet that is lost, or the program's own: what was asked was asked
+        except Exception:  # noqa: BLE001, S110 - an assumption that fails, or the program's own: what was asked was asked
             pass
         return seen
 
@@ -76,7 +76,7 @@ class Lowered:
         return found, seen, exits
 
     def assert_same(self, arguments: list[Any], want: Any, *, most: int = 1000) -> int:
-        """Keep every bet, and lose each of the first `most` at each evaluation; how often one was lost."""
+        """Keep every assumption, and lose each of the first `most` at each evaluation; how often one was lost."""
         got, seen, exits = self.outcome(arguments, None)
         assert seen == self.asked(arguments)
         assert len(exits) <= 1

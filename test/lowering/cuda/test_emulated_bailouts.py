@@ -1,4 +1,4 @@
-"""Bets in mid-program on the emulated device, lost at each evaluation: what an exit hands over was written, and the rest of the program
+"""Assumptions in mid-program on the emulated device, lost at each evaluation: what an exit hands over was written, and the rest of the program
 gives what the program gives. No kernel here has run on a GPU."""
 
 from __future__ import annotations

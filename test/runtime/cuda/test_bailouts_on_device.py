@@ -66,7 +66,7 @@ def test_bets_are_kept_lost_and_dropped_in_the_calls_in_which_the_cpu_does(on: D
     assert ours.stats() == on_cpu.stats()
     assert api.launched and [v.record.on_device for v in ours.versions] == [True]
 
-    there, _ = told(ours, [put(on, x) for x in (UP, MORE, DOWN)])  # kept, and lost by the bets that are left
+    there, _ = told(ours, [put(on, x) for x in (UP, MORE, DOWN)])  # kept, and lost by the assumptions that are left
     for got, x in zip(there, (UP, MORE, DOWN), strict=True):
         assert type(got) is DeviceArray
         np.testing.assert_allclose(got.numpy(), clip(x), rtol=1e-6)
@@ -116,7 +116,7 @@ def arm(x, y):
 
 
 def test_what_goes_on_by_code_is_given_the_arrays_that_lie_on_the_device(on: Device, api: FakeDriver) -> None:
-    with tierup.options(testing=True):  # bets that are lost on purpose are never dropped
+    with tierup.options(testing=True):  # assumptions that fail on purpose are never dropped
         f = tierup.jit(arm, speculate="bailout", backend="cuda")
         for loss in range(5):
             x, y = f32(2, 3, 4), f32(0, 0, 0)

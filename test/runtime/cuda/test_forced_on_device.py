@@ -1,6 +1,6 @@
-"""Programs of the corpus as kernels that lose each of their bets in mid-program at each evaluation, against the undecorated function.
+"""Programs of the corpus as kernels that lose each of their assumptions in mid-program at each evaluation, against the undecorated function.
 
-`make test` takes a few programs, `make test-ptx` all that bet. There the kernels of versions with bets are assembled, too.
+`make test` takes a few programs, `make test-ptx` all that speculate. There the kernels of versions with assumptions are assembled, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-insert-profiling=bets=true | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-insert-profiling=bets=true --tierup-insert-profiling=bets=true | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-insert-profiling=assumptions=true | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-insert-profiling=assumptions=true --tierup-insert-profiling=assumptions=true | FileCheck %s
 
 // An int that a size hangs on, through arithmetic; and what is made of it, whose size only the run knows.
 // CHECK-LABEL: func.func @size_from_data
