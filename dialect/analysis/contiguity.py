@@ -7,6 +7,8 @@ Native code has values, all of them row-major, so it may have a view only of wha
 arguments say how they lie; an op gives such a tensor when its operands are (PyTorch's results lie as their operands do), but for views
 that permute, skip or repeat; `contiguous` and products always do. A part along a dim (a slice, a piece of a split) is row-major but for a
 gap before that dim: it has the views that leave the dims before it as they are.
+
+So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results share memory.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from tierup.dialect import optable
+from tierup.dialect.analysis.showing import reached
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import int_of
+from tierup.dialect.ir.rewriting import int_of, maker
 from tierup.dialect.ir.values import Shape
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.core import Aliasing, Kind
 
 VIEWS = ("torch.aten.view", "torch.aten._reshape_alias")  # what raises
 _ROW_MAJOR = frozenset({"torch.aten.contiguous"})
@@ -50,20 +53,30 @@ def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: S
     row-major, by position. `shape_of`: what is known of a tensor's sizes; without it a part of a tensor has no views."""
     block = func.regions[0].blocks[0]
     loose: Loose = {block.arguments[i]: None for i in strided}
-    return next(_doubtful(block, loose, shape_of or (lambda value: None)), None)
+    return next(_doubtful(block, loose, shape_of or (lambda value: None), _deciding(func)), None)
 
 
-def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf) -> Iterator[ir.Operation]:
+def _deciding(func: ir.Operation) -> set[ir.Operation]:
+    """Ops that give a view or a copy, which decides whether results share memory with each other."""
+    aliases = func.attributes["tierup.result_aliases"] if "tierup.result_aliases" in func.attributes else ()
+    if not any("may_result:" in str(alias) for alias in aliases):
+        return set()
+    returned = list(func.regions[0].blocks[0].operations)[-1].operation.operands
+    makers = (maker(value) for value in reached(returned))
+    return {op for op in makers if op is not None and (row := optable.lookup(op.name)) is not None and row.aliasing is Aliasing.MAY_VIEW}
+
+
+def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
     """Views of what is in `loose`; what the block makes that need not be row-major is added."""
     for view in block.operations:
         op = view.operation
-        if op.name in VIEWS and op.operands[0] in loose:
+        if (op.name in VIEWS or op in deciding) and op.operands[0] in loose:
             breaks = loose[op.operands[0]]
             if breaks is None or not _fits(shape_of(op.operands[0]), shape_of(op.results[0]), breaks):
                 yield op
             loose[op.results[0]] = breaks
         elif op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
-            yield from _inside(op, loose, shape_of)
+            yield from _inside(op, loose, shape_of, deciding)
         elif _may_be_loose(op, loose):
             breaks = _breaks(op, loose, shape_of)
             for result in op.results:
@@ -97,7 +110,7 @@ def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
     return held | {dim} if dim else held
 
 
-def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Iterator[ir.Operation]:
+def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
     blocks = [block for region in op.regions for block in region.blocks]
     carried = op.name == "torch.prim.Loop"
     grown = True
@@ -107,7 +120,7 @@ def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Iterator[ir.Op
             arguments = list(block.arguments)[1:] if carried else list(block.arguments)
             entering = list(op.operands)[2:] if carried else list(op.operands)
             _flow(entering, arguments, loose)
-            yield from _doubtful(block, loose, shape_of)
+            yield from _doubtful(block, loose, shape_of, deciding)
             yielded = list(list(block.operations)[-1].operation.operands)
             _flow(yielded[1:] if carried else yielded, list(op.results), loose)
             if carried:

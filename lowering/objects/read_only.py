@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 
 from tierup.dialect import optable
-from tierup.dialect.functional.read_only import perhaps_read_only, sources
+from tierup.dialect.analysis.showing import sources
+from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.functional.views import is_read_only
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types

@@ -67,13 +67,15 @@ class RegionCode:
 
 @dataclass(frozen=True)
 class SplitCode:
-    """A program cut into regions: `graph` calls them by name, tier 0 runs all else; `left` are the ops it runs, with their lines."""
+    """A program cut into regions: `graph` calls them by name, tier 0 runs all else; `left` are the ops it runs, with their lines.
+    `row_major`: it serves row-major arguments alone, since views hang on how their operands lie."""
 
     profiled: str
     guarded: str
     graph: str
     regions: tuple[RegionCode, ...]
     left: tuple[tuple[str, str], ...]
+    row_major: bool = False
 
 
 def instrument(graph: str, entry: str) -> Instrumented:

@@ -7,12 +7,15 @@ executor (`legacy-*`, `dialect/pipelines/legacy.py`).
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tierup.dialect import dtypes, ops, registry
+from tierup.dialect.analysis.contiguity import doubtful_view
 from tierup.dialect.contracts import function_names
 from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.legacy import NONDIFF, OPTIMIZE
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
@@ -78,10 +81,15 @@ def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
         steps[fuse] = f"{steps[fuse][:-1]} excluded={','.join(sorted(excluded))}}}"
     faults.begins("cut")
     module = parse_module(graph)
+    func = function_names(module)[entry]
+    if (op := doubtful_view(func)) is not None:
+        place = diagnostics.place_of(op.location)
+        raise NotCompiled(Reason.STRIDES, f"{op.name} has an operand that need not be row-major", str(place) if place.line else "")
+    row_major = doubtful_view(func, range(len(func.regions[0].blocks[0].arguments))) is not None
     _run(module, registry.parse(f"builtin.module({','.join(steps)})"))
     fused = _text(module)
     _run(module, registry.parse(f"builtin.module({_FORGET})"))
-    return cut(module, entry, graph, fused)
+    return replace(cut(module, entry, graph, fused), row_major=row_major)
 
 
 def _record(func: ir.Operation, spec: CallSpec) -> None:

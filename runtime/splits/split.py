@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tierup.dialect.kernels import drawing
 from tierup.runtime import faults
 from tierup.runtime.explaining import last_plan
@@ -48,6 +50,10 @@ class Split:
     reviewed: bool = False  # whether what its regions' compiles have shown was looked at
     placed: Any = None  # what runs it with arrays on a device
     note: str = ""  # of its last run, for explain()
+
+    def serves(self, flat: tuple[Any, ...]) -> bool:
+        """Whether the arguments lie in memory as the code asks."""
+        return not self.code.row_major or all(a.flags.c_contiguous for a in flat if isinstance(a, np.ndarray))
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call. Whatever it raises, no argument has been written."""

@@ -86,6 +86,8 @@ class SplitTable(Generic[Key]):
         """The results of a call."""
         if not split.publication.fits(flat):
             return self._context.interpret(flat, Reason.OVERLAP)
+        if not split.serves(flat):
+            return self._context.interpret(flat, Reason.STRIDES)
         with self.lock:
             split.hits += 1
             self.hits += 1

@@ -110,6 +110,30 @@ def test_what_shares_memory_is_as_in_numpy(program, options: dict[str, object]) 
             assert _seen(f, x) == _seen(program, make()), (x, x.strides)
 
 
+def computed_and_its_ravel(x):
+    y = np.tanh(x * 2 + 1) * 3
+    return y, y.ravel()
+
+
+def like_and_its_reshape(x):
+    y = np.zeros_like(x)
+    if y.size and y.ndim > 1:
+        y[0] = 1
+    return y.reshape(-1), y
+
+
+@pytest.mark.parametrize("options", [{}, {"speculate": "bailout"}, {"executor": "specializing"}], ids=["default", "bailouts", "specializing"])
+@pytest.mark.parametrize("program", [computed_and_its_ravel, like_and_its_reshape])
+def test_results_share_memory_as_in_numpy_whatever_the_layout(program, options: dict[str, object]) -> None:
+    f = tierup.jit(program, compile="blocking", **options)
+    for name in ("contiguous", "transposed", "columns", "contiguous", "permuted", "one axis", "every second"):
+        for _ in range(4):
+            got, wanted = f(LAYOUTS[name]()), program(LAYOUTS[name]())
+            np.testing.assert_allclose(got[0], wanted[0], rtol=1e-12)
+            assert np.shares_memory(*got) == np.shares_memory(*wanted), name
+    assert f.stats().hits > 0 or program is like_and_its_reshape
+
+
 def test_ravel_of_a_contiguous_array_stays_a_native_view() -> None:
     f = tierup.jit(ravel, compile="blocking")
     for _ in range(4):

@@ -24,3 +24,24 @@ func.func @no_entry(%x: !torch.vtensor<[2,3],f32>, %size: !torch.list<int>) -> !
   %0 = torch.aten.view %t, %size : !torch.vtensor<[3,2],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
   return %0 : !torch.vtensor<[6],f32>
 }
+
+// -----
+// Whether a reshape is a view or a copy decides which results share memory.
+func.func @one_memory_or_two(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [2, 3]}}) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>) attributes {tierup.entry, tierup.result_aliases = ["fresh", "may_result:0"]} {
+  %n = torch.constant.int 6
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  // expected-error@below {{'torch.aten.reshape' op has an operand that need not be row-major}}
+  %1 = torch.aten.reshape %0, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  return %0, %1 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>
+}
+
+// -----
+func.func @in_two_anyhow(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [2, 3]}}) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>) attributes {tierup.entry, tierup.result_aliases = ["fresh", "fresh"]} {
+  %n = torch.constant.int 6
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %1 = torch.aten.reshape %0, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  %2 = torch.aten.neg %1 : !torch.vtensor<[6],f32> -> !torch.vtensor<[6],f32>
+  return %0, %2 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>
+}
