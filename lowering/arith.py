@@ -333,6 +333,17 @@ def zero(type_: ir.Type) -> Scalar:
     return constant(0, dtype_of(type_), type_)
 
 
+def known(value: ir.Value) -> Any:
+    """The number that an arith.constant holds, alone or in all places of a vector; None for any other value."""
+    made = value.owner
+    if isinstance(made, ir.Block) or made.operation.name != "arith.constant":
+        return None
+    number = made.operation.attributes["value"]
+    if isinstance(number, ir.DenseElementsAttr):
+        return number.get_splat_value().value if number.is_splat else None
+    return number.value
+
+
 def select(condition: ir.Value, yes: Operand, no: Operand) -> Scalar:
     """yes where condition, else no; at least one is a value, whose dtype the other takes."""
     kind = yes if isinstance(yes, Scalar) or not isinstance(no, ir.Value) else no

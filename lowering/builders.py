@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect.dtypes import BY_NAME, bool_
+from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.ir.walking import ops_of as ops_of
 from tierup.dialect.ir.walking import unerased as unerased
 from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
 from tierup.lowering.arith import INDEX, Scalar, constant, lifted, of
+
+defining_op = maker
 
 
 def op(
@@ -168,11 +171,6 @@ def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:
     lead = rank - len(shape)
     reads = [ir.AffineConstantExpr.get(0) if size == 1 else ir.AffineDimExpr.get(lead + i) for i, size in enumerate(shape)]
     return ir.AffineMap.get(rank, 0, reads)
-
-
-def defining_op(of: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for an argument of a block."""
-    return None if isinstance(of.owner, ir.Block) else of.owner.operation
 
 
 def discard_before(op: ir.Operation) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import tensors
@@ -27,9 +28,7 @@ class Call:
 
     def optional_tensor(self, i: int) -> Tensor | None:
         """An operand that may be None."""
-        value = self.op.operands[i]
-        while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
-            value = value.owner.operation.operands[0]
+        value = under_casts(self.op.operands[i])
         return None if str(value.type) == "!torch.none" else tensors.of_torch(value)
 
     def parameter(self, i: int) -> Parameter:
@@ -45,13 +44,10 @@ class Call:
 
     def ints(self, i: int) -> list[int] | None:
         """A list of constant ints, an int as a list of one, or None. Raises NotHandled."""
-        value = self.op.operands[i]
-        owner = value.owner
-        while isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.derefine":
-            value = owner.operation.operands[0]
-            owner = value.owner
-        if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.prim.ListConstruct":
-            items = [parameter(v) for v in owner.operation.operands]
+        value = under_casts(self.op.operands[i])
+        listed = items_of(value)
+        if listed is not None:
+            items = [parameter(v) for v in listed]
             if all(type(v) is int for v in items):
                 return items
             raise NotHandled
@@ -64,10 +60,14 @@ class Call:
 
     def sizes_list(self, i: int) -> list[Size]:
         """A list of ints, known or computed. Raises NotHandled."""
-        owner = self.op.operands[i].owner
-        if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
+        return [self._size(v) for v in self.listed(i)]
+
+    def listed(self, i: int) -> list[ir.Value]:
+        """The items of a list that is spelled out. Raises NotHandled."""
+        items = items_of(under_casts(self.op.operands[i]))
+        if items is None:
             raise NotHandled
-        return [self._size(v) for v in owner.operation.operands]
+        return items
 
     def position(self, i: int) -> Size | None:
         """An int, known or computed; None for none."""
@@ -85,10 +85,7 @@ class Call:
 
     def tensors(self, i: int) -> list[Tensor]:
         """A list of tensors."""
-        owner = self.op.operands[i].owner
-        if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
-            raise NotHandled
-        return [tensors.of_torch(v) for v in owner.operation.operands]
+        return [tensors.of_torch(v) for v in self.listed(i)]
 
     def sizes(self, result: int = 0) -> tuple[int | None, ...]:
         """A result's sizes, as inference found them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
@@ -125,9 +126,9 @@ def _from_list(c: Call) -> Tensor:
 
 
 def _numbers(value: ir.Value) -> list[Parameter]:
-    owner = value.owner
-    if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.prim.ListConstruct":
-        return [number for item in owner.operation.operands for number in _numbers(item)]
+    items = items_of(value)
+    if items is not None:
+        return [number for item in items for number in _numbers(item)]
     found = parameter(value)
     if found is None or isinstance(found, str):
         raise NotHandled

@@ -15,6 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias, stands_alone
+from tierup.lowering.arith import known
 
 OPS = ("linalg.generic", "linalg.fill", "memref.copy")
 _PURE = (*ALLOCATIONS, "memref.dim", *(v for v in VIEWS if v != "memref.reshape"))  # and all of arith; reshape reads memory
@@ -205,13 +206,10 @@ def _extent_of_view(view: ir.Operation, axis: int) -> Extent:
 def _size(number: ir.Value) -> Extent:
     """What stands for a number of type index."""
     made = b.defining_op(number)
-    if made is not None and made.name == "memref.dim":
-        axis = b.defining_op(made.operands[1])
-        if axis is not None and axis.name == "arith.constant":
-            return extent(made.operands[0], ir.IntegerAttr(axis.attributes["value"]).value)
-    if made is not None and made.name == "arith.constant":
-        return ir.IntegerAttr(made.attributes["value"]).value
-    return ("value", number)
+    if made is not None and made.name == "memref.dim" and (axis := known(made.operands[1])) is not None:
+        return extent(made.operands[0], axis)
+    found = known(number)
+    return ("value", number) if found is None else found
 
 
 def _reported(op: ir.Operation) -> list[ir.Value] | None:

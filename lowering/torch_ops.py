@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 
 SizesOrUnknown = Sequence["int | None"]
+known_int = int_of
 
 
 def tensor_type(sizes: SizesOrUnknown, dtype: DType) -> ir.Type:
@@ -28,14 +30,6 @@ def bool_type() -> ir.Type:
 
 def integer(number: int) -> ir.Value:
     return b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number))
-
-
-def known_int(value: ir.Value) -> int | None:
-    """The number of a torch.constant.int, else None."""
-    owner = value.owner
-    if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.constant.int":
-        return ir.IntegerAttr(owner.operation.attributes["value"]).value
-    return None
 
 
 def sizes_of(tensor: ir.Value) -> tuple[tuple[int | None, ...], DType] | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.dims import Dim
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -50,10 +51,9 @@ def view_of(value: ir.Value, roots: Mapping[ir.Value, View], inference: Inferenc
     value = where_control_stayed(value)
     if value in roots:
         return roots[value]
-    op = value.owner
-    if not isinstance(op, (ir.Operation, ir.OpView)):
+    op = maker(value)
+    if op is None:
         return None  # an argument of a block within
-    op = op.operation
     if op.name == "torch.prim.ListUnpack":
         return _part(op, ir.OpResult(value).result_number, roots, inference)
     handler = _VIEWS.get(op.name.removeprefix("torch."))
@@ -277,10 +277,9 @@ def reshaped_strides(old: Shape, old_strides: Sequence[Dim], new: Shape) -> tupl
 
 def _part(op: ir.Operation, number: int, roots: Mapping[ir.Value, View], inference: Inference) -> View | None:
     """One of the results of unbind, split or chunk."""
-    made = op.operands[0].owner
-    if not isinstance(made, (ir.Operation, ir.OpView)):
+    made = maker(op.operands[0])
+    if made is None:
         return None
-    made = made.operation
     name = made.name.removeprefix("torch.")
     if name == "prim.ListConstruct":
         return view_of(made.operands[number], roots, inference)

@@ -17,7 +17,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering import sizes
-from tierup.lowering.arith import Scalar, lifted, maximum, of
+from tierup.lowering.arith import Scalar, known, lifted, maximum, of
 from tierup.lowering.loops import Span, carried
 from tierup.lowering.sizes import Size
 
@@ -200,10 +200,9 @@ def constant(number: ir.Value) -> int | None:
     made = b.defining_op(number)
     if made is None:
         return None
-    if made.name == "arith.constant":
-        return ir.IntegerAttr(made.attributes["value"]).value
-    given = [constant(v) for v in made.operands] if made.name in _FOLD else [None]
-    left, right = (given[0], given[1]) if len(given) == 2 else (None, None)
+    if made.name not in _FOLD:
+        return known(number)
+    left, right = map(constant, made.operands)
     return None if left is None or right is None else _FOLD[made.name](left, right)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
@@ -25,15 +26,8 @@ from tierup.lowering.tensors import Operand, Tensor, widened
 
 def entries(c: Call, i: int) -> list[Tensor | None]:
     """The items of a list of index tensors; None for a whole axis."""
-    owner = c.op.operands[i].owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.operation.name != "torch.prim.ListConstruct":
-        raise NotHandled
-    found: list[Tensor | None] = []
-    for value in owner.operation.operands:
-        while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
-            value = value.owner.operation.operands[0]
-        found.append(tensors.of_torch(value) if torch_types.is_tensor(value.type) else None)
-    return found
+    items = map(under_casts, c.listed(i))
+    return [tensors.of_torch(v) if torch_types.is_tensor(v.type) else None for v in items]
 
 
 def is_mask(index: Tensor) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
-from tierup.lowering.arith import Number, Scalar, attribute, constant, element_type
+from tierup.lowering.arith import Number, Scalar, attribute, constant, element_type, known
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Constants:
 
 
 def known_number(value: ir.Value) -> float | int | None:
-    """The number that an `arith.constant` holds, seen through float conversions that keep it; None for anything else."""
+    """The number that a constant holds, seen through float conversions that keep it; None for anything else."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
@@ -84,11 +84,4 @@ def known_number(value: ir.Value) -> float | int | None:
         number = known_number(owner.operands[0])
         short = number is not None and abs(number * 2) < 256 and number * 2 == int(number * 2)  # every float format holds it
         return number if owner.name == "arith.extf" or short else None
-    if owner.name != "arith.constant":
-        return None
-    attr = owner.attributes["value"]
-    if isinstance(attr, ir.DenseElementsAttr):
-        if not attr.is_splat:
-            return None
-        attr = attr.get_splat_value()
-    return attr.value
+    return known(value)

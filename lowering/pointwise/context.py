@@ -57,10 +57,8 @@ def load_casts(context: ir.Context) -> None:
 
 def builtin_tensor(value: ir.Value) -> ir.Value:
     """A torch tensor as a builtin one, at the insertion point."""
-    made = value.owner
-    if isinstance(made, (ir.Operation, ir.OpView)) and made.operation.name == "torch_c.from_builtin_tensor":
-        return made.operation.operands[0]
-    return b.value("torch_c.to_builtin_tensor", [value], builtin_type(tensor_type(value.type)))
+    made = b.defining_op(value, "torch_c.from_builtin_tensor")
+    return made.operands[0] if made is not None else b.value("torch_c.to_builtin_tensor", [value], builtin_type(tensor_type(value.type)))
 
 
 def builtin_type(known: Known) -> ir.Type:
@@ -73,9 +71,8 @@ def parameter(value: ir.Value) -> Parameter:
     type_ = str(value.type)
     if type_ in ("!torch.none", "!torch.Device"):  # there is one device
         return None
-    made = value.owner
-    if isinstance(made, (ir.Operation, ir.OpView)):
-        op = made.operation
+    op = b.defining_op(value)
+    if op is not None:
         if op.name == "torch.derefine":
             return parameter(op.operands[0])
         if op.name in _CONSTANTS:

@@ -33,9 +33,9 @@ class FoldTransposes(Pass):
 
 
 def _fold(op: ir.Operation, i: int) -> None:
-    owner = op.operands[i].owner
-    order = _permutation(owner.operation) if isinstance(owner, (ir.Operation, ir.OpView)) else None
-    if order is None or (op.name == "linalg.batch_matmul" and order[0] != 0):
+    made = b.defining_op(op.operands[i])
+    order = None if made is None else _permutation(made)
+    if made is None or order is None or (op.name == "linalg.batch_matmul" and order[0] != 0):
         return
     maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
     # axis k of the transposed operand is axis order[k] of its source
@@ -45,7 +45,7 @@ def _fold(op: ir.Operation, i: int) -> None:
         source[axis] = reads[k]
     maps[i] = ir.AffineMap.get(maps[i].n_dims, 0, source)
     op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps], op.context)
-    op.operands[i] = owner.operation.operands[0]
+    op.operands[i] = made.operands[0]
 
 
 def _permutation(op: ir.Operation) -> list[int] | None:

@@ -19,6 +19,7 @@ from functools import reduce
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
+from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -92,11 +93,9 @@ def _along(axis_operand: int | None, index_operand: int) -> Callable[[ir.Operati
 
 def _listed(op: ir.Operation) -> None:
     """index.Tensor and index_put: one optional tensor per axis; negative indices count from the end; bool masks are not indices."""
-    x, listed = op.operands[0], op.operands[1].owner
-    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct":
-        return
-    for axis, value in enumerate(listed.operation.operands):
-        index = _underived(value)
+    x = op.operands[0]
+    for axis, value in enumerate(items_of(op.operands[1]) or []):
+        index = under_casts(value)
         known = t.sizes_of(index) if str(index.type).startswith("!torch.vtensor") else None
         if known is None or known[1].category is not Category.INT or known[1] is dtypes.u8 or _elements(index) == 0:
             continue  # torch takes uint8 for a mask
@@ -107,11 +106,11 @@ def _listed(op: ir.Operation) -> None:
 def _put(op: ir.Operation) -> None:
     """index_put: its indices; and where a mask has a value for each true element, that there are as many."""
     _listed(op)
-    listed, values = op.operands[1].owner, t.sizes_of(op.operands[2])
-    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct" or values is None:
+    listed, values = items_of(op.operands[1]), t.sizes_of(op.operands[2])
+    if listed is None or values is None:
         return
     whole = t.sizes_of(op.operands[0])
-    indices = [(axis, _underived(v)) for axis, v in enumerate(listed.operation.operands) if "tensor" in str(_underived(v).type)]
+    indices = [(axis, under_casts(v)) for axis, v in enumerate(listed) if "tensor" in str(under_casts(v).type)]
     known = t.sizes_of(indices[0][1]) if len(indices) == 1 else None
     if whole is None or known is None or not known[0] or (known[1].category is not Category.BOOL and known[1] is not dtypes.u8):
         return
@@ -124,12 +123,6 @@ def _put(op: ir.Operation) -> None:
     count = b.value("torch.aten.sum", [true, none], t.tensor_type((), dtypes.i64))
     number = b.value("torch.aten.Int.Tensor", [count], t.int_type())
     t.check(b.value("torch.aten.eq.int", [number, t.size(op.operands[2], axis)], t.bool_type()), "the mask has another number of elements")
-
-
-def _underived(value: ir.Value) -> ir.Value:
-    while isinstance(value.owner, (ir.Operation, ir.OpView)) and value.owner.operation.name == "torch.derefine":
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _read_other_memory(op: ir.Operation) -> None:
@@ -192,10 +185,7 @@ def _axes(op: ir.Operation, name: str, rank: int) -> list[int]:
     if not name.startswith("aten.index.Tensor"):
         axis = 0 if name == "aten.embedding" else t.known_int(op.operands[1])
         return [] if axis is None or not rank else [axis % rank]
-    listed = b.defining_op(op.operands[1])
-    if listed is None or listed.name != "torch.prim.ListConstruct":
-        return []
-    return [axis for axis, value in enumerate(listed.operands) if "tensor" in str(_underived(value).type)]
+    return [axis for axis, value in enumerate(items_of(op.operands[1]) or []) if "tensor" in str(under_casts(value).type)]
 
 
 # --- divisors ----------------------------------------------------------------------------------------------------------
@@ -251,12 +241,9 @@ def _raise(op: ir.Operation) -> None:
 
 def _item(op: ir.Operation) -> None:
     """One item of a list that is spelled out."""
-    made, position = op.operands[0].owner, op.operands[1]
-    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
+    items, position = items_of(op.operands[0]), op.operands[1]
+    if items is None or t.known_int(position) is not None:
         return
-    if t.known_int(position) is not None:
-        return
-    items = list(made.operation.operands)
     _check_position(position, len(items), "list index out of range")
     if op.results[0].type == t.int_type() and items:
         op.results[0].replace_all_uses_with(_chosen(items, position))

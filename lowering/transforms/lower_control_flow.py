@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import bool_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -54,9 +55,9 @@ def to_builtin(value: ir.Value) -> ir.Value:
     type_ = str(value.type)
     if type_ in _SCALARS:
         name, bits = _SCALARS[type_]
-        owner = value.owner
-        if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == f"torch_c.from_{name}":
-            return owner.operation.operands[0]
+        made = b.defining_op(value, f"torch_c.from_{name}")
+        if made is not None:
+            return made.operands[0]
         return b.value(f"torch_c.to_{name}", [value], b.integer_type(bits) if bits else ir.F64Type.get())
     if torch_types.is_value_tensor(value.type):
         return builtin_tensor(value)
@@ -106,12 +107,6 @@ def _builtin_type(type_: ir.Type) -> ir.Type:
     return builtin_type(tensor_type(type_))
 
 
-def _is_true(value: ir.Value) -> bool:
-    owner = value.owner
-    is_constant = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.name == "torch.constant.bool"
-    return is_constant and ir.BoolAttr(owner.operation.attributes["value"]).value
-
-
 def _has_unknown_size(type_: ir.Type) -> bool:
     return torch_types.is_tensor(type_) and None in (torch_types.parse_tensor(str(type_))[0] or ())
 
@@ -121,7 +116,7 @@ def _loop(op: ir.Operation) -> list[ir.Value]:
     types = [r.type for r in op.results]
     _check(types)
     condition = list(body.operations)[-1].operation.operands[0]
-    counted = _is_true(op.operands[1]) and _is_true(condition) and (STEADY in op.attributes or not any(map(_has_unknown_size, types)))
+    counted = bool_of(op.operands[1]) and bool_of(condition) and (STEADY in op.attributes or not any(map(_has_unknown_size, types)))
     with ir.InsertionPoint(op):
         trip = to_builtin(op.operands[0])
         carried = [to_builtin(v) for v in list(op.operands)[2:]]

@@ -20,6 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering.arith import known
 from tierup.lowering.products import OVERWRITES, is_blas_product
 
 
@@ -64,8 +65,5 @@ def fills_with_zero(op: ir.Operation) -> bool:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    constant = b.defining_op(value)
-    if constant is None or constant.name != "arith.constant":
-        return False
-    number = constant.attributes["value"]
-    return isinstance(number, ir.FloatAttr) and number.value == 0.0 and math.copysign(1.0, number.value) > 0  # -0.0 + -0.0 is not 0.0
+    number = known(value)
+    return isinstance(number, float) and number == 0.0 and math.copysign(1.0, number) > 0  # -0.0 + -0.0 is not 0.0

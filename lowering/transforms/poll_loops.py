@@ -38,7 +38,7 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import polling
 from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
-from tierup.lowering.arith import SIGNED_INDEX, Scalar, minimum, of, select
+from tierup.lowering.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
 from tierup.lowering.loops import when
 from tierup.lowering.origins import origin
 from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
@@ -177,11 +177,8 @@ def _elements(value: ir.Value) -> int:
 
 def _trip(loop: ir.Operation) -> int | None:
     """How often an scf.for goes round, where that is known."""
-    bounds = [b.defining_op(v) for v in list(loop.operands)[:3]]
-    if any(op is None or op.name != "arith.constant" for op in bounds):
-        return None
-    low, high, step = (ir.IntegerAttr(op.attributes["value"]).value for op in bounds if op is not None)
-    return max(0, -(-(high - low) // step))
+    low, high, step = map(known, list(loop.operands)[:3])
+    return None if None in (low, high, step) else max(0, -(-(high - low) // step))
 
 
 def _is_programs(loop: ir.Operation) -> bool:

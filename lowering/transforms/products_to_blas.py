@@ -20,7 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering import builders as b
-from tierup.lowering.arith import SIGNED_INDEX, Scalar, constant, dtype_of, maximum, minimum, of
+from tierup.lowering.arith import SIGNED_INDEX, Scalar, constant, dtype_of, known, maximum, minimum, of
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
 from tierup.lowering.products import OVERWRITES, is_blas_product
@@ -171,8 +171,8 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
 
 def _int(size: Scalar) -> Scalar:
     """A number for BLAS, whose ints have 32 bits. One that does not fit is an error site, and a smaller size is passed."""
-    made = b.defining_op(size)
-    if made is None or made.name != "arith.constant" or ir.IntegerAttr(made.attributes["value"]).value > _INT_MAX:
+    number = known(size)
+    if number is None or number > _INT_MAX:
         size = of(size, SIGNED_INDEX)
         assert_(size <= _INT_MAX, "a size beyond 32 bits in a matrix product")
         size = minimum(size, _INT_MAX)

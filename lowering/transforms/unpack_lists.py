@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
+from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.option_limits import AtLeast
 from tierup.dialect.records import dataclass
@@ -62,14 +63,6 @@ def _sizes(op: ir.Operation) -> None:
     op.erase()
 
 
-def _items(value: ir.Value) -> list[ir.Value] | None:
-    """The items of a list that is spelled out, else None."""
-    made = value.owner
-    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
-        return None
-    return list(made.operation.operands)
-
-
 def _sliced(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
     bounds = [t.known_int(v) if str(v.type) == "!torch.int" else None for v in list(op.operands)[1:]]
     unknown = [v for v, found in zip(list(op.operands)[1:], bounds, strict=True) if found is None and str(v.type) == "!torch.int"]
@@ -82,7 +75,7 @@ def _repeated(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Val
 
 
 def _joined(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
-    more = _items(op.operands[1])
+    more = items_of(op.operands[1])
     return None if more is None or more and len(items) + len(more) > most else items + more
 
 
@@ -95,7 +88,7 @@ _LISTS: dict[str, Callable[[ir.Operation, list[ir.Value], int], list[ir.Value] |
 
 
 def _spelled_out(op: ir.Operation, most: int) -> None:
-    items = _items(op.operands[0])
+    items = items_of(op.operands[0])
     made = None if items is None else _LISTS[op.name](op, items, most)
     if made is None:
         return
@@ -105,7 +98,7 @@ def _spelled_out(op: ir.Operation, most: int) -> None:
 
 
 def _extreme(op: ir.Operation) -> None:
-    items = _items(op.operands[0])
+    items = items_of(op.operands[0])
     if not items:
         return
     name = "torch.prim.max.int" if "max" in op.name else "torch.prim.min.int"
@@ -118,14 +111,14 @@ def _extreme(op: ir.Operation) -> None:
 
 
 def _length(op: ir.Operation) -> None:
-    made = op.operands[0].owner
-    if not isinstance(made, (ir.Operation, ir.OpView)):
+    made = b.defining_op(op.operands[0])
+    if made is None:
         return
     with op.location, ir.InsertionPoint(op):
-        if made.operation.name == "torch.prim.ListConstruct":
-            length = t.integer(len(made.operation.operands))
-        elif (count := _COUNTS.get(made.operation.name)) is not None and (axis := _axis(made.operation)) is not None:
-            length = count(made.operation, t.size(made.operation.operands[0], axis))
+        if made.name == "torch.prim.ListConstruct":
+            length = t.integer(len(made.operands))
+        elif (count := _COUNTS.get(made.name)) is not None and (axis := _axis(made)) is not None:
+            length = count(made, t.size(made.operands[0], axis))
         else:
             return
         op.results[0].replace_all_uses_with(length)
@@ -189,10 +182,9 @@ _COUNTS: dict[str, Callable[[ir.Operation, ir.Value], ir.Value]] = {
 
 
 def _replace(op: ir.Operation, numbers: list[int]) -> None:
-    made = op.operands[0].owner
-    if not isinstance(made, (ir.Operation, ir.OpView)):
+    source = b.defining_op(op.operands[0])
+    if source is None:
         return
-    source = made.operation
     name = source.name.removeprefix("torch.")
     if name == "prim.ListConstruct":
         numbers = [n + len(source.operands) if n < 0 else n for n in numbers]
@@ -255,10 +247,9 @@ def _sections(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None
 
 
 def _with_sizes(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
-    listed = op.operands[1].owner
-    if not isinstance(listed, (ir.Operation, ir.OpView)) or listed.operation.name != "torch.prim.ListConstruct":
+    sizes = items_of(op.operands[1])
+    if sizes is None:
         return None
-    sizes = list(listed.operation.operands)
     start = t.integer(0)
     for size in sizes[:number]:
         start = _ints("add", start, size)

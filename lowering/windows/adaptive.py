@@ -157,15 +157,10 @@ def _upsample(c: Call) -> Tensor:
 
 def _upsample_vec(c: Call) -> Tensor:
     """To sizes, or by factors of them."""
-    x, asked, factors = c.tensor(0), c.ints(1), c.op.operands[2]
-    while isinstance(factors.owner, (ir.Operation, ir.OpView)) and factors.owner.operation.name == "torch.derefine":
-        factors = factors.owner.operation.operands[0]
+    x, asked = c.tensor(0), c.ints(1)
     if asked is not None:
         return _resized(x, list(asked), [None, None])
-    made = factors.owner
-    if not isinstance(made, (ir.Operation, ir.OpView)) or made.operation.name != "torch.prim.ListConstruct":
-        raise NotHandled
-    by = [parameter(v) for v in made.operation.operands]
+    by = [parameter(v) for v in c.listed(2)]
     counts: list[Size] = []
     for size, factor, known in zip(x.lengths[2:], by, c.sizes()[2:], strict=True):
         if not isinstance(factor, float) or known is None and factor != int(factor):

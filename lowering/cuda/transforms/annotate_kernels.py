@@ -26,6 +26,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.arith import known
 from tierup.lowering.cuda.launching import WARP, bytes_of
 from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms.merge_kernels import LAUNCH
@@ -98,18 +99,16 @@ def _longest_block(launch: ir.Operation) -> int:
     segments = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
     start = sum(segments[:4])
     x, *others = list(launch.operands)[start : start + 3]
-    if any(_most(v) != 1 for v in others) or (made := b.defining_op(x)) is None or made.name != "arith.select":
+    if any(_most(v) != 1 for v in others) or b.defining_op(x, "arith.select") is None:
         return 0
     return _most(x)
 
 
 def _most(number: ir.Value) -> int:
     """The largest of the numbers that a choice of constants may give; 0 where others may come."""
-    made = b.defining_op(number)
-    if made is None or made.name not in ("arith.constant", "arith.select"):
-        return 0
-    if made.name == "arith.constant":
-        return ir.IntegerAttr(made.attributes["value"]).value
+    made = b.defining_op(number, "arith.select")
+    if made is None:
+        return known(number) or 0
     left, right = _most(made.operands[1]), _most(made.operands[2])
     return max(left, right) if left and right else 0
 

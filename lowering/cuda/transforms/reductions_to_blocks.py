@@ -86,7 +86,7 @@ def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
     parallel, _, outer, inner = _split(op, sizes)
     outputs, count = gpu.product(outer), gpu.product(inner)
     parts = _parts(outputs, count)
-    partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
+    partial = None if gpu.constant(parts) == 1 else [_allocate([outputs, parts], c.type) for c in known]
     scratch = [gpu.shared_type([gpu.WARP], t) for t in dict.fromkeys(c.type for c in known)]
     threads = b.index(_threads(count))
     with gpu.launch([outputs, parts], [threads], scratch) as here:
@@ -137,7 +137,7 @@ def _columns(op: Structured, known: list[Combiner], starts: Starts) -> None:
     across = gpu.ceil_div(width, gpu.WARP)
     down = minimum(rows, gpu.MOST_BLOCKS_Y)
     parts = _parts(rows * across, count, gpu.MOST_BLOCKS_Y)
-    partial = None if _is(parts, 1) else [_allocate([outputs, parts], c.type) for c in known]
+    partial = None if gpu.constant(parts) == 1 else [_allocate([outputs, parts], c.type) for c in known]
     tiles = [gpu.shared_type([_DEPTH, gpu.WARP], c.type) for c in known]
     with gpu.launch([across, down, parts], [b.index(gpu.WARP), b.index(_DEPTH)], tiles) as here:
         column, deep = here.position(0), here.thread[1]
@@ -180,11 +180,6 @@ def _parts(outputs: Scalar, count: Scalar, most: int = _PARTS_FOR) -> Scalar:
     worth = maximum(count // (_THREADS * _PER_THREAD), 1)
     free = maximum(b.index(_PARTS_FOR) // maximum(outputs, 1), 1)
     return gpu.folded(minimum(minimum(worth, free), most))
-
-
-def _is(number: ir.Value, constant: int) -> bool:
-    made = b.defining_op(number)
-    return made is not None and made.name == "arith.constant" and ir.IntegerAttr(made.attributes["value"]).value == constant
 
 
 def _allocate(sizes: Sequence[Scalar], element: ir.Type) -> ir.Value:
