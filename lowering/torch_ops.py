@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
@@ -28,8 +28,83 @@ def bool_type() -> ir.Type:
     return ir.Type.parse("!torch.bool")
 
 
-def integer(number: int) -> ir.Value:
-    return b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number))
+class Number(ir.Value):
+    """A `!torch.int`, `!torch.float` or `!torch.bool` with operators, as lowering/arith.py has them for builtin values. A Python int
+    becomes a constant. `==` stays Python's: whether two are the same value."""
+
+    __slots__ = ()
+
+    def _made(self, name: str, other: ir.Value | int, result: ir.Type) -> Number:
+        right = integer(other) if isinstance(other, int) else other
+        return Number(b.value(f"torch.aten.{name}.{str(self.type).removeprefix('!torch.')}", [self, right], result))
+
+    def __add__(self, other: ir.Value | int) -> Number:
+        return self._made("add", other, self.type)
+
+    def __sub__(self, other: ir.Value | int) -> Number:
+        return self._made("sub", other, self.type)
+
+    def __mul__(self, other: ir.Value | int) -> Number:
+        return self._made("mul", other, self.type)
+
+    def __floordiv__(self, other: ir.Value | int) -> Number:
+        return self._made("floordiv", other, self.type)
+
+    def __mod__(self, other: ir.Value | int) -> Number:
+        return self._made("remainder", other, self.type)
+
+    def __neg__(self) -> Number:
+        return Number(b.value("torch.aten.neg.int", [self], int_type()))
+
+    def __lt__(self, other: ir.Value | int) -> Number:
+        return self._made("lt", other, bool_type())
+
+    def __le__(self, other: ir.Value | int) -> Number:
+        return self._made("le", other, bool_type())
+
+    def __gt__(self, other: ir.Value | int) -> Number:
+        return self._made("gt", other, bool_type())
+
+    def __ge__(self, other: ir.Value | int) -> Number:
+        return self._made("ge", other, bool_type())
+
+    def equals(self, other: ir.Value | int) -> Number:
+        return self._made("eq", other, bool_type())
+
+    def differs(self, other: ir.Value | int) -> Number:
+        return self._made("ne", other, bool_type())
+
+    def __and__(self, other: ir.Value) -> Number:
+        return self._made("__and__", other, bool_type())
+
+    def __or__(self, other: ir.Value) -> Number:
+        return self._made("__or__", other, bool_type())
+
+    def __invert__(self) -> Number:
+        return Number(b.value("torch.aten.__not__", [self], bool_type()))
+
+
+def integer(number: int) -> Number:
+    return Number(b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number)))
+
+
+def least(x: ir.Value, y: ir.Value | int) -> Number:
+    """The smaller of two ints."""
+    return Number(b.value("torch.prim.min.int", [x, integer(y) if isinstance(y, int) else y], int_type()))
+
+
+def greatest(x: ir.Value, y: ir.Value | int) -> Number:
+    """The larger of two ints."""
+    return Number(b.value("torch.prim.max.int", [x, integer(y) if isinstance(y, int) else y], int_type()))
+
+
+def either(condition: ir.Value, yes: Callable[[], ir.Value], no: Callable[[], ir.Value]) -> Number:
+    """An int, built by `yes` where the condition holds, else by `no`."""
+    made = b.op("torch.prim.If", [condition], [int_type()], regions=2)
+    for region, number in zip(made.regions, (yes, no), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("torch.prim.If.yield", [number()])
+    return Number(made.results[0])
 
 
 def sizes_of(tensor: ir.Value) -> tuple[tuple[int | None, ...], DType] | None:
@@ -38,12 +113,12 @@ def sizes_of(tensor: ir.Value) -> tuple[tuple[int | None, ...], DType] | None:
     return None if sizes is None or dtype is None else (sizes, dtype)
 
 
-def size(tensor: ir.Value, axis: int) -> ir.Value:
+def size(tensor: ir.Value, axis: int) -> Number:
     """A size, as a constant when it is static."""
     known = sizes_of(tensor)
     if known is not None and known[0][axis] is not None:
         return integer(known[0][axis] or 0)
-    return b.value("torch.aten.size.int", [tensor, integer(axis)], int_type())
+    return Number(b.value("torch.aten.size.int", [tensor, integer(axis)], int_type()))
 
 
 def elementwise_bool(name: str, operands: Sequence[ir.Value], like: ir.Value) -> ir.Value:

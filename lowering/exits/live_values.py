@@ -123,7 +123,7 @@ def own_memory(value: ir.Value, roots: Mapping[ir.Value, View], assumed: Mapping
             return True
         if then is True or orelse is True:  # what decides within the other arm is not known outside of it
             condition = op.operands[0]
-            return (lambda: condition) if then is True else (lambda: b.value("torch.aten.__not__", [condition], t.bool_type()))
+            return (lambda: condition) if then is True else (lambda: ~t.Number(condition))
         return False
     if op.name == "torch.prim.Loop":
         return _result(op, number, roots, assumed)
@@ -146,7 +146,7 @@ def _carried(value: ir.Value, body: ir.Block, roots: Mapping[ir.Value, View], as
         return own_memory(yielded, roots, {**assumed, value: True}) is True
     if own_memory(yielded, roots, {**assumed, value: False}) is not True:
         return False
-    return _or(first, lambda: b.value("torch.aten.ge.int", [body.arguments[0], t.integer(1)], t.bool_type()))
+    return _or(first, lambda: t.Number(body.arguments[0]) >= 1)
 
 
 def _result(loop: ir.Operation, number: int, roots: Mapping[ir.Value, View], assumed: Mapping[ir.Value, bool]) -> Own:
@@ -158,16 +158,11 @@ def _result(loop: ir.Operation, number: int, roots: Mapping[ir.Value, View], ass
         return own_memory(yielded, roots, {**assumed, argument: True}) is True
     if own_memory(yielded, roots, {**assumed, argument: False}) is not True:
         return False
-
-    def ran() -> ir.Value:
-        some = b.value("torch.aten.ge.int", [loop.operands[0], t.integer(1)], t.bool_type())
-        return b.value("torch.aten.__and__.bool", [some, loop.operands[1]], t.bool_type())
-
-    return _or(first, ran)
+    return _or(first, lambda: (t.Number(loop.operands[0]) >= 1) & loop.operands[1])
 
 
 def _or(first: Own, other: Callable[[], ir.Value]) -> Own:
-    return other if isinstance(first, bool) else lambda: b.value("torch.aten.__or__.bool", [first(), other()], t.bool_type())
+    return other if isinstance(first, bool) else lambda: t.Number(first()) | other()
 
 
 def _as_value(own: Own) -> ir.Value:

@@ -17,7 +17,6 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.speculation.exits import where_control_stayed
-from tierup.lowering import builders as b
 from tierup.lowering import torch_ops as t
 from tierup.lowering.views import View, view_of
 
@@ -63,7 +62,7 @@ def _leave_arm(op: ir.Operation, yes: bool, no: bool, message: str) -> bool:
     if yes != no:
         with op.location, ir.InsertionPoint(op):
             condition = op.operands[0]
-            t.check(condition if yes else b.value("torch.aten.__not__", [condition], t.bool_type()), message)
+            t.check(condition if yes else ~t.Number(condition), message)
     return yes or no
 
 
@@ -72,7 +71,7 @@ def _leave_no_round(op: ir.Operation, inference: Inference, message: str) -> boo
     trip, condition = (inference.values.get(v) for v in list(op.operands)[:2])
     with op.location, ir.InsertionPoint(op):
         if not (isinstance(trip, Int) and trip.value is not None and dims.at_least(trip.value, 1)):
-            t.check(b.value("torch.aten.ge.int", [op.operands[0], t.integer(1)], t.bool_type()), message)
+            t.check(t.Number(op.operands[0]) >= 1, message)
         if condition != Bool(True):
             t.check(op.operands[1], message)
     return True

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from operator import and_
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
@@ -100,7 +101,7 @@ def _listed(op: ir.Operation) -> None:
         if known is None or known[1].category is not Category.INT or known[1] is dtypes.u8 or _elements(index) == 0:
             continue  # torch takes uint8 for a mask
         high = t.size(x, axis)
-        _in_range(index, b.value("torch.aten.neg.int", [high], t.int_type()), high)
+        _in_range(index, -high, high)
 
 
 def _put(op: ir.Operation) -> None:
@@ -122,7 +123,7 @@ def _put(op: ir.Operation) -> None:
     true = t.elementwise_bool("ne.Scalar", [mask, t.integer(0)], mask)
     count = b.value("torch.aten.sum", [true, none], t.tensor_type((), dtypes.i64))
     number = b.value("torch.aten.Int.Tensor", [count], t.int_type())
-    t.check(b.value("torch.aten.eq.int", [number, t.size(op.operands[2], axis)], t.bool_type()), "the mask has another number of elements")
+    t.check(t.Number(number).equals(t.size(op.operands[2], axis)), "the mask has another number of elements")
 
 
 def _read_other_memory(op: ir.Operation) -> None:
@@ -136,8 +137,7 @@ def _read_other_memory(op: ir.Operation) -> None:
     if known is None or not axes:
         return
     with ir.InsertionPoint(op):
-        has_some = [b.value("torch.aten.gt.int", [t.size(x, axis), t.integer(0)], t.bool_type()) for axis in axes]
-        ok = reduce(lambda p, q: b.value("torch.aten.__and__.bool", [p, q], t.bool_type()), has_some)
+        ok = reduce(and_, [t.size(x, axis) > 0 for axis in axes])
         made = b.op("torch.prim.If", [ok], [op.results[0].type], regions=2)
     op.results[0].replace_all_uses_with(made.results[0])
     with ir.InsertionPoint(made.regions[1].blocks.append()):
@@ -158,8 +158,7 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
         return op
     number %= len(known[0])
     sizes = [1 if i == number else size for i, size in enumerate(known[0])]
-    length = b.value("torch.prim.max.int", [t.size(x, number), t.integer(1)], t.int_type())
-    place = b.value("torch.aten.remainder.int", [position, length], t.int_type())
+    place = t.Number(position) % t.greatest(t.size(x, number), 1)
     index = b.value(
         "torch.aten.full", [_list([t.integer(1)]), place, t.integer(dtypes.i64.code), *[_none()] * 3], t.tensor_type((1,), dtypes.i64)
     )
@@ -200,7 +199,7 @@ def _divisor(op: ir.Operation) -> None:
     if str(divisor.type).startswith("!torch.vtensor"):
         t.check_all(t.elementwise_bool("ne.Scalar", [divisor, t.integer(0)], divisor), "integer division or modulo by zero")
     elif t.known_int(divisor) in (0, None) and str(divisor.type) == "!torch.int":
-        t.check(b.value("torch.aten.ne.int", [divisor, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
+        t.check(t.Number(divisor).differs(0), "integer division or modulo by zero")
 
 
 def _power(op: ir.Operation) -> None:
@@ -209,14 +208,14 @@ def _power(op: ir.Operation) -> None:
     exponent = op.operands[1]
     if result is None or result[1].category is not Category.INT or str(exponent.type) != "!torch.int" or t.known_int(exponent) is not None:
         return
-    t.check(b.value("torch.aten.ge.int", [exponent, t.integer(0)], t.bool_type()), "Integers to negative integer powers are not allowed.")
+    t.check(t.Number(exponent) >= 0, "Integers to negative integer powers are not allowed.")
 
 
 def _scalar_divisor(op: ir.Operation) -> None:
     """Ints of the program by a zero that the run computes."""
     divisor = op.operands[1]
     if t.known_int(divisor) in (0, None):
-        t.check(b.value("torch.aten.ne.int", [divisor, t.integer(0)], t.bool_type()), "integer division or modulo by zero")
+        t.check(t.Number(divisor).differs(0), "integer division or modulo by zero")
 
 
 def _power_of_zero(op: ir.Operation) -> None:
@@ -224,10 +223,7 @@ def _power_of_zero(op: ir.Operation) -> None:
     base, exponent = op.operands
     zero = b.value("torch.aten.Float.Scalar", [base], ir.Type.parse("!torch.float"))
     number = b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), 0.0))
-    is_zero = b.value("torch.aten.eq.float", [zero, number], t.bool_type())
-    negative = b.value("torch.aten.lt.float", [exponent, number], t.bool_type())
-    both = b.value("torch.aten.__and__.bool", [is_zero, negative], t.bool_type())
-    t.check(b.value("torch.aten.__not__", [both], t.bool_type()), "0.0 cannot be raised to a negative power")
+    t.check(~(t.Number(zero).equals(number) & (t.Number(exponent) < number)), "0.0 cannot be raised to a negative power")
 
 
 def _raise(op: ir.Operation) -> None:
@@ -262,21 +258,16 @@ def _size(op: ir.Operation) -> None:
 
 
 def _check_position(position: ir.Value, length: int, message: str) -> None:
-    t.check(b.value("torch.aten.ge.int", [position, t.integer(-length)], t.bool_type()), message)
-    t.check(b.value("torch.aten.lt.int", [position, t.integer(length)], t.bool_type()), message)
+    t.check(t.Number(position) >= -length, message)
+    t.check(t.Number(position) < length, message)
 
 
 def _chosen(items: list[ir.Value], position: ir.Value) -> ir.Value:
     """The item at a position that only the run knows: one after the other is compared."""
-    found = items[0]
+    found, at = items[0], t.Number(position)
     for i, item in enumerate(items[1:], 1):
-        same = [b.value("torch.aten.eq.int", [position, t.integer(n)], t.bool_type()) for n in (i, i - len(items))]
-        is_it = b.value("torch.aten.__or__.bool", same, t.bool_type())
-        made = b.op("torch.prim.If", [is_it], [t.int_type()], regions=2)
-        for region, value in zip(made.regions, (item, found), strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
-                b.op("torch.prim.If.yield", [value], [])
-        found = made.results[0]
+        is_it = at.equals(i) | at.equals(i - len(items))
+        found = t.either(is_it, lambda item=item: item, lambda so_far=found: so_far)
     return found
 
 
@@ -293,12 +284,10 @@ def _select(op: ir.Operation) -> None:
     if number is not None and length is not None and -length <= number < length:
         return
     size = t.size(x, axis)
-    lowest = b.value("torch.aten.neg.int", [size], t.int_type())
-    t.check(b.value("torch.aten.ge.int", [position, lowest], t.bool_type()), "index out of range")
-    t.check(b.value("torch.aten.lt.int", [position, size], t.bool_type()), "index out of range")
-    highest = b.value("torch.aten.sub.int", [size, t.integer(1)], t.int_type())
-    inside = b.value("torch.prim.min.int", [position, highest], t.int_type())
-    op.operands[slot] = b.value("torch.prim.max.int", [inside, lowest], t.int_type())  # 0 where the axis is empty
+    lowest, at = -size, t.Number(position)
+    t.check(at >= lowest, "index out of range")
+    t.check(at < size, "index out of range")
+    op.operands[slot] = t.greatest(t.least(at, size - 1), lowest)  # 0 where the axis is empty
 
 
 _DIVISIONS = ("aten.floor_divide", "aten.floor_divide.Scalar",

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from math import prod
+from operator import and_
 
 from tierup.dialect.ir.rewriting import promotion
 from tierup.dialect.mlir import ir
@@ -76,7 +77,7 @@ def _reshape(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     assert known is not None
     counts = [t.size(x, i) for i, size in enumerate(known[0]) if size is None]
     static = t.integer(prod(size for size in known[0] if size is not None))
-    return _filled(reduce(lambda n, m: b.value("torch.aten.mul.int", [n, m], t.int_type()), counts, static), sizes)
+    return _filled(reduce(lambda n, m: n * m, counts, static), sizes)
 
 
 def _unflatten(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
@@ -86,21 +87,20 @@ def _unflatten(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     return _filled(t.size(op.operands[0], axis % len(known[0])), sizes)
 
 
-def _filled(count: ir.Value, sizes: list[ir.Value]) -> list[ir.Value]:
+def _filled(count: t.Number, sizes: list[ir.Value]) -> list[ir.Value]:
     """`count` elements fill a shape, of which one size may be inferred. In divisions, 0 is taken for 1."""
     given = [size for size in sizes if t.known_int(size) != _INFERRED]
     infers = len(given) < len(sizes)
-    holds = [_compared("ge", size, t.integer(int(infers))) for size in given if t.known_int(size) is None]
+    holds = [t.Number(size) >= int(infers) for size in given if t.known_int(size) is None]
     rest = count
     for size in given:
-        divisor = b.value("torch.prim.max.int", [size, t.integer(1)], t.int_type())
-        holds.append(_compared("eq", b.value("torch.aten.remainder.int", [rest, divisor], t.int_type()), t.integer(0)))
-        rest = b.value("torch.aten.floordiv.int", [rest, divisor], t.int_type())
+        divisor = t.greatest(size, 1)
+        holds.append((rest % divisor).equals(0))
+        rest = rest // divisor
     if not infers:
         one = t.integer(1)
-        is_empty = [_least([*some, one]) for some in ([count], given)]  # 0 or 1
-        holds.append(_compared("eq", *is_empty))
-        holds.append(_compared("le", rest, one))  # a count of 0 leaves 0
+        holds.append(t.least(count, one).equals(reduce(t.least, [*given, one])))  # 0 or 1
+        holds.append(rest <= one)  # a count of 0 leaves 0
     ok = _asserted(holds, "the elements do not fill the shape")
     return [size if t.known_int(size) is not None else _or_else(ok, size, t.integer(int(infers))) for size in sizes]
 
@@ -117,27 +117,19 @@ def _expand(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
             continue
         if i < new or known[0][i - new] == 1:
             fallback[i] = t.integer(0)
-            holds.append(_compared("ge", size, fallback[i]))
+            holds.append(t.Number(size) >= fallback[i])
         else:
             fallback[i] = t.size(x, i - new)
-            holds.append(_compared("eq", size, fallback[i]))
+            holds.append(t.Number(size).equals(fallback[i]))
     holds.append(_is_small(op, [t.size(x, i - new) if t.known_int(size) == _INFERRED else size for i, size in enumerate(sizes)]))
     ok = _asserted(holds, "a size must match the existing size")
     return [size if i not in fallback else _or_else(ok, size, fallback[i]) for i, size in enumerate(sizes)]
 
 
-def _least(numbers: list[ir.Value]) -> ir.Value:
-    return reduce(lambda x, y: b.value("torch.prim.min.int", [x, y], t.int_type()), numbers)
-
-
-def _compared(how: str, x: ir.Value, y: ir.Value) -> ir.Value:
-    return b.value(f"torch.aten.{how}.int", [x, y], t.bool_type())
-
-
 def _fresh(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     zero = t.integer(0)
     given = [size for size in sizes if t.known_int(size) is None]
-    ok = _asserted([*(_compared("ge", size, zero) for size in given), _is_small(op, sizes)], "a size is negative, or too large")
+    ok = _asserted([*(t.Number(size) >= zero for size in given), _is_small(op, sizes)], "a size is negative, or too large")
     return [_or_else(ok, size, zero) if size in given else size for size in sizes]
 
 
@@ -146,7 +138,7 @@ def _eye(op: ir.Operation) -> None:
     sizes = sizes_given(op)
     if all(t.known_int(size) is not None for size in sizes):
         return
-    ok = _asserted([*(_compared("ge", n, t.integer(0)) for n in sizes), _is_small(op, (sizes * 2)[:2])], "a size is negative, or too large")
+    ok = _asserted([*(t.Number(n) >= 0 for n in sizes), _is_small(op, (sizes * 2)[:2])], "a size is negative, or too large")
     for i, size in enumerate(sizes):
         op.operands[i] = _or_else(ok, size, t.integer(0))
 
@@ -157,14 +149,12 @@ def _arange(op: ir.Operation) -> None:
     step = t.known_int(op.operands[2]) or 0 if op.name.endswith("start_step") else 1
     if not step or any(v.type != t.int_type() for v in bounds) or None not in [t.known_int(v) for v in bounds]:
         return
-    first, last = bounds if step > 0 else reversed(bounds)
-    ok, is_ahead = None, _compared("ge", last, first)
+    first, last = map(t.Number, bounds if step > 0 else reversed(bounds))
+    ok, is_ahead = None, last >= first
     if KNOWN not in op.attributes:
-        distance = b.value("torch.aten.sub.int", [last, first], t.int_type())
-        small = [_compared(how, distance, t.integer(n)) for how, n in (("ge", 0), ("le", MOST_ELEMENTS))]
-        fits = b.value("torch.aten.__and__.bool", small, t.bool_type())
-        is_behind = b.value("torch.aten.__not__", [is_ahead], t.bool_type())
-        ok = _asserted([b.value("torch.aten.__or__.bool", [is_behind, fits], t.bool_type())], "the bounds are too far apart")
+        distance = last - first
+        fits = (distance >= 0) & (distance <= MOST_ELEMENTS)
+        ok = _asserted([~is_ahead | fits], "the bounds are too far apart")
     if promotion(op) is None:
         t.check(is_ahead, "upper bound and lower bound inconsistent with step sign")
     if ok is not None:
@@ -172,32 +162,27 @@ def _arange(op: ir.Operation) -> None:
         op.operands[slot] = _or_else(ok, op.operands[slot], bounds[0])
 
 
-def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> ir.Value:
+def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> t.Number:
     """Whether the product is at most MOST_ELEMENTS, by divisions: it may overflow. What is less than 1 is taken for 1. A caller may have
     memory for what the inference knows, so that nothing is made smaller there."""
     if KNOWN in op.attributes:
-        return b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(True))
+        return t.Number(b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(True)))
     one = t.integer(1)
     rest = t.integer(MOST_ELEMENTS)
     for size in sizes:
-        divisor = b.value("torch.prim.max.int", [size, one], t.int_type())
-        rest = b.value("torch.aten.floordiv.int", [rest, divisor], t.int_type())
-    return _compared("ge", rest, one)
+        rest = rest // t.greatest(size, one)
+    return rest >= one
 
 
-def _asserted(conditions: list[ir.Value], message: str) -> ir.Value:
+def _asserted(conditions: list[t.Number], message: str) -> t.Number:
     """Whether all hold, which is asserted."""
-    ok = reduce(lambda x, y: b.value("torch.aten.__and__.bool", [x, y], t.bool_type()), conditions)
+    ok = reduce(and_, conditions)
     t.check(ok, message)
     return ok
 
 
 def _or_else(ok: ir.Value, size: ir.Value, other: ir.Value) -> ir.Value:
-    made = b.op("torch.prim.If", [ok], [t.int_type()], regions=2)
-    for region, value in zip(made.regions, (size, other), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            b.op("torch.prim.If.yield", [value], [])
-    return made.results[0]
+    return t.either(ok, lambda: size, lambda: other)
 
 
 _OTHERS: dict[str, tuple[slice, Callable[[ir.Operation], None]]] = {  # which operands are numbers that sizes hang on

@@ -13,6 +13,7 @@ than `most` items are not written out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Annotated
 
 from tierup.dialect.ir.rewriting import items_of
@@ -101,12 +102,9 @@ def _extreme(op: ir.Operation) -> None:
     items = items_of(op.operands[0])
     if not items:
         return
-    name = "torch.prim.max.int" if "max" in op.name else "torch.prim.min.int"
+    pick = t.greatest if "max" in op.name else t.least
     with op.location, ir.InsertionPoint(op):
-        best = items[0]
-        for item in items[1:]:
-            best = b.value(name, [best, item], t.int_type())
-        op.results[0].replace_all_uses_with(best)
+        op.results[0].replace_all_uses_with(reduce(pick, items))
     op.erase()
 
 
@@ -136,16 +134,12 @@ def check_items(op: ir.Operation) -> None:
     if known is not None and known[0][axis] is not None and (position is None or t.known_int(position) is not None):
         return  # inference has seen to it
     with op.location, ir.InsertionPoint(op):
-        length = b.value("torch.aten.len.t", [op.operands[0]], t.int_type())
+        length = t.Number(b.value("torch.aten.len.t", [op.operands[0]], t.int_type()))
         if position is None:
-            _holds("eq", length, t.integer(len(op.results)), "a list has another number of items")
+            t.check(length.equals(len(op.results)), "a list has another number of items")
         else:
-            _holds("lt", position, length, "list index out of range")
-            _holds("ge", position, b.value("torch.aten.neg.int", [length], t.int_type()), "list index out of range")
-
-
-def _holds(name: str, x: ir.Value, y: ir.Value, message: str) -> None:
-    t.check(b.value(f"torch.aten.{name}.int", [x, y], t.bool_type()), message)
+            t.check(t.Number(position) < length, "list index out of range")
+            t.check(t.Number(position) >= -length, "list index out of range")
 
 
 def _axis(op: ir.Operation) -> int | None:
@@ -154,29 +148,20 @@ def _axis(op: ir.Operation) -> int | None:
     return None if axis is None or known is None else axis % len(known[0])
 
 
-def _quotient(x: ir.Value, y: ir.Value) -> ir.Value:
+def _quotient(x: t.Number, y: t.Number) -> t.Number:
     """x / y, rounded up; y is positive."""
-    return _ints("floordiv", _ints("add", x, _ints("sub", y, t.integer(1))), y)
+    return (x + (y - 1)) // y
 
 
-def _at_least_one(x: ir.Value) -> ir.Value:
-    return b.value("torch.prim.max.int", [x, t.integer(1)], t.int_type())
-
-
-def _chunks(op: ir.Operation, size: ir.Value) -> ir.Value:
+def _chunks(op: ir.Operation, size: t.Number) -> t.Number:
     """As many as asked for, or fewer; of no elements as many as asked for."""
-    length = _at_least_one(_quotient(size, _at_least_one(op.operands[1])))
-    none = b.value("torch.aten.eq.int", [size, t.integer(0)], t.bool_type())
-    branch = b.op("torch.prim.If", [none], [t.int_type()], regions=2)
-    for region, number in zip(branch.regions, (lambda: op.operands[1], lambda: _quotient(size, length)), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            b.op("torch.prim.If.yield", [number()])
-    return branch.results[0]
+    length = t.greatest(_quotient(size, t.greatest(op.operands[1], 1)), 1)
+    return t.either(size.equals(0), lambda: op.operands[1], lambda: _quotient(size, length))
 
 
-_COUNTS: dict[str, Callable[[ir.Operation, ir.Value], ir.Value]] = {
+_COUNTS: dict[str, Callable[[ir.Operation, t.Number], t.Number]] = {
     "torch.aten.unbind.int": lambda op, size: size,
-    "torch.aten.split.Tensor": lambda op, size: _at_least_one(_quotient(size, _at_least_one(op.operands[1]))),
+    "torch.aten.split.Tensor": lambda op, size: t.greatest(_quotient(size, t.greatest(op.operands[1], 1)), 1),
     "torch.aten.chunk": _chunks,
 }
 
@@ -209,15 +194,11 @@ def _replace(op: ir.Operation, numbers: list[int]) -> None:
     op.erase()
 
 
-def _ints(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
-    return b.value(f"torch.aten.{name}.int", [x, y], t.int_type())
-
-
 def _every(op: ir.Operation, length: ir.Value, number: int) -> tuple[ir.Value, ir.Value]:
     known = t.known_int(length)
     if known is not None:
         return t.integer(known * number), t.integer(known * (number + 1))
-    return _ints("mul", length, t.integer(number)), _ints("mul", length, t.integer(number + 1))
+    return t.Number(length) * number, t.Number(length) * (number + 1)
 
 
 def _split(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value]:
@@ -232,8 +213,7 @@ def _chunk(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
     size = known[0][axis]
     if size is not None:
         return _every(op, t.integer(-(-size // chunks)), number)
-    raised = _ints("add", t.size(op.operands[0], axis % len(known[0])), t.integer(chunks - 1))
-    return _every(op, _ints("floordiv", raised, t.integer(chunks)), number)
+    return _every(op, (t.size(op.operands[0], axis % len(known[0])) + (chunks - 1)) // chunks, number)
 
 
 def _sections(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | None:
@@ -252,8 +232,8 @@ def _with_sizes(op: ir.Operation, number: int) -> tuple[ir.Value, ir.Value] | No
         return None
     start = t.integer(0)
     for size in sizes[:number]:
-        start = _ints("add", start, size)
-    return start, _ints("add", start, sizes[number])
+        start = start + size
+    return start, start + sizes[number]
 
 
 _PIECES: dict[str, Piece] = {
