@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from tierup.runtime.arguments.hidden import Access, same_value
-from tierup.runtime.executor import Executor
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.once import Once, warn
 from tierup.runtime.variant import Built, Numbers, Variant
 

@@ -13,7 +13,7 @@ from tierup.runtime.events import EventKind
 from tierup.runtime.program import Program
 
 if TYPE_CHECKING:
-    from tierup.runtime.explaining.history import History
+    from tierup.runtime.account.history import History
     from tierup.runtime.options import Options, Overrides
     from tierup.runtime.protocols import Flat, MakeExecutor, Place
 

@@ -21,19 +21,19 @@ from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime import options as options_module
+from tierup.runtime.account.counters import Counters, total_of
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
 from tierup.runtime.changing import ChangingNumbers, told_apart
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import early
 from tierup.runtime.direct_calls import DirectCalls
 from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.executor import Executor
-from tierup.runtime.explaining.counters import Counters, total_of
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.explaining.explain import explain
-from tierup.runtime.explaining.plans import NotCompiled
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.once import Once
 from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.shortcuts import Match

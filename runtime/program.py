@@ -6,9 +6,9 @@ import zlib
 from typing import Any
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.last_plan import ExecutedPlan
-from tierup.runtime.explaining.plans import NotCompiled
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.last_plan import ExecutedPlan
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 
 BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup dialect has another form

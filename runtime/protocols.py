@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tierup.dialect.speculation.reasons import Reason
     from tierup.lowering.entry.records import VersionRecord
+    from tierup.runtime.account.history import History
+    from tierup.runtime.account.last_plan import ExecutedPlan
+    from tierup.runtime.account.stats import Stats
     from tierup.runtime.arguments.argument_spec import CallSpec
     from tierup.runtime.arguments.signature import ArgumentClass
     from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.dispatching.dispatch import DispatchTable
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.explaining.history import History
-    from tierup.runtime.explaining.last_plan import ExecutedPlan
-    from tierup.runtime.explaining.stats import Stats
     from tierup.runtime.gradients.pair import Gradients
     from tierup.runtime.options import Options
     from tierup.runtime.program import Program
-    from tierup.runtime.splits.publication import Publication
+    from tierup.runtime.publication import Publication
     from tierup.runtime.splits.split import Split
 
 Flat = tuple[Any, ...]  # the leaves of a call's arguments, or of its results

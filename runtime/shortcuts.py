@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
-from tierup.runtime.dispatching.guards import device_arrays
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]

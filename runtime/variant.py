@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tierup.dialect.records import cached_property
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, OutputTree
-from tierup.runtime.executor import Executor
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.program import Program
 from tierup.runtime.shortcuts import Finish, Match, finisher, matcher
 

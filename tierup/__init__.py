@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from tierup.frontend.vjp import vjp as vjp
     from tierup.runtime import events as events
     from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
+    from tierup.runtime.account.counters import counters as counters
+    from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
+    from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
     from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.cuda.arrays.arrays import device_array as device_array
     from tierup.runtime.cuda.bundle import load_plan as load_plan
@@ -39,9 +42,6 @@ if TYPE_CHECKING:
     from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.errors import NotOptimized as NotOptimized
     from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
-    from tierup.runtime.explaining.counters import counters as counters
-    from tierup.runtime.explaining.last_plan import ExecutedPlan as ExecutedPlan
-    from tierup.runtime.explaining.last_plan import last_executed_plan as last_executed_plan
     from tierup.runtime.options import assert_optimized as assert_optimized
     from tierup.runtime.options import options as options
 
@@ -53,7 +53,7 @@ _EXPORTS = {
     "DriverError": "tierup.runtime.cuda.errors:DriverError",
     "NoDevice": "tierup.runtime.cuda.errors:NoDevice",
     "PlanError": "tierup.runtime.cuda.errors:PlanError",
-    "ExecutedPlan": "tierup.runtime.explaining.last_plan:ExecutedPlan",
+    "ExecutedPlan": "tierup.runtime.account.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
     "Pass": "tierup.dialect.pipelines.passes:Pass",
@@ -63,13 +63,13 @@ _EXPORTS = {
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.options:assert_optimized",
     "capture": "tierup.runtime.cuda.capture:capture",
-    "counters": "tierup.runtime.explaining.counters:counters",
+    "counters": "tierup.runtime.account.counters:counters",
     "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
     "device_array": "tierup.runtime.cuda.arrays.arrays:device_array",
     "events": "tierup.runtime.events",
     "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",
-    "last_executed_plan": "tierup.runtime.explaining.last_plan:last_executed_plan",
+    "last_executed_plan": "tierup.runtime.account.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
     "load_plan": "tierup.runtime.cuda.bundle:load_plan",
     "no_grad": "tierup.frontend.stopping:no_grad",

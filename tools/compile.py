@@ -17,12 +17,12 @@ from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import placement
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.errors import UnsupportedOp
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.tools.argument_specs import FORMS, BadSpec, check_types, read_specs, specs_of_types

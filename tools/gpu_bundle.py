@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from tierup import __version__, jit
 from tierup.dialect import dtypes
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.program import Program
 from tierup.tools.argument_specs import read_specs
 from tierup.tools.compile import Say, pack

@@ -17,9 +17,9 @@ from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.jit import from_graph
 from tierup.frontend.mlir_file import load, load_text
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.events import Event, subscribe
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.function import STAGES, Function
 from tierup.runtime.options import table
 from tierup.tools.run_arguments import FORMS, BadArgument, read_arguments

@@ -28,13 +28,13 @@ import torch
 from tierup.dialect.kernels import torch_tensors
 from tierup.frontend.torch import shared_memory, transforms
 from tierup.frontend.torch.second_derivatives import Again, Original
-from tierup.runtime.dispatching.guards import overlaps_itself
+from tierup.runtime.arguments.guards import overlaps_itself
+from tierup.runtime.arguments.nesting import Nesting
 from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.gradients.nesting import Nesting
 
 if TYPE_CHECKING:
     from tierup.dialect.autodiff.split_gradient import Capture
-    from tierup.runtime.executor import Executor
+    from tierup.runtime.executors.executor import Executor
     from tierup.runtime.gradients.pair import Pair
     from tierup.runtime.gradients.pullback import Pullback
 

@@ -20,8 +20,8 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.to_script import to_script
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.arguments.trees import unflatten
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import specialise, to_values
-from tierup.runtime.explaining.plans import NotCompiled
 
 if TYPE_CHECKING:
     from tierup.runtime.function import Function

@@ -1,6 +1,6 @@
 """Generated code that decides whether a version fits: argument guards, the size program, memory overlap.
 
-`runtime/dispatching/guards.py` says the same in Python, in the same order.
+`runtime/arguments/guards.py` says the same in Python, in the same order.
 """
 
 from __future__ import annotations

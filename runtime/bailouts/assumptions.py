@@ -22,21 +22,21 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime import faults
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailouts.continuations import Continuations, Tally
+from tierup.runtime.bailouts.site_log import SiteLog
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.compiling.new_version import Produce, make_version
 from tierup.runtime.context import Context
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled, failures_are_refusals
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
-from tierup.runtime.site_log import SiteLog
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 from tierup.runtime.strategy import Speculation
 
 if TYPE_CHECKING:

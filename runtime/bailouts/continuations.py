@@ -10,15 +10,15 @@ from tierup.dialect import forking
 from tierup.dialect.inference import profiled
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
+from tierup.runtime.account.history import History
+from tierup.runtime.bailouts.site_log import SiteLog
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.history import History
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import MakeExecutor, ProgramExecutor
-from tierup.runtime.site_log import SiteLog
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded

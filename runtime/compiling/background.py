@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tierup.dialect import forking
+from tierup.runtime.account.history import History
 from tierup.runtime.compiling import workers
-from tierup.runtime.explaining.history import History
 
 _SECONDS_IDLE = 30.0
 _SECONDS_TO_END = 30.0

@@ -12,8 +12,8 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.events import EventKind
 
 if TYPE_CHECKING:
-    from tierup.runtime.explaining.history import History
-    from tierup.runtime.explaining.plans import NotCompiled
+    from tierup.runtime.account.history import History
+    from tierup.runtime.code.plans import NotCompiled
 
 _MOST = 1 << 12  # calls
 

@@ -26,10 +26,10 @@ from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.pipelines import REFINE
 from tierup.lowering.stated import state
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of
 from tierup.runtime.compiling.version import place_of_failure, run
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate

@@ -17,8 +17,8 @@ from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import place_of_failure
-from tierup.runtime.explaining.plans import NotCompiled
 
 
 def bailouts_of(func: ir.Operation) -> list[ir.Operation]:

@@ -24,9 +24,9 @@ from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
+from tierup.runtime.arguments.gradient_kinds import Equal, Kind, Sizes
+from tierup.runtime.arguments.nesting import Nesting
 from tierup.runtime.errors import NotDifferentiable, Origin
-from tierup.runtime.gradients.kinds import Equal, Kind, Sizes
-from tierup.runtime.gradients.nesting import Nesting
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

@@ -10,8 +10,8 @@ from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import faults
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import place_of_failure
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

@@ -16,13 +16,13 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import faults
+from tierup.runtime.account.history import History
+from tierup.runtime.code import plans
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import placement, workers
 from tierup.runtime.compiling.new_version import Make, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.explaining import plans
-from tierup.runtime.explaining.history import History
-from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.strategy import Classes, Speculation

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from tierup.dialect import forking
 from tierup.dialect.forking import no_fork
 from tierup.runtime import faults
+from tierup.runtime.account.history import History
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.context import Context
-from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options
 
 

@@ -15,9 +15,9 @@ from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.code import dump, plans
+from tierup.runtime.code.plans import CompilerOutput, LoadedCode, NotCompiled
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import CompilerOutput, LoadedCode, NotCompiled
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.strategy import Speculation

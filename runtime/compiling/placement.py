@@ -17,9 +17,9 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.objects import store
 from tierup.runtime import faults
+from tierup.runtime.code import dump, plans
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import in_process, workers
-from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from importlib import import_module
 
 from tierup.lowering import compile as lowering
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.runtime.code.plans import request_for
 from tierup.runtime.compiling import version
-from tierup.runtime.explaining.plans import request_for
 from tierup.runtime.options import Options
 
 _GRAPH = """

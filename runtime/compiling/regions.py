@@ -27,9 +27,9 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.runtime.code import dump
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import place_of_failure, step
-from tierup.runtime.explaining import dump
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate

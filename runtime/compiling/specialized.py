@@ -22,9 +22,9 @@ from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import faults
 from tierup.runtime.arguments.argument_spec import CallSpec, TensorSpec
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.regions import SplitCode, cut, publication_of
 from tierup.runtime.compiling.version import place_of_failure, to_values
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

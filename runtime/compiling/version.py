@@ -33,8 +33,8 @@ from tierup.lowering.pipelines import SPECIALISE, STAGES
 from tierup.lowering.refused import Refused
 from tierup.lowering.service import request_json
 from tierup.lowering.stated import FORCED, state
-from tierup.runtime.explaining import dump, plans
-from tierup.runtime.explaining.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
+from tierup.runtime.code import dump, plans
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options
 
 

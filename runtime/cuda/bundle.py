@@ -12,6 +12,7 @@ from typing import Any
 
 from tierup.lowering.cuda import targets
 from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.runtime.arguments import guards
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
@@ -21,7 +22,6 @@ from tierup.runtime.cuda.errors import BundleError, NoDevice, PlanError
 from tierup.runtime.cuda.host.flat import free_numbers
 from tierup.runtime.cuda.plan import CudaPlan, image_for
 from tierup.runtime.cuda.steady import InlineCache, valued
-from tierup.runtime.dispatching import guards
 
 
 class LoadedPlan:

@@ -45,9 +45,9 @@ from tierup.lowering.entry.records import (
 )
 from tierup.lowering.exits.live import free, live_values, view
 from tierup.runtime import faults
+from tierup.runtime.account import last_plan
+from tierup.runtime.arguments.guards import Mismatch, fit
 from tierup.runtime.dispatching.dispatch_chain import HashedOrder
-from tierup.runtime.dispatching.guards import Mismatch, fit
-from tierup.runtime.explaining import last_plan
 
 
 class DispatchTable(Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierup.lowering.abi import ArgumentKind, scalar_bits
 from tierup.lowering.entry.records import LINEAR, VersionRecord, is_static
-from tierup.runtime.dispatching.guards import device_arrays
+from tierup.runtime.arguments.guards import device_arrays
 
 
 def _part(value: object) -> object:

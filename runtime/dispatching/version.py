@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.last_plan import ExecutedPlan
-from tierup.runtime.explaining.plans import LoadedCode
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.last_plan import ExecutedPlan
+from tierup.runtime.code.plans import LoadedCode
 from tierup.runtime.strategy import Speculation
 
 

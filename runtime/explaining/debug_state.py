@@ -13,20 +13,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.records import dataclass
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.explaining.plans import NotCompiled
-from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.executors.profiling import ProfilingExecutor
 from tierup.runtime.options import Options
-from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
-    from tierup.runtime.executor import Executor, Kind
-    from tierup.runtime.specializing import SpecializingExecutor
+    from tierup.runtime.executors.executor import Executor, Kind
+    from tierup.runtime.executors.specializing import SpecializingExecutor
 
 
 class Text:

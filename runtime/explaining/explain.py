@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.strategy import SPECULATED_KINDS
 
 if TYPE_CHECKING:

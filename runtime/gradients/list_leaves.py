@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.runtime.gradients.nesting import Nesting
+from tierup.runtime.arguments.nesting import Nesting
 from tierup.runtime.gradients.pullback import Captured, Pullback, SecondPullback
 
 

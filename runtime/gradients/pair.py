@@ -26,14 +26,14 @@ from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
+from tierup.runtime.account.stats import Stats
+from tierup.runtime.arguments.gradient_kinds import Equal, Key, are_equal, difference, kind_of
+from tierup.runtime.arguments.nesting import Nesting, takes_list
+from tierup.runtime.code.plans import NotCompiled, is_passing
 from tierup.runtime.compiling import steps
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled, is_passing
-from tierup.runtime.explaining.stats import Stats
-from tierup.runtime.gradients.kinds import Equal, Key, are_equal, difference, kind_of
 from tierup.runtime.gradients.list_leaves import ListPullback
-from tierup.runtime.gradients.nesting import Nesting, takes_list
 from tierup.runtime.gradients.pullback import Array, Captured, Pullback, own, shape_of
 from tierup.runtime.gradients.recent import Recent
 from tierup.runtime.program import Program

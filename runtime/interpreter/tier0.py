@@ -69,7 +69,7 @@ class Tier0:
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The generated function itself: no line is added to its errors."""
-        namespace: dict[str, Any] = {name: _resolve(path) for name, path in self.bindings.items()}
+        namespace: dict[str, Any] = {name: resolve(path) for name, path in self.bindings.items()}
         namespace.update(self.constants)
         namespace.update({"ndarray": np.ndarray, "dtypes": NATIVE, "inf": float("inf"), "nan": float("nan")})
         exec(compile(self.source, self._filename, "exec"), namespace)  # noqa: S102 - text that translate made, no user's
@@ -170,7 +170,7 @@ def _counted(fail: Fail) -> Callable[[str], bool]:
     return asked
 
 
-def _resolve(path: str) -> Any:
+def resolve(path: str) -> Any:
     module, _, attribute = path.partition(":")
     found: Any = import_module(module)
     for name in attribute.split("."):

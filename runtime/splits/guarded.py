@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
+from tierup.runtime.arguments import guards
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailouts.continuations import Continuation, Continuations
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.context import Context
-from tierup.runtime.dispatching import guards
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options
 from tierup.runtime.protocols import Flat
 from tierup.runtime.splits.split import Split, culprits, executors_of

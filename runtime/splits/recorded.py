@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from tierup.dialect import forking
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.signature import ArgumentClass, Signature
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.context import Context
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options
 from tierup.runtime.protocols import Flat
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split, culprits, executors_of
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
 

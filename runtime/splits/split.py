@@ -18,12 +18,12 @@ import numpy as np
 
 from tierup.dialect.kernels import drawing
 from tierup.runtime import faults
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.last_plan import ExecutedPlan
-from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.last_plan import ExecutedPlan
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.protocols import ProgramExecutor
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 
 if TYPE_CHECKING:
     from tierup.runtime.bailouts.continuations import Continuations

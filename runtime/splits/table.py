@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.splits.split import Split, culprits
 
 if TYPE_CHECKING:

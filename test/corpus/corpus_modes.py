@@ -14,8 +14,8 @@ from corpus import HERE, Inputs, Keywords, Program
 from corpus_compare import arrays, assert_same, assert_same_exception, sharing
 
 from tierup.frontend.jit import jit, load
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.function import Function
 from tierup.runtime.options import options
 from tierup.runtime.splits.split import Split

@@ -24,10 +24,10 @@ from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.explaining.plans import NotCompiled
-from tierup.runtime.making import VersionMaker
+from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.options import Options
 from tierup.runtime.strategy import Speculation
 

@@ -11,8 +11,8 @@ from corpus import PROGRAMS, Program
 from sampling import drawn
 
 from tierup.lowering.objects.places import moved_text, placed
+from tierup.runtime.code.plans import CompilerOutput
 from tierup.runtime.compiling import version
-from tierup.runtime.explaining.plans import CompilerOutput
 
 WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "bailout"}}
 

@@ -20,7 +20,7 @@ FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"
 USE = """
 import pathlib, sys
 import numpy as np
-import tierup, tierup.tools.opt, tierup.lowering.compile, tierup.runtime.executor
+import tierup, tierup.tools.opt, tierup.lowering.compile, tierup.runtime.executors.executor
 from tierup import jit
 from tierup.dialect.context import new_context
 print(pathlib.Path(tierup.__file__).parent)

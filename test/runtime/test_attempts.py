@@ -8,9 +8,9 @@ import pytest
 from sampling import IS_EXHAUSTIVE
 
 import tierup
-from tierup.runtime import making, profiling, specialized_plan
 from tierup.runtime.compiling import job, new_version
 from tierup.runtime.dispatching import handed_over
+from tierup.runtime.executors import making, profiling, specialized_plan
 
 MOST_LINES = 400
 X = np.linspace(-1, 1, 8, dtype=np.float32)

@@ -21,7 +21,7 @@ from tierup.runtime.compiling import background, later, placement
 from tierup.runtime.compiling import workers as compilers
 from tierup.runtime.compiling.background import Queue, queue
 from tierup.runtime.events import EventKind
-from tierup.runtime.making import VersionMaker
+from tierup.runtime.executors.making import VersionMaker
 
 SECONDS = 200
 

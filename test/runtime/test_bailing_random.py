@@ -18,7 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.runtime import faults
 from tierup.runtime import program as executed
-from tierup.runtime.executor import Executor
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides, options
 

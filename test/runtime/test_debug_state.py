@@ -8,8 +8,8 @@ import pytest
 
 import tierup
 from tierup.dialect.ir.ir_text import parse_module
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.explaining.debug_state import Text
-from tierup.runtime.explaining.plans import NotCompiled
 
 
 def scale(x):

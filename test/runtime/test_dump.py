@@ -11,7 +11,7 @@ import pytest
 import tierup
 from tierup.lowering import compile as lowering
 from tierup.lowering.transforms.fuse_pointwise import FusePointwise
-from tierup.runtime.explaining import dump
+from tierup.runtime.code import dump
 from tierup.tools import opt
 
 STAGES = ["pristine", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm"]

@@ -20,7 +20,7 @@ from tierup.frontend.mlir_file import load
 from tierup.runtime.compiling import gradients as compile_gradients
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
-from tierup.runtime.executor import Executor
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.function import Function
 from tierup.runtime.gradients.pair import forward
 from tierup.runtime.interpreter.translate import translate

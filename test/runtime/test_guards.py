@@ -14,7 +14,7 @@ from tierup.dialect.inference.dims import symbol
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.runtime.dispatching.guards import Mismatch, bind, explain, extent, first_mismatch, overlaps_itself
+from tierup.runtime.arguments.guards import Mismatch, bind, explain, extent, first_mismatch, overlaps_itself
 
 
 def array(*sizes: int | str, dtype: str = "f32", layout: Layout = Layout.CONTIGUOUS) -> ArgumentSpec:

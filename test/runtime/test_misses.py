@@ -7,9 +7,9 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.dispatching import guards
+from tierup.runtime.arguments import guards
 from tierup.runtime.events import EventKind
-from tierup.runtime.misses import layout_key
+from tierup.runtime.executors.misses import layout_key
 
 pytestmark = pytest.mark.filterwarnings("ignore::tierup.RecompileLimitWarning")
 ONE = {"fusion_strategy": [("static", 1)], "level": 0}

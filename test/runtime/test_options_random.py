@@ -12,7 +12,7 @@ from test_bailing_random import assert_same, drawn, gives_leaves
 
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.runtime import program as executed
-from tierup.runtime.executor import Executor
+from tierup.runtime.executors.executor import Executor
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides
 

@@ -16,8 +16,8 @@ import pytest
 
 import tierup
 from tierup.lowering.objects import store
+from tierup.runtime.code import plans
 from tierup.runtime.compiling import placement
-from tierup.runtime.explaining import plans
 from tierup.runtime.options import Options
 
 PROGRAM = """

@@ -10,7 +10,7 @@ import pytest
 
 import tierup
 from tierup.runtime.errors import NotOptimized
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 
 RNG = np.random.default_rng(7)
 

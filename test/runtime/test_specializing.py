@@ -8,7 +8,7 @@ import pytest
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.events import EventKind
-from tierup.runtime.specialized_plan import MOST_VERSIONS
+from tierup.runtime.executors.specialized_plan import MOST_VERSIONS
 
 
 def scale(x):

@@ -13,7 +13,7 @@ import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.runtime.dispatching import guards
+from tierup.runtime.arguments import guards
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind

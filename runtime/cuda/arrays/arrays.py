@@ -15,10 +15,10 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.records import dataclass
+from tierup.runtime.arguments import guards
 from tierup.runtime.cuda.arrays import dlpack
 from tierup.runtime.cuda.arrays.layouts import Layout, layout
 from tierup.runtime.cuda.device.devices import Device, device
-from tierup.runtime.dispatching import guards
 
 _VERSION = 3  # of the CUDA Array Interface
 

@@ -18,8 +18,8 @@ from spine_harness import assert_same
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import PassFailure, functions, parse
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import specialise
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import EXIT
 from tierup.runtime.interpreter.translate import translate
 

@@ -20,7 +20,7 @@ from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.errors import Unsupported
 from tierup.lowering.objects import cache
-from tierup.runtime.making import VersionMaker
+from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.options import options
 
 assert MODULES  # importing them filled PROGRAMS

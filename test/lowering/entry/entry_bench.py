@@ -10,8 +10,8 @@ from entry_kernels import INT, array, scalar, version
 from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, Inputs, VersionRecord
+from tierup.runtime.arguments.guards import explain
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
-from tierup.runtime.dispatching.guards import explain
 
 S = symbol("s0")
 

@@ -20,7 +20,7 @@ from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import RELEASE_WORK, AttributeSource, Form, Inputs, Positional, VersionRecord
 from tierup.lowering.entry.table import NativeTable
-from tierup.runtime.dispatching.guards import explain
+from tierup.runtime.arguments.guards import explain
 
 
 def test_two_threads_call_while_versions_are_swapped() -> None:

@@ -16,11 +16,11 @@ from fake_driver import CUresult, FakeDriver
 from thread_emulator import emulated
 
 from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.runtime.arguments import guards
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.plan import CudaPlan, Outcome, image_for
-from tierup.runtime.dispatching import guards
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import tierup
-from tierup.runtime.explaining.plans import request_for
+from tierup.runtime.code.plans import request_for
 from tierup.runtime.options import Options
 from tierup.tools.compile import main
 

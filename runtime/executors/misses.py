@@ -14,17 +14,17 @@ import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
-from tierup.runtime.dispatching import guards
+from tierup.runtime.arguments import guards
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
 from tierup.runtime.once import warn
 
 if TYPE_CHECKING:
+    from tierup.runtime.account.history import EventTemplate
     from tierup.runtime.arguments.signature import Signature
     from tierup.runtime.context import Context
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.explaining.history import EventTemplate
     from tierup.runtime.options import Options
     from tierup.runtime.protocols import Flat
     from tierup.runtime.strategy import SpeculationLog

@@ -16,8 +16,11 @@ from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, placement, steps
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
@@ -31,14 +34,11 @@ from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining import last_plan
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
-from tierup.runtime.explaining.stats import Stats
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split, culprits, executors_of
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
 from tierup.runtime.strategy import Speculation, Underway, with_values

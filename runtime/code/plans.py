@@ -27,8 +27,8 @@ from tierup.lowering.objects.load import NativeCode, load
 from tierup.lowering.objects.places import Placed, placed
 from tierup.lowering.service import request_json
 from tierup.runtime import events
+from tierup.runtime.code import dump
 from tierup.runtime.events import Event, EventKind
-from tierup.runtime.explaining import dump
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:

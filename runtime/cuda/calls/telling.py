@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.history import History
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.history import History
 
 
 def tell(on: Device, history: History) -> None:

@@ -16,20 +16,20 @@ from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, to_host
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
+from tierup.runtime.cuda.calls.moving import Moves
+from tierup.runtime.cuda.calls.on_host import on_host
+from tierup.runtime.cuda.calls.splits import DeviceSplit, classes_of, published
+from tierup.runtime.cuda.calls.table import make_device_table
+from tierup.runtime.cuda.calls.telling import tell
 from tierup.runtime.cuda.device.devices import device
-from tierup.runtime.cuda.device.telling import tell
-from tierup.runtime.cuda.moving import Moves
-from tierup.runtime.cuda.on_host import on_host
-from tierup.runtime.cuda.splits import DeviceSplit, classes_of, published
-from tierup.runtime.cuda.table import make_device_table
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
-    from tierup.runtime.explaining.history import History
+    from tierup.runtime.account.history import History
     from tierup.runtime.options import Options, Overrides
     from tierup.runtime.program import Program
     from tierup.runtime.protocols import Answer, Call, FindSplit, Flat
-    from tierup.runtime.splits.publication import Publication
+    from tierup.runtime.publication import Publication
 
 
 class OnDevice:

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
-from tierup.runtime.explaining.stats import Stats
+from tierup.runtime.executors.specialized_plan import SpecializedPlan, ValuesProgram
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
-from tierup.runtime.specialized_plan import SpecializedPlan, ValuesProgram
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:

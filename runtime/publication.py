@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.dispatching.guards import overlaps_itself
+from tierup.runtime.arguments.guards import overlaps_itself
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.arguments.signature import Signature, classes_of, signature_of
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import placement
 from tierup.runtime.compiling.attempt import Attempt
 from tierup.runtime.compiling.background import queue
@@ -23,7 +24,6 @@ from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.options import Options
 from tierup.runtime.strategy import Classes, Speculation, SpeculationLog, with_values
 

@@ -1,4 +1,4 @@
-"""Calls whose arrays all lie on the host: the place of programs for the CPU. `runtime/cuda/place.py` is the other one."""
+"""Calls whose arrays all lie on the host: the place of programs for the CPU. `runtime/cuda/calls/place.py` is the other one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tierup.runtime.dispatching.dispatch import make_table
 if TYPE_CHECKING:
     from tierup.runtime.program import Program
     from tierup.runtime.protocols import Answer, Call, FindSplit, Flat
-    from tierup.runtime.splits.publication import Publication
+    from tierup.runtime.publication import Publication
 
 
 class Host:

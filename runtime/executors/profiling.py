@@ -12,19 +12,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.plans import NotCompiled
-from tierup.runtime.explaining.stats import Stats
-from tierup.runtime.making import VersionMaker
-from tierup.runtime.misses import FOR_GOOD, Misses
+from tierup.runtime.executors.making import VersionMaker
+from tierup.runtime.executors.misses import FOR_GOOD, Misses
+from tierup.runtime.executors.simple import SimplePlan
 from tierup.runtime.options import Options
-from tierup.runtime.simple import SimplePlan
 from tierup.runtime.splits.recorded import Classes, RecordedSplits
 
 if TYPE_CHECKING:

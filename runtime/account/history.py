@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from tierup.dialect import forking
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import events
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.events import Event, EventKind
-from tierup.runtime.explaining.plans import NotCompiled
 from tierup.runtime.once import Once
 from tierup.runtime.options import Options
-from tierup.runtime.program import Program
 
 _EVENTS_KEPT = 64
 _OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets
@@ -38,13 +37,22 @@ class EventTemplate:
         return Event(self.kind, self.function, call, self.reason, time=when, times=times, caller=caller, **self.details)
 
 
+class Named(Protocol):
+    """A program, as events name it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+
+
 class History:
     """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered. `once`: what was
     said of the function that the program belongs to."""
 
     compiles = 0  # of all programs, roughly: who sums up those of some programs does so again when it has grown
 
-    def __init__(self, program: Program, calls: Callable[[], int], once: Once) -> None:
+    def __init__(self, program: Named, calls: Callable[[], int], once: Once) -> None:
         self._program, self.calls, self.once = program, calls, once
         self._lock = forking.lock()
         self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # template, call, time, caller, how often in a row

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from types import MethodType
 from typing import Any
 
@@ -18,15 +17,15 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.kernels import drawing
 from tierup.lowering.abi import ArgumentKind, Layout
+from tierup.runtime.account import last_plan
+from tierup.runtime.arguments.guards import extent, overlaps_itself
 from tierup.runtime.arguments.signature import ArgumentClass, signature_of
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, empty, to_host
+from tierup.runtime.cuda.calls.moving import Moves
 from tierup.runtime.cuda.device.devices import Device
-from tierup.runtime.cuda.moving import Moves
-from tierup.runtime.dispatching.guards import extent, overlaps_itself
-from tierup.runtime.explaining import last_plan
 from tierup.runtime.interpreter.parameters import fits
-from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.splits.publication import Publication
+from tierup.runtime.interpreter.tier0 import Tier0, resolve
+from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Site, Split
 
 
@@ -83,7 +82,7 @@ class DeviceSplit:
 
     def _placed(self, tier0: Tier0) -> Tier0:
         """Tier 0 whose kernels run on the host, and whose regions are given arrays on the device."""
-        kernels = {name: self._on_host(name, _resolved(path)) for name, path in tier0.bindings.items()}
+        kernels = {name: self._on_host(name, resolve(path)) for name, path in tier0.bindings.items()}
         others = {name: self._called(value) for name, value in tier0.constants.items() if isinstance(value, Site | MethodType)}
         return replace(tier0, constants={**tier0.constants, **others, **kernels})
 
@@ -102,12 +101,6 @@ class DeviceSplit:
             return what(*[self._run.moves.device(value) for value in values])
 
         return region
-
-
-def _resolved(path: str) -> Callable[..., Any]:
-    module, _, attribute = path.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), attribute)
-    return found
 
 
 def published(publication: Publication, flat: tuple[Any, ...], values: Sequence[Any], moves: Moves) -> tuple[Any, ...]:

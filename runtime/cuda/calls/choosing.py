@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.cuda import targets
+from tierup.runtime.account.history import History
 from tierup.runtime.cuda.device.devices import device
 from tierup.runtime.cuda.errors import NoDevice
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining.history import History
 from tierup.runtime.options import Options, Overrides
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Place
@@ -41,6 +41,6 @@ def wants_device(options: Options, history: History) -> bool:
 
 def place(program: Program, overrides: Overrides, history: History) -> Place:
     """Where the arrays of a program's calls on the device lie."""
-    from tierup.runtime.cuda.place import OnDevice  # here: it needs NumPy and more, and `choosing` may end without
+    from tierup.runtime.cuda.calls.place import OnDevice  # here: it needs NumPy and more, and `choosing` may end without
 
     return OnDevice(program, overrides, history)

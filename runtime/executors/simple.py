@@ -6,10 +6,10 @@ The ancestor's executor at bailout depth 0 does the same: it never profiles, and
 from __future__ import annotations
 
 from tierup.dialect import forking
+from tierup.runtime.account.history import History
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.explaining.history import History
-from tierup.runtime.explaining.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.program import Program
 
 

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account import counters
+from tierup.runtime.account.counters import Counters
+from tierup.runtime.account.history import History
+from tierup.runtime.account.stats import Stats
+from tierup.runtime.code import plans
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.background import queue
 from tierup.runtime.context import Context
@@ -19,22 +24,18 @@ from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import EventKind
-from tierup.runtime.explaining import counters, plans
-from tierup.runtime.explaining.counters import Counters
-from tierup.runtime.explaining.history import History
-from tierup.runtime.explaining.stats import Stats
-from tierup.runtime.host import HOST
+from tierup.runtime.executors.host import HOST
+from tierup.runtime.executors.profiling import ProfilingExecutor
 from tierup.runtime.once import Once
 from tierup.runtime.options import Changed, Options, Overrides
-from tierup.runtime.profiling import ProfilingExecutor
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Place, ProgramExecutor
 from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
     from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.executors.specializing import SpecializingExecutor
     from tierup.runtime.gradients.pair import Gradients
-    from tierup.runtime.specializing import SpecializingExecutor
 
 DEVICE_STAGES = ("kernels", "nvvm", "ptx")  # that only code for a device has
 ALSO_DEVICE_STAGES = ("torch", "linalg", "buffers", "optimized")
@@ -133,7 +134,7 @@ class Executor:
         place: Place = HOST
         direct = self._direct if options.code == overrides.base().code else None
         if options.backend != "cpu":
-            from tierup.runtime.cuda import choosing  # here: most programs run on the CPU
+            from tierup.runtime.cuda.calls import choosing  # here: most programs run on the CPU
 
             if choosing.wants_device(options, self.history):
                 overrides, direct = Changed(overrides, choosing.on_device), None
@@ -152,7 +153,7 @@ class Executor:
             on_version=self._release_later,
         )
         if options.executor == "specializing":
-            from tierup.runtime.specializing import SpecializingExecutor  # here: most programs are called without
+            from tierup.runtime.executors.specializing import SpecializingExecutor  # here: most programs are called without
 
             return SpecializingExecutor(context)
         return ProfilingExecutor(context, direct)

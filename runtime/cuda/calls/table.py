@@ -7,10 +7,10 @@ from typing import Any
 
 from tierup.lowering.entry.records import Inputs
 from tierup.runtime import faults
+from tierup.runtime.account import last_plan
 from tierup.runtime.cuda.plan import CudaPlan, Outcome
 from tierup.runtime.cuda.steady import InlineCache, valued
 from tierup.runtime.dispatching.dispatch import PythonTable, Row
-from tierup.runtime.explaining import last_plan
 
 
 class DeviceTable(PythonTable):

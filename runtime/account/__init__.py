@@ -1,0 +1,1 @@
+"""What happened, kept for people: counts, events, what ran last."""
