@@ -1,22 +1,25 @@
 """The stages of lowering as named pipelines: readable lists of passes, each usable as one flag of tierup-opt.
 
-    refine         the arguments of the entry have the types of its guards
-    specialise     a graph of values with every type that follows from the guards, canonical
-    lower-torch    torch dialect -> linalg on tensors
-    lower-tensors  linalg on tensors: fused, canonical
-    lower-buffers  arguments and results are the caller's buffers; memory is explicit
-    lower-loops    loops over scalars; math expanded
-    lower-llvm     the LLVM dialect
-    lower-cpu      all of them, in this order
+    to-values        a graph without writes (dialect/pipelines/default.py)
+    specialise       all types follow from the guards; its first step is refine
+    prepare-kernel   what the kernel takes, returns and checks
+    lower-torch      torch dialect -> linalg on tensors
+    lower-tensors    linalg on tensors: fused, canonical
+    lower-buffers    arguments and results are the caller's buffers; memory is explicit
+    lower-loops      loops over scalars; math expanded
+    lower-llvm       the LLVM dialect
+    lower-cpu        the last five, in this order
+    compile-cpu      all of them
 
-`compile.py` runs the stages one by one, so that each can be shown and timed. What a stage needs to know about arguments and
-results stands in function attributes (see materialize_boundary.py), so the stages run from tierup-opt as well.
+`driver.py` runs the stages one by one, so that each can be shown and timed. What a stage needs to know, of guards, results or the target,
+stands in attributes (`stated.py`), so the stages run from tierup-opt as well and give the same, byte for byte.
 
 More runs of canonicalize and cse than these change no program of the corpus: the LLVM IR is the same, letter by letter.
 """
 
 from __future__ import annotations
 
+from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.registry import NamedPipeline
 
 REFINE = NamedPipeline(
@@ -50,6 +53,28 @@ SPECIALISE = NamedPipeline(
     fault="specialize",
 )
 
+ORDER = "func.func(tierup-order-results)"  # on the CPU: a GPU's results are row-major
+
+# Inference is asked once, for all that is decided on the torch dialect: sizes, kinds of results, exits, errors that would get lost.
+PREPARE = NamedPipeline(
+    "prepare-kernel",
+    "what the kernel takes and returns is decided, and what it checks",
+    (
+        "tierup-isolate-entry",
+        "inline{default-pipeline=}",
+        "symbol-dce",
+        "func.func(tierup-expand-to-torch,tierup-tag-origins,tierup-drop-messages,tierup-verify-native)",
+        "func.func(tierup-bake-arguments,tierup-infer-types{stale-only=true},tierup-lower-bailouts)",
+        "func.func(tierup-mark-sizes,tierup-fold-numbers,tierup-decide-results)",
+        ORDER,
+        "func.func(tierup-decide-exits,tierup-verify-errors)",
+        "func.func(tierup-unpack-lists,tierup-insert-bounds-checks,tierup-insert-size-checks)",
+        "func.func(tierup-settle-results)",
+    ),
+    leaves="torch",
+    fault="torch",
+)
+
 TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
@@ -77,6 +102,8 @@ TENSORS = NamedPipeline(
         "control-flow-sink",  # what was fused into the rest and lives on at an exit is made there, when it is taken
         "func.func(tierup-overwrite-products)",
     ),
+    leaves="linalg",
+    fault="linalg",
 )
 
 BUFFERS = NamedPipeline(
@@ -100,6 +127,8 @@ BUFFERS = NamedPipeline(
         "tierup-spare-handed-over",
         "func.func(tierup-poll-loops)",
     ),
+    leaves="buffers",
+    fault="bufferise",
 )
 
 LOOPS = NamedPipeline(
@@ -109,7 +138,10 @@ LOOPS = NamedPipeline(
         "func.func(tierup-expand-math,refback-munge-memref-copy)",
         "func.func(convert-linalg-to-loops)",
         "canonicalize",
+        "tierup-mark-allocations",
     ),
+    leaves="loops",
+    fault="loops",
 )
 
 LLVM = NamedPipeline(
@@ -127,12 +159,18 @@ LLVM = NamedPipeline(
         "cse",
         "tierup-annotate-kernel",
     ),
+    fault="llvm",
 )
 
-STAGES = (TORCH, TENSORS, BUFFERS, LOOPS, LLVM)
+LOWERING = (TORCH, TENSORS, BUFFERS, LOOPS, LLVM)
+STAGES = (PREPARE, *LOWERING)
 
-CPU = NamedPipeline(
-    "lower-cpu", "from the specialised torch dialect to the LLVM dialect", tuple(s for stage in STAGES for s in stage.steps)
+CPU = NamedPipeline("lower-cpu", "from a prepared kernel to the LLVM dialect", tuple(s for stage in LOWERING for s in stage.steps))
+
+COMPILE = NamedPipeline(
+    "compile-cpu",
+    "from a recorded graph with guards to the module that is translated to LLVM IR: all that the default compile does",
+    (*TO_VALUES.steps, *SPECIALISE.steps, *(s for stage in STAGES for s in stage.steps)),
 )
 
-PIPELINES = (REFINE, SPECIALISE, *STAGES, CPU)
+PIPELINES = (REFINE, SPECIALISE, *STAGES, CPU, COMPILE)

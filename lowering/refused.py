@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import PassFailure
@@ -10,12 +12,12 @@ from tierup.lowering.origins import Origin, origin
 
 
 class Refused(PassFailure):
-    """An op without native code, or where `blames` is False a program of which no op is to blame. The message follows "'torch.x' op"; `why`
-    is the message, `origin` the op of the program that is named, `reason` what people read of it in events."""
+    """An op without native code; `blames=False`: a program of which no op is to blame. `why` is the message, `origin` the op of the program
+    that people read of, under the name `named` where it is not the op's own, and `reason` why nothing was compiled."""
 
-    def __init__(self, op: ir.Operation, why: str, *, blames: bool = True, reason: Reason = Reason.NO_LOWERING) -> None:
+    def __init__(self, op: ir.Operation, why: str, *, named: str = "", blames: bool = True, reason: Reason = Reason.NO_LOWERING) -> None:
         super().__init__(op, why)
         place = diagnostics.place_of(op.location)
         found = origin(op.location) or Origin(op.name.removeprefix("torch."), str(place) if place.line else "")
-        self.origin = found if blames else Origin("", "")
+        self.origin = (replace(found, op=named) if named else found) if blames else Origin("", "")
         self.why, self.reason = why, reason

@@ -23,11 +23,16 @@ from tierup.dialect.inference import dims
 from tierup.dialect.inference.dims import Dim, Expr
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
+from tierup.dialect.transforms.lower_bailouts import FORCED
+from tierup.lowering import llvm
 from tierup.lowering.abi import INT64_MIN, ArgumentKind, ArgumentSpec, ExitSite, Layout, Live, ResultKind, ResultSpec
 
 ENTRY = "tierup.entry"
 GUARD = "tierup.guard"
-FORCED = "tierup.forced_losses"
+NO_FMA = "tierup.no_fma"  # the unit attribute of a module for a CPU on which each fma would be a call
+RESULTS = "tierup.results"
+TIES = "tierup.ties"
+EXIT_SITES = "tierup.exit_sites"
 
 
 def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, force: bool = False) -> ir.Operation:
@@ -42,6 +47,12 @@ def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, f
         given = [ir.DictAttr.get({**before, GUARD: attribute(spec)}) for before, spec in zip(said, specs, strict=True)]
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
     return function
+
+
+def state_cpu(module: ir.Module, target: str = "") -> None:
+    """Say in a program what of the CPU passes ask. `target`: as in a Request."""
+    if not llvm.has_fma(target):
+        module.operation.attributes[NO_FMA] = ir.UnitAttr.get(module.context)
 
 
 def entry_of(module: ir.Module) -> ir.Operation | None:

@@ -14,6 +14,12 @@ from tierup.lowering import builders as b
 SizesOrUnknown = Sequence["int | None"]
 known_int = int_of
 
+# What only computes: nobody misses it where nobody reads its results
+PURE = (
+    "torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
+    "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int", "torch.prim.tolist", "torch.prim.dtype",
+)  # fmt: skip
+
 
 def tensor_type(sizes: SizesOrUnknown, dtype: DType) -> ir.Type:
     text = ",".join("?" if size is None else str(size) for size in sizes)

@@ -348,7 +348,7 @@ class Function(DirectCalls):
         return self._newest().program.tier0.source
 
     def plan(self, stage: str = "specialized") -> str:
-        """The text of the newest version at a stage: profiled, guarded, values, specialized, torch, linalg, buffers, loops, llvm,
+        """The text of the newest version at a stage: profiled, guarded, recorded, values, specialized, torch, linalg, buffers, loops, llvm,
         optimized or asm (docs/debugging.md); or of its kernels for a GPU: kernels, nvvm or ptx (docs/cuda.md).
 
         For a program that was split, the stages from values on are those of its regions, one after another.
@@ -368,7 +368,7 @@ class Function(DirectCalls):
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 
 
-STAGES = ("profiled", "guarded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
+STAGES = ("profiled", "guarded", "recorded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
           "kernels", "nvvm", "ptx")  # fmt: skip
 
 

@@ -28,6 +28,12 @@ under the entry point group `tierup.passes`. They are then flags like all others
 """
 
 
+_WAY = """\
+From a graph to machine code, in this order: to-values, specialise, prepare-kernel, lower-torch, lower-tensors, lower-buffers, lower-loops,
+lower-llvm (all of them: compile-cpu), then LLVM: translation, optimisation, object code. For a GPU: to-values, specialise,
+prepare-gpu-kernel, lower-torch, lower-tensors, lower-gpu-buffers, lower-gpu-kernels, lower-gpu-nvvm, then LLVM to PTX."""
+
+
 def usage(settings: Settings) -> str:
     """--help; with passes on the command line, what these do."""
     if settings.passes:
@@ -58,7 +64,7 @@ def list_passes(settings: Settings) -> str:
 
 def list_pipelines(settings: Settings) -> str:
     """--list-pipelines."""
-    parts = []
+    parts = [_WAY]
     for named in registry.named_pipelines().values():
         parts.append("\n".join([f"{named.name}: {named.summary}", *(f"    {step}" for step in named.steps)]))
     return "\n\n".join(parts)

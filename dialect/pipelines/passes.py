@@ -65,9 +65,10 @@ class PipelineError(ValueError):
 
 
 class Pass:
-    """Base of all passes. A subclass defines `name` and either `run`, or `run_on_function`, or both."""
+    """Base of all passes. A subclass defines `name` and either `run`, or `run_on_function`, or both. `keeps_analyses`: see analyses.py."""
 
     name: ClassVar[str]
+    keeps_analyses: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for an option outside its limits (option_limits.py)."""

@@ -16,7 +16,7 @@ from typing import Protocol
 from tierup.dialect import ops
 from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir, passmanager
-from tierup.dialect.pipelines import deadline, diagnostics, mlir_crashes, mlir_passes
+from tierup.dialect.pipelines import analyses, deadline, diagnostics, mlir_crashes, mlir_passes
 from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, make, passes
 from tierup.dialect.pipelines.pipeline_text import Element, parse_elements, split_options
 from tierup.dialect.records import cached_property, dataclass
@@ -98,7 +98,7 @@ class Pipeline:
         no tierup op. The failure names the last pass before that. `verify_end=False`: not at the end either, for who goes on with another
         pipeline.
         """
-        with module.context, ir.Location.unknown():
+        with module.context, ir.Location.unknown(), analyses.kept():
             run = _Run(module, tuple(hooks), verify, verify_each)
             run.steps("builtin.module", self.steps if hooks else self.rows, module.operation)
             if verify_end:
@@ -209,6 +209,8 @@ class _Run:
                 if too_deep is None:
                     raise
                 raise PassFailure.of((too_deep,)) from None
+            if not instance.keeps_analyses:
+                analyses.forget()
             if self._verify and self._verify_each:
                 _verify(op)
 
@@ -226,6 +228,7 @@ class _Run:
             if not self._mended:  # once: no pass makes what is mended
                 self._mended = mlir_crashes.mend(text, self._module.operation)
             manager.run(op)
+            analyses.forget()
 
         _timed(text, text, work, op, self._hooks)
         if self._verify and not self._verify_each:

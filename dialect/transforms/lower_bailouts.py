@@ -28,9 +28,10 @@ becomes
 away. Branches and loops around a bailout yield one truth value more, whether control left in them, and what follows runs only where it
 did not; a loop that control left goes on no more. So of all that the program yields nothing is carried for the exits' sake.
 
-What is proven by types needs no check: such a bailout becomes a cast. With `force` it is none the less left where a test wants it
-(`tierup.forced`). Facts on strides mean nothing to native code. An assumption that it cannot check, or a live value that it has no form for
-(a list that is written, a tensor of unknown rank), is an error. The graph must be typed (tierup-infer-types), and its calls inlined.
+What is proven by types needs no check: such a bailout becomes a cast. It is left all the same, where a test wants it (`tierup.forced`),
+with `force` or in a function with `tierup.forced_losses`. Facts on strides mean nothing to native code. An assumption that it cannot check,
+or a live value that it has no form for (a list that is written, a tensor of unknown rank), is an error. The graph must be typed
+(tierup-infer-types), and its calls inlined.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.bailout_checks import Checks
 from tierup.dialect.speculation.exits import BAILOUT, Leaving
 
+FORCED = "tierup.forced_losses"  # the unit attribute of a function in which a test may have each assumption fail at each of its evaluations
+
 
 @register
 @dataclass(frozen=True)
@@ -60,10 +63,11 @@ class LowerBailouts(Pass):
         if not bailouts:
             return
         _check_function(func, bailouts)
-        checks = Checks.of(func, bailouts, force=self.force)
+        force = self.force or FORCED in func.attributes
+        checks = Checks.of(func, bailouts, force=force)
         stays: dict[int, ir.Value] = {}
         for op in bailouts:
-            stay = self._question(op, checks)
+            stay = self._question(op, checks, force)
             op.results[0].replace_all_uses_with(checks.refined(op))
             if stay is None:
                 op.erase()
@@ -72,12 +76,12 @@ class LowerBailouts(Pass):
         _promise(func)
         Leaving(stays, _exit).block(func.regions[0].blocks[0])
 
-    def _question(self, op: ir.Operation, checks: Checks) -> ir.Value | None:
+    def _question(self, op: ir.Operation, checks: Checks, force: bool) -> ir.Value | None:
         """Whether control stays at a bailout, made before it; None where it always does."""
         stay = None if checks.is_proven(op) else checks.question(op)
         if stay is not None and bool_of(stay) is True:
             stay = None
-        if not self.force:
+        if not force:
             return stay
         truth = ir.Type.parse("!torch.bool", op.context)
         ip = ir.InsertionPoint(op)

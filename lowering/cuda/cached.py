@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tierup.lowering.abi import Request
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import libdevice
 from tierup.lowering.objects import cache, keys, store
 from tierup.lowering.objects.places import Placed, placed
+
+if TYPE_CHECKING:
+    from tierup.lowering.driver import Keep
 
 
 def get(request: Request, target: str, *, libraries: bool = True) -> CudaArtifact | None:
@@ -26,7 +29,7 @@ def _read(request: Request, target: str, library: Path | None) -> CudaArtifact |
 
 
 def obtain(
-    request: Request, target: str, keep: Callable[[str, str], None] | None = None, *, libraries: bool = True
+    request: Request, target: str, keep: Keep | None = None, *, libraries: bool = True
 ) -> tuple[CudaArtifact, bool]:
     """(artifact, whether it came from disk). Raises what `compile` does; `keep` is given the texts of the stages."""
     library = libdevice.find() if libraries else None

@@ -10,17 +10,16 @@ from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.lowering import builders as b
 from tierup.lowering import literals
-from tierup.lowering.abi import ErrorSite, Request
+from tierup.lowering.abi import Request
 from tierup.lowering.cuda import host_program, targets
 from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import ptx
 from tierup.lowering.cuda.module_target import TARGET, TF32
-from tierup.lowering.cuda.pipelines import BUFFERS, KERNELS, NVVM
+from tierup.lowering.cuda.pipelines import NVVM, STAGES
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
+from tierup.lowering.driver import Keep
 from tierup.lowering.errors import CompileError
-from tierup.lowering.preparing import Keep, Log, crashes_are_compile_errors, error_sites, parse, prepare, stage
-
-_SHOWN = {BUFFERS: "buffers", KERNELS: "kernels", NVVM: "nvvm"}  # the stages, and under which name each leaves a text
+from tierup.lowering.requests import driver_of, failures_are_errors, kernel_of, parse
 
 
 def compile(  # noqa: A001 - the field's word
@@ -35,36 +34,32 @@ def compile(  # noqa: A001 - the field's word
 
     Raises what `lowering.compile.compile` does, ValueError for a target that is none.
     """
-    log = Log(stages, keep)
     chosen = targets.target(target)
-    with thread_context(), ir.Location.unknown(), crashes_are_compile_errors(request):
-        with log.timed("parse"):
+    with driver_of(request, stages, keep) as driver, thread_context(), ir.Location.unknown(), failures_are_errors(request, driver):
+        with driver.timed("parse", "parse"):
             module = parse(request)
-        prepared = prepare(request, log, module)
         module.operation.attributes[TARGET] = ir.StringAttr.get(chosen.name)
         if library is not None:
             module.operation.attributes[LIBDEVICE] = ir.UnitAttr.get()
         if request.tf32:
             module.operation.attributes[TF32] = ir.UnitAttr.get()
-        for named, shows in _SHOWN.items():
-            stage(named, module, request, log, shows=shows, last=named is NVVM)
-        with log.timed("translate"):
-            sites = error_sites(module)
-            function = next(iter(registry.functions(module.operation)))
-            host = host_program.extract(module, function)
+        for named in STAGES:
+            driver.run(named, module, last=named is NVVM)
+        with driver.timed("translate", "translate"):
+            kernel = kernel_of(module)
+            host = host_program.extract(module, next(iter(registry.functions(module.operation))))
             text = _llvm(module, request)
-        sites += tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in prepared.ties)
-        with log.timed("optimise+emit"):
+        with driver.timed("optimise+emit", "emit"):
             try:
-                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=log.wants("optimized"), library=library)
+                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=driver.wants("optimized"), library=library)
             except RuntimeError as e:
                 raise CompileError(str(e), "LLVM", text) from e
-    for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
-        if log.wants(name):
-            log.add(name, shown)
+        for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
+            if driver.wants(name):
+                driver.add(name, shown)
     return CudaArtifact(
-        emitted.ptx, chosen.name, host, request.arguments, prepared.results, sites, prepared.ties, prepared.exits,
-        stages=log.texts, timings_ms=log.milliseconds, linked=emitted.linked,
+        emitted.ptx, chosen.name, host, request.arguments, kernel.results, kernel.error_sites, kernel.ties, kernel.exits,
+        stages=driver.texts, timings_ms=driver.milliseconds, linked=emitted.linked,
     )  # fmt: skip
 
 

@@ -1,17 +1,19 @@
-"""The stages of lowering to the GPU as named pipelines; the first two are the CPU's.
+"""The stages of lowering to the GPU as named pipelines; the first ones are the CPU's, but that results are row-major.
 
+    prepare-gpu-kernel   what the kernels take, return and check
     lower-torch          torch dialect -> linalg on tensors
     lower-tensors        linalg on tensors: fused, canonical
     lower-gpu-buffers    arguments, results and what lies between are buffers on the device
     lower-gpu-kernels    every op on buffers is a launch; kernels stand apart from the host program
     lower-gpu-nvvm       kernels in the LLVM and NVVM dialects, the host program in scalars
-    lower-nvvm           all of them, in this order
+    lower-nvvm           the last five, in this order
 """
 
 from __future__ import annotations
 
 from tierup.dialect.registry import NamedPipeline
-from tierup.lowering.pipelines import TENSORS, TORCH
+from tierup.lowering import pipelines
+from tierup.lowering.pipelines import ORDER, TENSORS, TORCH
 
 BUFFERS = NamedPipeline(
     "lower-gpu-buffers",
@@ -28,6 +30,7 @@ BUFFERS = NamedPipeline(
         "func.func(tierup-forward-results,tierup-products-to-library,tierup-products-to-tiles,tierup-relax-reductions)",
         "func.func(tierup-fuse-rows{stack-bytes=32768 lone-row=4096 heap=false},tierup-collapse-loops)",
     ),
+    leaves="buffers",
 )
 
 KERNELS = NamedPipeline(
@@ -48,6 +51,7 @@ KERNELS = NamedPipeline(
         "canonicalize",
         "cse",
     ),
+    leaves="kernels",
 )
 
 NVVM = NamedPipeline(
@@ -63,10 +67,15 @@ NVVM = NamedPipeline(
         "cse",
         "tierup-trim-kernels",
     ),
+    leaves="nvvm",
 )
 
-STAGES = (TORCH, TENSORS, BUFFERS, KERNELS, NVVM)
+PREPARE = NamedPipeline(
+    "prepare-gpu-kernel", pipelines.PREPARE.summary, tuple(s for s in pipelines.PREPARE.steps if s != ORDER), leaves="torch", fault="torch"
+)
+LOWERING = (TORCH, TENSORS, BUFFERS, KERNELS, NVVM)
+STAGES = (PREPARE, *LOWERING)
 
-CUDA = NamedPipeline("lower-nvvm", "from the specialised torch dialect to NVVM", tuple(s for stage in STAGES for s in stage.steps))
+CUDA = NamedPipeline("lower-nvvm", "from a prepared kernel to NVVM", tuple(s for stage in LOWERING for s in stage.steps))
 
-PIPELINES = (BUFFERS, KERNELS, NVVM, CUDA)
+PIPELINES = (PREPARE, BUFFERS, KERNELS, NVVM, CUDA)

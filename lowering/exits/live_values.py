@@ -20,10 +20,9 @@ from tierup.dialect.speculation.resume_points import root
 from tierup.lowering import builders as b
 from tierup.lowering import signature
 from tierup.lowering import torch_ops as t
-from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, live_words, words_of
+from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of
 from tierup.lowering.objects.read_only import ReadOnly
 from tierup.lowering.origins import origin
-from tierup.lowering.transforms.outline_exits import EXITS
 from tierup.lowering.views import Unknown, View, view_of
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
@@ -32,15 +31,13 @@ _MESSAGE = "a value that lives on is an argument on this path"
 _READ_ONLY = "a value that lives on may be read-only on this path"
 
 
-def sites(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ExitSite, ...]:
-    """The exits of a function, in the order of their bailouts. Each `tierup.exit` keeps only the operands that the kernel hands over, and
-    `tierup.exits` says what the exits need in all."""
-    found = [op for op in b.walk(function) if op.name == "tierup.exit"]
-    if not found:
-        return ()
+def hand_over(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[ExitSite, ...]:
+    """Leave to each `tierup.exit` the operands that the kernel hands over; the exits, in the order of their bailouts."""
     about = _Arguments(function, arguments, inference)
     made = []
-    for op in found:
+    for op in b.unerased(list(b.walk(function))):
+        if op.name != "tierup.exit":
+            continue
         handed: list[ir.Value] = []
         live = tuple(about.live(op, value, handed) for value in op.operands)
         at = origin(op.location)
@@ -48,10 +45,7 @@ def sites(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference
         with op.location, ir.InsertionPoint(op):
             b.op("tierup.exit", handed, index=op.attributes["index"])
         op.erase()
-    exits = tuple(sorted(made, key=lambda site: site.index))
-    asked = sum(op.name == "tierup.forced" for op in b.walk(function))
-    function.attributes[EXITS] = ir.DenseI64ArrayAttr.get([live_words(exits), asked], function.context)
-    return exits
+    return tuple(sorted(made, key=lambda site: site.index))
 
 
 class _Arguments:

@@ -7,7 +7,6 @@ Free of MLIR: a program whose artifacts are all here runs without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +16,7 @@ from tierup.lowering.objects.places import Place, Placed, moved, moved_text, pla
 
 if TYPE_CHECKING:
     from tierup.lowering.cuda.artifact import CudaArtifact
+    from tierup.lowering.driver import Keep
 
 A = TypeVar("A", "Artifact", "CudaArtifact")
 
@@ -88,16 +88,16 @@ def _read(name: str, where: Placed) -> tuple[object, tuple[Place, ...]] | None:
     return None
 
 
-def obtain(request: Request, dump: Callable[[str, str], None] | None = None) -> tuple[Artifact, bool]:
+def obtain(request: Request, keep_stages: Keep | None = None) -> tuple[Artifact, bool]:
     """(artifact, whether it came from disk): what `compile` gives, kept for the next process. Raises what `compile` does.
 
-    `dump` is given the texts of the stages, see `compile`'s `keep`; code from disk has none.
+    `keep_stages` is given the texts of the stages, see `compile`'s `keep`; code from disk has none.
     """
     kept = get(request)
     if kept is not None:
         return kept, True
     from tierup.lowering.compile import compile  # here: loads MLIR
 
-    made = compile(request, keep=dump)
+    made = compile(request, keep=keep_stages)
     put(request, made)
     return made, False

@@ -20,6 +20,7 @@ from tierup.lowering.arith import Scalar, dtype_of
 from tierup.lowering.math import table
 from tierup.lowering.math.constants import Constants
 from tierup.lowering.math.emit import Emit
+from tierup.lowering.stated import NO_FMA
 
 LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a library: see tierup-math-to-libdevice
 
@@ -30,7 +31,7 @@ class ExpandMath(Pass):
     """Expand math functions into arith ops that vectorise."""
 
     name = "tierup-expand-math"
-    fma: bool = True  # the target has fused multiply-add; without it no math.fma is made
+    fma: bool = True  # the target has fused multiply-add; without it, or in a module with `tierup.no_fma`, no math.fma is made
     functions: tuple[str, ...] = ()  # only these (exp, tanh, ...); all when empty
 
     def run_on_function(self, function: ir.Operation) -> None:
@@ -45,13 +46,14 @@ class ExpandMath(Pass):
         function.walk(visit)
         if not found:
             return
+        has_fma = self.fma and NO_FMA not in function.parent.attributes
         homes: dict[tuple[int, ...] | None, Constants] = {}
         for op in found:
             type_ = op.results[0].type
             shape = tuple(ir.VectorType(type_).shape) if isinstance(type_, ir.VectorType) else None
             if shape not in homes:
                 homes[shape] = Constants(function.regions[0].blocks[0], shape)
-            self._expand(op, homes[shape])
+            self._expand(op, homes[shape], has_fma)
 
     def _wanted(self, function: ir.Operation) -> set[str]:
         known = table.NAMES
@@ -62,13 +64,13 @@ class ExpandMath(Pass):
             raise PassFailure(function, f"no expansion for {', '.join(sorted(wanted - known))}; there are {', '.join(sorted(known))}")
         return wanted
 
-    def _expand(self, op: ir.Operation, constants: Constants) -> None:
+    def _expand(self, op: ir.Operation, constants: Constants, has_fma: bool) -> None:
         dtype = dtype_of(op.results[0].type)
         compute = dtypes.f64 if dtype is dtypes.f64 else dtypes.f32
         with op.location, ir.InsertionPoint(op):
             given = [Scalar(v, dtype_of(v.type), constants) for v in op.operands]
             operands = [v.cast(compute) if v.is_float else v for v in given]
-            result = table.build(op.name, Emit(constants, compute, self.fma), operands).cast(dtype)
+            result = table.build(op.name, Emit(constants, compute, has_fma), operands).cast(dtype)
         op.results[0].replace_all_uses_with(result)
         op.erase()
 

@@ -11,20 +11,12 @@ from tierup.dialect import optable
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.origins import Origin, origin
+from tierup.lowering.refused import Refused
 
 _HARMLESS = ("torch.constant.", "torch_c.", "torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.symbolic_int",
              "torch.bind_symbolic_shape", "torch.derefine", "torch.vtensor.literal", "torch.runtime.assert")  # fmt: skip
-
-
-class NotLowered(PassFailure):
-    """An op without lowering; `origin` is the op of the program it came from."""
-
-    def __init__(self, op: ir.Operation, message: str) -> None:
-        super().__init__(op, message)
-        self.origin = origin(op.location) or Origin(op.name.removeprefix("torch."), "")
 
 
 @register
@@ -38,9 +30,9 @@ class VerifyLowered(Pass):
         for op in b.walk_unfused(function):
             if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and not _is_unused(op):
                 if PROMOTION in op.attributes:
-                    raise NotLowered(op, "follows NumPy's rules here, which no torch op gives, so it has no lowering")
+                    raise Refused(op, "follows NumPy's rules here, which no torch op gives, so it has no lowering")
                 shown = ", ".join(str(v.type) for v in op.operands)
-                raise NotLowered(op, f"has no lowering for operands ({shown})")
+                raise Refused(op, f"has no lowering for operands ({shown})")
 
 
 def _is_unused(op: ir.Operation) -> bool:

@@ -7,7 +7,7 @@ pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tierup.dialect import dtypes, registry
 from tierup.dialect.contracts import function_names, walk
@@ -29,7 +29,7 @@ from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.code import dump
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.version import place_of_failure, step
+from tierup.runtime.compiling.version import place_of_failure, run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -135,15 +135,9 @@ def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None], runs: in
 def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
     """The stage `guarded`: checks, regions and their fallbacks. `refused`: ops that are not to stand in regions. Raises NotCompiled."""
     module = parse_module(profiled_text)
-    steps = list(VERSIONED.steps)
-    if refused:
-        steps = [s if s != "tierup-fuse-groups" else f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" for s in steps]
-    try:
-        pipeline = registry.parse(f"builtin.module({','.join(steps)})")
-        with step(module, pipeline):
-            pipeline.run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    fuse = f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" if refused else "tierup-fuse-groups"
+    steps = tuple(fuse if step == "tierup-fuse-groups" else step for step in VERSIONED.steps)
+    run(replace(VERSIONED, steps=steps), module, Reason.PROGRAM_RAISES)
     return _text(module)
 
 

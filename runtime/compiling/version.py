@@ -5,11 +5,9 @@ Loads MLIR and LLVM: the runtime imports this module when the first version is w
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 
@@ -21,28 +19,34 @@ from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import custom, diagnostics
 from tierup.dialect.pipelines.default import TO_VALUES
-from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import builders as b
-from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec, Request
+from tierup.lowering.driver import Driver, text_of
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import cache, store
 from tierup.lowering.pipelines import SPECIALISE, STAGES
 from tierup.lowering.refused import Refused
-from tierup.lowering.service import request_json
-from tierup.lowering.stated import FORCED, state
+from tierup.lowering.stated import FORCED, state, state_cpu
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options
+
+
+def recorded(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    """The graph with what the guards promise: what the pipeline `compile-cpu` begins with."""
+    module = parse_module(graph)
+    state(module, entry, arguments)
+    state_cpu(module)
+    return text_of(module)
 
 
 def to_values(graph: str) -> str:
     """The graph with mutation turned into values (`tierup-functionalize`). Raises NotCompiled."""
     module = parse_module(graph)
     run(TO_VALUES, module, Reason.MUTATION)
-    return _text(module)
+    return text_of(module)
 
 
 def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
@@ -50,17 +54,14 @@ def specialise(values: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> 
     module = ir.Module.parse(values, thread_context())  # `to_values` has verified it
     state(module, entry, arguments)
     run(SPECIALISE, module, Reason.PROGRAM_RAISES)
-    return _text(module)
+    return text_of(module)
 
 
 def run(named: registry.NamedPipeline, module: ir.Module, reason: Reason) -> None:
     """Run a named pipeline. Raises NotCompiled, for `reason` where a pass gives none that says more."""
-    if named.fault:
-        faults.begins(named.fault)
-    pipeline = registry.parse(named.text)
     try:
-        with step(module, pipeline):
-            pipeline.run(module, verify_each=False)
+        with Driver(keep=dump.current()) as driver:
+            driver.run(named, module, shows=False)
     except PassFailure as e:
         if isinstance(e.__cause__, custom.CustomPassError):
             reason = Reason.NO_RESOURCES if is_passing(e.__cause__) else Reason.CUSTOM_PASS_FAILED
@@ -68,23 +69,6 @@ def run(named: registry.NamedPipeline, module: ir.Module, reason: Reason) -> Non
         if isinstance(e, Refused):
             raise NotCompiled(e.reason, f"{e.origin.op} {e.why}", e.origin.place, e.origin.op) from e
         raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else reason, str(e), place_of_failure(e)) from e
-
-
-@contextmanager
-def step(module: ir.Module, pipeline: registry.Pipeline) -> Iterator[None]:
-    """Around a pipeline: when it fails where dumps are kept, a reproducer is what it was given."""
-    kept = dump.current()
-    reproducer = Reproducer(_text(module), str(pipeline)) if kept is not None else None
-    if kept is not None:
-        kept.begin(str(reproducer))
-    try:
-        yield
-    except Exception as e:
-        if kept is not None and reproducer is not None:
-            kept.stage("reproducer", str(replace(reproducer, error=f"{type(e).__name__}: {e}")))
-        raise
-    if kept is not None:
-        kept.passed()
 
 
 _LISTS = "it carries a list of tensors, and not just one more in each iteration, of sizes that stand still"
@@ -131,15 +115,13 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     if kept is not None:
         note(kept, request)
         kept.note(pipelines={p.name: p.text for p in (TO_VALUES, SPECIALISE, *STAGES)})
-        kept.begin(str(Reproducer(request.ir, request=json.dumps(request_json.to_dict(request)))))
     try:
-        keep = None if kept is None else kept.stage
         if options.backend == "cpu":
-            artifact, from_disk = cache.obtain(request, keep)
+            artifact, from_disk = cache.obtain(request, kept)
         else:
             from tierup.lowering.cuda import cached  # here: most programs run on the CPU
 
-            artifact, from_disk = cached.obtain(request, options.target, keep, libraries=options.libraries)
+            artifact, from_disk = cached.obtain(request, options.target, kept, libraries=options.libraries)
     except Unsupported as e:
         if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
             raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e
@@ -150,7 +132,6 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         path = kept.reproducer if kept is not None else dump.write(f"{entry}-{e.stage}", e.reproducer)
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
     if kept is not None:
-        kept.passed()
         note_code(kept, artifact, from_disk)
     plans.keep(graph, entry, arguments, specialised)
     return CompilerOutput(request, artifact, (time.perf_counter() - start) * 1e3)
@@ -166,7 +147,3 @@ def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:
 def place_of_failure(failure: PassFailure) -> str:
     """The user's line that a pass failed at, "" when it is not known."""
     return next((str(d.place) for d in failure.diagnostics if d.place.line), "")
-
-
-def _text(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)

@@ -310,12 +310,14 @@ class Executor:
         if isinstance(newest, Split):
             return newest.text(stage)
 
-        if stage in ("profiled", "guarded", "values") and self.program.released:
+        if stage in ("profiled", "guarded", "recorded", "values") and self.program.released:
             raise RuntimeError(f"the graph of {self.program.name} was released; reset() builds it again")
-        if stage in ("profiled", "guarded"):
+        if stage in ("profiled", "guarded", "recorded"):
             inside = self.continuations(newest)
             if inside is not None:
                 return inside.code.profiled if stage == "profiled" else inside.code.text
+            if stage == "recorded":
+                return steps.version.recorded(self.program.graph, self.program.entry, newest.record.arguments)
             return steps.regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         if stage == "values":
             return steps.version.to_values(self.program.graph)

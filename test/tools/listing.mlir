@@ -6,7 +6,11 @@
 // PASSES: one-shot-bufferize
 
 // RUN: tierup-opt --list-pipelines | FileCheck %s --check-prefix=PIPELINES
+// PIPELINES: From a graph to machine code, in this order: to-values, specialise, prepare-kernel, lower-torch
+// PIPELINES: to-values:
+// PIPELINES: prepare-kernel:
 // PIPELINES: lower-cpu:
+// PIPELINES: compile-cpu:
 
 // RUN: tierup-opt --help | FileCheck %s --check-prefix=HELP
 // HELP: USAGE  tierup-opt [options] [passes] [FILE]

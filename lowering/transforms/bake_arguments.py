@@ -1,0 +1,48 @@
+"""tierup-bake-arguments: numbers whose value the guards promise are constants.
+
+    func.func @f(%n: !torch.int {tierup.guard = {kind = "int", value = 3}}, ...) attributes {tierup.entry} {
+      %0 = torch.aten.mul.Scalar %x, %n : ...
+
+becomes
+
+    func.func @f(%n: !torch.int {tierup.guard = {kind = "int", value = 3}}, ...) attributes {tierup.entry, tierup.stale_types} {
+      %int3 = torch.constant.int 3
+      %0 = torch.aten.mul.Scalar %x, %int3 : ...
+
+The arguments stay, unused. Sizes may hang on the values, so types are inferred again (`tierup-infer-types{stale-only=true}`).
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.inference.refine import STALE
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.abi import ArgumentKind
+from tierup.lowering.stated import ENTRY, guards
+
+
+@register
+@dataclass(frozen=True)
+class BakeArguments(Pass):
+    """Replace arguments whose value the guards promise by constants."""
+
+    name = "tierup-bake-arguments"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY not in function.attributes:
+            return
+        block = function.regions[0].blocks[0]
+        with ir.Location.unknown(function.context), ir.InsertionPoint.at_block_begin(block):
+            for argument, spec in zip(block.arguments, guards(function), strict=True):
+                if spec.value is None or not any(True for _ in argument.uses):
+                    continue
+                if spec.kind is ArgumentKind.BOOL:
+                    made = b.value("torch.constant.bool", [], argument.type, value=ir.BoolAttr.get(bool(spec.value)))
+                elif spec.kind is ArgumentKind.INT:
+                    made = b.value("torch.constant.int", [], argument.type, value=ir.IntegerAttr.get(b.integer_type(64), int(spec.value)))
+                else:
+                    made = b.value("torch.constant.float", [], argument.type, value=ir.FloatAttr.get(ir.F64Type.get(), float(spec.value)))
+                argument.replace_all_uses_with(made)
+                function.attributes[STALE] = ir.UnitAttr.get()

@@ -1,0 +1,58 @@
+"""tierup-decide-exits: how each value that lives on at an exit reaches the caller. The kernel hands over what the caller has not.
+
+    "tierup.exit"(%x, %0) {index = 0 : i64} : ...          // %x is an argument
+
+becomes
+
+    "tierup.exit"(%0) {index = 0 : i64} : ...
+
+and the function gets
+
+    tierup.exit_sites = [{index = 0, live = [{argument = 0, kind = "alias"}, {dtype = "f32", kind = "allocated", sizes = [0]}], ...}]
+    tierup.exits = array<i64: 5, 0>
+
+`tierup.exits` says how many live words the exits need at most, and how many bailouts ask whether a test wants them lost. Guards that a
+check stands before have said to inference what symbols are, and become casts. See `lowering/exits/live_values.py`.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, live_words
+from tierup.lowering.exits.live_values import hand_over
+from tierup.lowering.refused import Refused
+from tierup.lowering.signature import inference_of
+from tierup.lowering.stated import ENTRY, EXIT_SITES, attribute, guards
+from tierup.lowering.transforms.outline_exits import EXITS
+
+_MOST = ERROR_BASE - EXIT_BASE
+
+
+@register
+@dataclass(frozen=True)
+class DecideExits(Pass):
+    """Decide how what lives on at an exit reaches the caller."""
+
+    name = "tierup-decide-exits"
+    keeps_analyses = True
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY not in function.attributes or EXIT_SITES in function.attributes:
+            return
+        found = list(b.walk(function))
+        asked = sum(op.name == "tierup.forced" for op in found)
+        for op in found:
+            if op.name == "tierup.exit" and ir.IntegerAttr(op.attributes["index"]).value >= _MOST:
+                raise Refused(op, f"has no status: indices are below {_MOST}")
+        if any(op.name == "tierup.exit" for op in found):
+            sites = hand_over(function, guards(function), inference_of(function))
+            function.attributes[EXIT_SITES] = attribute(sites)
+            function.attributes[EXITS] = ir.DenseI64ArrayAttr.get([live_words(sites), asked], function.context)
+        for op in b.walk(function):
+            if op.name == "tierup.guard":
+                with op.location, ir.InsertionPoint(op):
+                    op.results[0].replace_all_uses_with(b.value("torch.tensor_static_info_cast", [op.operands[0]], op.results[0].type))
+                op.erase()

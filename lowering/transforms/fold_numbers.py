@@ -1,0 +1,63 @@
+"""tierup-fold-numbers: numbers that inference knows are constants: dtypes, ranks, sizes, comparisons of lists and of strings, ...
+
+    %0 = torch.aten.size.int %x, %one : !torch.vtensor<[?,4],f32>, !torch.int -> !torch.int
+
+becomes
+
+    %0 = torch.constant.int 4
+
+Ops that may raise stay.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import optable
+from tierup.dialect.ir.values import Bool, Float, Int
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
+from tierup.lowering.signature import inference_of
+from tierup.lowering.stated import ENTRY
+
+
+@register
+@dataclass(frozen=True)
+class FoldNumbers(Pass):
+    """Replace numbers that inference knows by constants."""
+
+    name = "tierup-fold-numbers"
+    keeps_analyses = True
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY not in function.attributes:
+            return
+        inference = inference_of(function)
+        with ir.Location.unknown(function.context):
+            for op in b.unerased(b.walk(function)):
+                if not op.name.startswith(t.PURE) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
+                    continue
+                row = optable.lookup(op.name)
+                found = inference.values.get(op.results[0])
+                if (row is not None and row.raises) or not isinstance(found, (Int, Float, Bool)):
+                    continue
+                with ir.InsertionPoint(op):
+                    made = _constant(found, op.results[0].type)
+                if made is not None:
+                    op.results[0].replace_all_uses_with(made)
+                    inference.values[made] = found
+
+
+def _constant(found: Int | Float | Bool, type_: ir.Type) -> ir.Value | None:
+    kind = str(type_)
+    if kind == "!torch.int" and isinstance(found, Int) and type(found.value) is int and found.value in _INT64:
+        return b.value("torch.constant.int", [], type_, value=ir.IntegerAttr.get(b.integer_type(64), found.value))
+    if kind == "!torch.bool" and isinstance(found, Bool) and found.value is not None:
+        return b.value("torch.constant.bool", [], type_, value=ir.BoolAttr.get(found.value))
+    if kind == "!torch.float" and isinstance(found, Float) and found.value is not None:
+        return b.value("torch.constant.float", [], type_, value=ir.FloatAttr.get(ir.F64Type.get(), found.value))
+    return None
+
+
+_INT64 = range(-(1 << 63), 1 << 63)

@@ -1,0 +1,54 @@
+"""tierup-isolate-entry: all functions but the entry are private, and bailouts forget their continuations, which are other programs.
+
+    func.func @f(...) attributes {tierup.entry} {
+      %0 = "tierup.bailout"(%x) {continuation = @f_continuation_0, index = 0 : i64, ...} : ...
+    func.func @g(...)
+
+becomes
+
+    func.func @f(...) attributes {tierup.entry} {
+      %0 = "tierup.bailout"(%x) {index = 0 : i64, ...} : ...
+    func.func private @g(...)
+
+So what the entry calls is inlined, and all else dropped. A bailout in a function that is called would leave it alone, not its caller, which
+is refused.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, functions, register
+from tierup.lowering import builders as b
+from tierup.lowering.refused import Refused
+from tierup.lowering.stated import ENTRY, entry_of
+
+_CONTINUATION = "continuation"
+
+
+@register
+@dataclass(frozen=True)
+class IsolateEntry(Pass):
+    """Make every function but the entry one that is inlined or dropped."""
+
+    name = "tierup-isolate-entry"
+
+    def run(self, module: ir.Module) -> None:
+        if entry_of(module) is None:
+            return
+        called, bailouts = set(), {}
+        for function in functions(module.operation):
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            for op in b.walk(function):
+                if op.name == "func.call":
+                    called.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+                elif op.name == "tierup.bailout":
+                    bailouts[name] = op
+                    if _CONTINUATION in op.attributes:
+                        del op.attributes[_CONTINUATION]
+            if ENTRY not in function.attributes:
+                function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            elif "sym_visibility" in function.attributes:
+                del function.attributes["sym_visibility"]
+        for name in called & set(bailouts):
+            raise Refused(bailouts[name], f"leaves @{name}, which another function calls")

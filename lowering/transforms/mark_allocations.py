@@ -1,0 +1,44 @@
+"""tierup-mark-allocations: a kernel that may allocate much at once is marked.
+
+    module {
+      func.func @f(...) {
+        %0 = memref.alloc(%n) : memref<?xf32>
+
+becomes
+
+    module attributes {tierup.allocates} {
+      ...
+
+So it is called with its large blocks noted down, and ends where it gets no memory (`lowering/allocating.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import allocating
+from tierup.lowering import builders as b
+
+ALLOCATES = "tierup.allocates"
+
+
+@register
+@dataclass(frozen=True)
+class MarkAllocations(Pass):
+    """Say of a module whether it allocates much, or as much as the run says."""
+
+    name = "tierup-mark-allocations"
+
+    def run(self, module: ir.Module) -> None:
+        if b.first(module.operation, _may_be_large) is not None:
+            module.operation.attributes[ALLOCATES] = ir.UnitAttr.get(module.context)
+
+
+def _may_be_large(op: ir.Operation) -> bool:
+    if op.name != "memref.alloc":
+        return False
+    type_ = ir.ShapedType(op.results[0].type)
+    return not type_.has_static_shape or math.prod(b.shape_of(type_)) * 8 >= allocating.LARGE  # no element has more than 8 bytes

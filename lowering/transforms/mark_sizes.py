@@ -1,0 +1,84 @@
+"""tierup-mark-sizes: what inference knows of sizes in an entry is marked, for the checks and for control flow. Arms never taken go.
+
+    %0 = torch.aten.view %x, %sizes : ...              all sizes are known to inference, in terms of the arguments'
+    %1 = torch.aten.index_select %x, %dim, %i : ...    %x may have no elements
+    %2 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
+
+becomes
+
+    %0 = torch.aten.view %x, %sizes {tierup.tied} : ...
+    %1 = torch.aten.index_select %x, %dim, %i {tierup.may_be_empty} : ...
+    %2 = torch.prim.Loop ... {tierup.steady}
+
+An op with a size that may be negative is `tierup.known` instead of `tierup.tied`.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.inference.dims import at_least
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.values import Tensor, Value
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable import operands
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.signature import inference_of
+from tierup.lowering.stated import ENTRY
+from tierup.lowering.transforms.insert_bounds_checks import MAY_BE_EMPTY, reads_positions
+from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
+from tierup.lowering.transforms.lower_control_flow import STEADY
+
+
+@register
+@dataclass(frozen=True)
+class MarkSizes(Pass):
+    """Mark ops of whose sizes inference knows what checks and control flow ask."""
+
+    name = "tierup-mark-sizes"
+    keeps_analyses = True
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY in function.attributes:
+            inference = inference_of(function)
+            _mark_tied(function, inference)
+            _mark_empty(function, inference)
+            _mark_steady(function, inference)
+
+
+def _mark_tied(function: ir.Operation, inference: Inference) -> None:
+    """What sizes the inference knows: that they fit, it has said in ties; that they are not negative, it has not."""
+    for op in b.walk(function):
+        listed = [inference.values.get(v) for v in sizes_given(op)]
+        sizes = [s for v in listed for s in (operands.or_unknown(operands.sizes_or_none)(v) if v is not None else None) or (None,)]
+        if listed and None not in sizes:
+            mark = TIED if all(at_least(size, 0) for size in sizes if size is not None) else KNOWN
+            op.attributes[mark] = ir.UnitAttr.get(op.context)
+
+
+def _mark_empty(function: ir.Operation, inference: Inference) -> None:
+    """What is read at positions and may have no elements: positions are then outside whatever they are."""
+    for op in b.walk(function):
+        x = inference.values.get(op.operands[0]) if reads_positions(op) else None
+        if isinstance(x, Tensor) and not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
+            op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
+
+
+def _mark_steady(function: ir.Operation, inference: Inference) -> None:
+    """Loops in which every tensor that is carried has the sizes that it came with, round after round."""
+    tied = {frozenset((tie.left, tie.right)) for tie in inference.ties}
+
+    def same(before: Value | None, after: Value | None) -> bool:
+        if not isinstance(before, Tensor):
+            return True
+        if not isinstance(after, Tensor) or before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+            return False
+        return all(a == b or frozenset((a, b)) in tied for a, b in zip(before.shape, after.shape, strict=True))
+
+    for op in b.walk(function):
+        if op.name == "torch.prim.Loop":
+            body = op.regions[0].blocks[0]
+            given = list(list(body.operations)[-1].operation.operands)[1:]
+            pairs = zip(list(body.arguments)[1:], given, strict=True)
+            if all(same(inference.values.get(x), inference.values.get(y)) for x, y in pairs):
+                op.attributes[STEADY] = ir.UnitAttr.get(op.context)

@@ -1,0 +1,101 @@
+"""tierup-settle-results: an entry returns what its kernel computes, and nothing else.
+
+    func.func @f(%x: ... {tierup.guard = {..., layout = "strided"}}) -> (...)
+        attributes {tierup.entry, tierup.results = [{kind = "buffer", ...}, {kind = "alias"}], tierup.result_aliases = [...]} {
+      torch.bind_symbolic_shape %x, ...
+      return %0, %x : ...
+
+becomes
+
+    func.func @f(%x: ... {tierup.layout = "strided"}) -> ...
+        attributes {tierup.entry, tierup.result_kinds = ["buffer"], tierup.results = [...], torch.assume_strict_symbolic_shapes} {
+      return %0 : ...
+
+A result with an order of dims is permuted to it. What is said of symbols goes, since the guards say it too, and so does what nobody reads.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.signature import ALIASES, WRITEBACKS, terminator
+from tierup.lowering.stated import RESULTS, guards, records
+from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
+
+STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
+_COMPUTED = {
+    ResultKind.BUFFER: "buffer",
+    ResultKind.ARGUMENT: "buffer",
+    ResultKind.ALLOCATED: "allocated",
+    ResultKind.SCALAR: "scalar",
+}
+
+
+@register
+@dataclass(frozen=True)
+class SettleResults(Pass):
+    """Leave in an entry the results that the kernel computes."""
+
+    name = "tierup-settle-results"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        attributes = function.attributes
+        if RESULTS not in attributes or RESULT_KINDS in attributes:
+            return
+        last = terminator(function)
+        kept = [
+            (_permuted(value, spec.order, last), spec.kind)
+            for value, spec in zip(last.operands, records(ResultSpec, function, RESULTS), strict=True)
+            if spec.kind in _COMPUTED
+        ]
+        _return(function, last, [value for value, _ in kept])
+        _sweep(function)
+        attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
+        attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in guards(function)])
+        attributes[STRICT] = ir.UnitAttr.get()
+        for name in (WRITEBACKS, ALIASES, READ_ONLY, PERHAPS_READ_ONLY, "res_attrs"):
+            if name in attributes:
+                del attributes[name]
+
+
+def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> ir.Value:
+    """The tensor with its dims in an order; itself for ()."""
+    if not order:
+        return value
+    context = value.type.context
+    with ir.InsertionPoint(before), ir.Location.unknown(context):
+        integer = ir.Type.parse("!torch.int", context)
+        dims_ = [b.value("torch.constant.int", [], integer, value=ir.IntegerAttr.get(b.integer_type(64), d)) for d in order]
+        listed = b.value("torch.prim.ListConstruct", dims_, ir.Type.parse("!torch.list<int>", context))
+        sizes, dtype = torch_types.parse_tensor(str(value.type))
+        assert sizes is not None and dtype is not None  # or there would be no buffer of it
+        type_ = torch_types.tensor_type(Tensor(dtype, tuple(sizes[d] for d in order)), context=context)
+        return b.value("torch.aten.permute", [value, listed], type_)
+
+
+def _sweep(function: ir.Operation) -> None:
+    """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
+    for op in b.unerased(reversed(list(b.walk(function)))):
+        unused = op.results and not any(len(list(r.uses)) for r in op.results)
+        if op.name == "torch.bind_symbolic_shape" or (op.name.startswith(t.PURE) and unused):
+            op.erase()
+
+
+def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
+    strided = spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED
+    return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if strided else {})
+
+
+def _return(function: ir.Operation, terminator: ir.Operation, values: list[ir.Value]) -> None:
+    with ir.InsertionPoint(terminator), ir.Location.unknown(function.context):
+        b.op("func.return", values)
+    terminator.erase()
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(type_.inputs, [v.type for v in values]))

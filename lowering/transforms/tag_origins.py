@@ -1,0 +1,31 @@
+"""tierup-tag-origins: locations name the op of the program that they are of.
+
+    %0 = torch.aten.mm %x, %y : ... loc("x.py":3:4)
+
+becomes
+
+    %0 = torch.aten.mm %x, %y : ... loc("torch.aten.mm"("x.py":3:4))
+
+Passes carry locations along, so what becomes of an op still says where it began: in errors, and in what `explain()` says of a failed check
+(`lowering/origins.py`).
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+
+
+@register
+@dataclass(frozen=True)
+class TagOrigins(Pass):
+    """Write the name of each op of the program into its location."""
+
+    name = "tierup-tag-origins"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in b.walk(function):
+            if getattr(op.location, "name_str", "") != op.name:
+                op.location = ir.Location.name(op.name, op.location)

@@ -1,0 +1,44 @@
+"""tierup-verify-errors: no exception gets lost that nobody would notice.
+
+    %0 = torch.aten.linalg_inv %x : ...       // error: nobody uses its result, and whether it raises is for tier 0 to say
+    return %x
+
+What nobody uses is dropped on the way to machine code; where an op may raise for its operands, and no check of
+`tierup-insert-bounds-checks` or `tierup-insert-size-checks` notices, its exception would go with it.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import optable
+from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
+from tierup.dialect.ir.rewriting import is_used
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.refused import Refused
+from tierup.lowering.signature import inference_of
+from tierup.lowering.stated import ENTRY
+from tierup.lowering.transforms.insert_bounds_checks import is_checked
+from tierup.lowering.transforms.insert_size_checks import sizes_given
+
+
+@register
+@dataclass(frozen=True)
+class VerifyErrors(Pass):
+    """Fail at an unused op that may raise without a check."""
+
+    name = "tierup-verify-errors"
+    keeps_analyses = True
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if ENTRY not in function.attributes:
+            return
+        inference = inference_of(function)
+        for op in b.walk(function):
+            row = optable.lookup(op.name)
+            if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
+                continue
+            hangs = hangs_on_numbers(op, row, inference) and not sizes_given(op)
+            if raises_for_values(op, row, inference) or hangs or refuses_none(op, row, inference):
+                raise Refused(op, "nobody uses its result, and whether it raises is for tier 0 to say")

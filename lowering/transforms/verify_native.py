@@ -1,0 +1,33 @@
+"""tierup-verify-native: every op has native code, as far as the op table says.
+
+    %0 = torch.aten.sort %x, ...            // error: has no native code
+    %1 = func.call @f(%x)                   // error: the program is recursive
+
+Not left to the conversions: some of torch-mlir's patterns run for ever on what they don't know.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import optable
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.refused import Refused
+
+
+@register
+@dataclass(frozen=True)
+class VerifyNative(Pass):
+    """Fail at an op that has no native code, and at a call that could not be inlined."""
+
+    name = "tierup-verify-native"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in b.walk(function):
+            if op.name == "func.call":
+                raise Refused(op, "the program is recursive")
+            if op.name.startswith(("torch.aten.", "torch.prims.")):
+                row = optable.lookup(op.name)
+                if row is None or not row.native:
+                    raise Refused(op, "has no native code")

@@ -1,0 +1,20 @@
+// RUN: tierup-opt %s --tierup-drop-messages | FileCheck %s
+// RUN: tierup-opt %s --tierup-drop-messages --tierup-drop-messages | FileCheck %s
+
+// What only makes the message goes with it; what is used otherwise stays.
+// CHECK-LABEL: func.func @f
+// CHECK: torch.prim.If
+// CHECK-NOT: aten.format
+// CHECK: %[[E:.*]] = torch.constant.str ""
+// CHECK-NEXT: torch.prim.RaiseException %[[E]]
+func.func @f(%text: !torch.str, %n: !torch.int, %c: !torch.bool) -> !torch.int {
+  %none = torch.constant.none
+  torch.prim.If %c -> () {
+    %0 = torch.operator "aten.format"(%text, %n) : (!torch.str, !torch.int) -> !torch.str
+    torch.prim.RaiseException %0, %none : !torch.str, !torch.none
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return %n : !torch.int
+}
