@@ -333,6 +333,18 @@ def zero(type_: ir.Type) -> Scalar:
     return constant(0, dtype_of(type_), type_)
 
 
+def whole_power(x: Scalar, exponent: int) -> Scalar:
+    """x to a power of at least 0, by squares."""
+    result, square = None, x
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else result * square
+        exponent >>= 1
+        if exponent:
+            square = square * square
+    return x.like(1) if result is None else result
+
+
 def known(value: ir.Value) -> Any:
     """The number that an arith.constant holds, alone or in all places of a vector; None for any other value."""
     made = value.owner

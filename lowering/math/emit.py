@@ -9,6 +9,7 @@ No op carries fastmath flags, so LLVM keeps every rounding step: the error-compe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Union
 
 from tierup.dialect import dtypes
@@ -76,3 +77,13 @@ class Emit:
             return build(self, *operands)
         wide = Emit(self.constants, dtypes.f64, self.fused, narrow=True)
         return build(wide, *[x.cast(dtypes.f64) for x in operands]).cast(dtypes.f32)
+
+
+def in_f64(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
+    """A function of f32 that is computed in f64, where its steps need no care."""
+
+    @wraps(function)
+    def build(e: Emit, *operands: Scalar) -> Scalar:
+        return e.through_f64(function, *operands)
+
+    return build

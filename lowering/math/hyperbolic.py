@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product, two_sum
-from tierup.lowering.math.emit import Emit
+from tierup.lowering.math.emit import Emit, in_f64
 from tierup.lowering.math.exponential import exp_moderate, exp_near_zero, expm1_pair, reduce, scale
 from tierup.lowering.math.logarithm import log1p_of_pair
 
@@ -26,12 +26,16 @@ def _half_exp(e: Emit, a: Scalar) -> Scalar:
     return scale(e, exp_near_zero(e, r), k - 1.0)
 
 
-def _cosh(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def cosh(e: Emit, x: Scalar) -> Scalar:
+    """Hyperbolic cosine."""
     half = _half_exp(e, absolute(x))
     return half + 0.25 / half
 
 
-def _sinh(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def sinh(e: Emit, x: Scalar) -> Scalar:
+    """Hyperbolic sine; odd, keeps -0.0."""
     a = absolute(x)
     if e.narrow:
         # f64 has bits to spare for the cancellation, down to where two terms of the series do
@@ -54,7 +58,9 @@ def _one_plus(t: Pair) -> Pair:
     return Pair(total.hi, total.lo + t.lo)
 
 
-def _asinh(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def asinh(e: Emit, x: Scalar) -> Scalar:
+    """Inverse of sinh; odd, keeps -0.0."""
     a = absolute(x)
     big = a > 2.0**28
     square = a * a
@@ -63,7 +69,9 @@ def _asinh(e: Emit, x: Scalar) -> Scalar:
     return e.copysign(e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result), x)
 
 
-def _acosh(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def acosh(e: Emit, x: Scalar) -> Scalar:
+    """Inverse of cosh; NaN below 1."""
     big = x > 2.0**28
     t = x - 1.0  # exact up to 2, and the error does not count beyond
     if e.narrow:
@@ -82,35 +90,12 @@ def _acosh(e: Emit, x: Scalar) -> Scalar:
     return e.select(x < 1.0, float("nan"), result)
 
 
-def _atanh(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def atanh(e: Emit, x: Scalar) -> Scalar:
+    """Inverse of tanh; odd, keeps -0.0; infinite at 1, NaN beyond."""
     a = absolute(x)
     twice = a + a
     result = log1p_of_pair(e, two_sum(twice, twice * a / (1.0 - a))) * 0.5
     result = e.select(a < 2.0 ** -(e.format.mantissa // 2 + 2), a, result)
     result = e.select(a.equals(1.0), float("inf"), e.select(a > 1.0, float("nan"), result))
     return e.copysign(result, x)
-
-
-def cosh(e: Emit, x: Scalar) -> Scalar:
-    """Hyperbolic cosine."""
-    return e.through_f64(_cosh, x)
-
-
-def sinh(e: Emit, x: Scalar) -> Scalar:
-    """Hyperbolic sine; odd, keeps -0.0."""
-    return e.through_f64(_sinh, x)
-
-
-def asinh(e: Emit, x: Scalar) -> Scalar:
-    """Inverse of sinh; odd, keeps -0.0."""
-    return e.through_f64(_asinh, x)
-
-
-def acosh(e: Emit, x: Scalar) -> Scalar:
-    """Inverse of cosh; NaN below 1."""
-    return e.through_f64(_acosh, x)
-
-
-def atanh(e: Emit, x: Scalar) -> Scalar:
-    """Inverse of tanh; odd, keeps -0.0; infinite at 1, NaN beyond."""
-    return e.through_f64(_atanh, x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product
-from tierup.lowering.math.emit import Emit
+from tierup.lowering.math.emit import Emit, in_f64
 
 TAN_EIGHTH = 0.41421353816986084  # a little below tan(pi/8); the polynomial's interval ends a little above
 
@@ -45,14 +45,18 @@ def _angle(e: Emit, y: Scalar, x: Scalar) -> Pair:
     return Pair(e.select(steep, reflected.hi, angle.hi), e.select(steep, reflected.lo, angle.lo))
 
 
-def _atan(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def atan(e: Emit, x: Scalar) -> Scalar:
+    """Arc tangent; odd, keeps -0.0."""
     a = absolute(x)
     # beyond 2**60 the angle is pi/2 to the last bit, and products of a stay finite
     angle = _angle(e, e.select(a > 2.0**60, 2.0**60, a), e.number(1.0))
     return e.copysign(angle.hi + angle.lo, x)
 
 
-def _atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
+@in_f64
+def atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y), with C's values for zeros and infinities."""
     ay, ax = absolute(y), absolute(x)
     high = e.select(ay > ax, ay, ax)
     infinite = high.equals(float("inf"))
@@ -70,16 +74,6 @@ def _atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
     return e.select(x.compare("uno", y), x + y, e.copysign(result, y))
 
 
-def atan(e: Emit, x: Scalar) -> Scalar:
-    """Arc tangent; odd, keeps -0.0."""
-    return e.through_f64(_atan, x)
-
-
-def atan2(e: Emit, y: Scalar, x: Scalar) -> Scalar:
-    """Angle of the point (x, y), with C's values for zeros and infinities."""
-    return e.through_f64(_atan2, y, x)
-
-
 def _asin_parts(e: Emit, a: Scalar) -> tuple[Pair, Pair]:
     """(small, half): asin(a) for a <= 1/2, and asin(sqrt((1 - a) / 2)) for a >= 1/2; the other one is garbage."""
     big = a > 0.5
@@ -93,14 +87,18 @@ def _asin_parts(e: Emit, a: Scalar) -> tuple[Pair, Pair]:
     return Pair(s, tail), Pair(s, tail + lost)
 
 
-def _asin(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def asin(e: Emit, x: Scalar) -> Scalar:
+    """Arc sine; odd, keeps -0.0; NaN beyond 1."""
     a = absolute(x)
     small, half = _asin_parts(e, a)
     outer = _minus(_constant(e, "half_pi"), Pair(half.hi * 2.0, half.lo * 2.0))
     return e.copysign(e.select(a > 0.5, outer.hi + outer.lo, small.hi + small.lo), x)
 
 
-def _acos(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def acos(e: Emit, x: Scalar) -> Scalar:
+    """Arc cosine; NaN beyond 1."""
     a = absolute(x)
     small, half = _asin_parts(e, a)
     signed = Pair(e.copysign(small.hi, x), e.copysign(small.lo, x))
@@ -109,13 +107,3 @@ def _acos(e: Emit, x: Scalar) -> Scalar:
     opposite = _minus(_constant(e, "pi"), twice)
     outer = e.select(x < 0.0, opposite.hi + opposite.lo, twice.hi + twice.lo)
     return e.select(a > 0.5, outer, inner.hi + inner.lo)
-
-
-def asin(e: Emit, x: Scalar) -> Scalar:
-    """Arc sine; odd, keeps -0.0; NaN beyond 1."""
-    return e.through_f64(_asin, x)
-
-
-def acos(e: Emit, x: Scalar) -> Scalar:
-    """Arc cosine; NaN beyond 1."""
-    return e.through_f64(_acos, x)

@@ -7,7 +7,7 @@ Muller et al., "Handbook of Floating-Point Arithmetic", ch. 11. f32 runs in plai
 from __future__ import annotations
 
 from tierup.dialect import dtypes
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.arith import Scalar, absolute, whole_power
 from tierup.lowering.math.constants import known_number
 from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product
 from tierup.lowering.math.emit import Emit
@@ -98,20 +98,6 @@ def fpowi(e: Emit, x: Scalar, n: Scalar) -> Scalar:
     return e.through_f64(general, x)
 
 
-def power_by_squaring(e: Emit, x: Scalar, n: int) -> Scalar:
-    """x**n by multiplication, n >= 1."""
-    result: Scalar | None = None
-    square = x
-    while n:
-        if n & 1:
-            result = square if result is None else result * square
-        n >>= 1
-        if n:
-            square = square * square
-    assert result is not None
-    return result
-
-
 def power_of_constant(e: Emit, x: Scalar, y: float) -> Scalar | None:
     """x**y for a y that has a shorter way, as accurate as powf; else None."""
     if y == 0.0:
@@ -132,8 +118,8 @@ def power_of_constant(e: Emit, x: Scalar, y: float) -> Scalar | None:
         # in f64, 64 roundings stay far below f32's half ulp, and no result that f32 can hold overflows on the way
 
         def chain(wide: Emit, w: Scalar) -> Scalar:
-            power = power_by_squaring(wide, w, n)
+            power = whole_power(w, n)
             return power if y > 0 else 1.0 / power
 
         return e.through_f64(chain, x)
-    return power_by_squaring(e, x, n) if 0 < y <= 4 else None
+    return whole_power(x, n) if 0 < y <= 4 else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import two_product
-from tierup.lowering.math.emit import Emit
+from tierup.lowering.math.emit import Emit, in_f64
 from tierup.lowering.math.logarithm import split
 
 
-def _cbrt(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def cbrt(e: Emit, x: Scalar) -> Scalar:
+    """Cube root; odd, keeps -0.0."""
     a = absolute(x)
     k, f = split(e, a)
     third = e.round_small(k * (1.0 / 3.0))
@@ -28,11 +30,6 @@ def _cbrt(e: Emit, x: Scalar) -> Scalar:
     y = y * e.power_of_two(third)
     ordinary = (a > 0.0) & (a < float("inf"))
     return e.select(ordinary, e.copysign(y, x), x)
-
-
-def cbrt(e: Emit, x: Scalar) -> Scalar:
-    """Cube root; odd, keeps -0.0."""
-    return e.through_f64(_cbrt, x)
 
 
 def rsqrt(e: Emit, x: Scalar) -> Scalar:

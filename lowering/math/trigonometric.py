@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tierup.lowering.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, quotient, two_product, two_sum
-from tierup.lowering.math.emit import Emit
+from tierup.lowering.math.emit import Emit, in_f64
 
 
 class Reduced(NamedTuple):
@@ -115,7 +115,9 @@ def _flip(e: Emit, y: Scalar, sign_in_bit_1: Scalar) -> Scalar:
     return (y.bits() ^ sign).as_float()
 
 
-def _sin(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def sin(e: Emit, x: Scalar) -> Scalar:
+    """Sine; odd, keeps -0.0; NaN at infinity."""
     a = absolute(x)
     q, r = reduce(e, a)
     y = e.select((q & 1).equals(0), sin_near_zero(e, r).hi, cos_near_zero(e, r).hi)
@@ -124,13 +126,17 @@ def _sin(e: Emit, x: Scalar) -> Scalar:
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
 
 
-def _cos(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def cos(e: Emit, x: Scalar) -> Scalar:
+    """Cosine; NaN at infinity."""
     q, r = reduce(e, absolute(x))
     y = e.select((q & 1).equals(0), cos_near_zero(e, r).hi, sin_near_zero(e, r).hi)
     return _flip(e, y, q + 1)
 
 
-def _tan(e: Emit, x: Scalar) -> Scalar:
+@in_f64
+def tan(e: Emit, x: Scalar) -> Scalar:
+    """Tangent; odd, keeps -0.0; NaN at infinity."""
     a = absolute(x)
     q, r = reduce(e, a)
     s, c = sin_near_zero(e, r), cos_near_zero(e, r)
@@ -142,18 +148,3 @@ def _tan(e: Emit, x: Scalar) -> Scalar:
         denominator = Pair(e.select(even, c.hi, -s.hi), e.select(even, c.lo, -s.lo))
         y = quotient(e, numerator, denominator).hi
     return e.select(a < 2.0**-27, x, (y.bits() ^ (x.bits() & (1 << (e.format.bits - 1)))).as_float())
-
-
-def sin(e: Emit, x: Scalar) -> Scalar:
-    """Sine; odd, keeps -0.0; NaN at infinity."""
-    return e.through_f64(_sin, x)
-
-
-def cos(e: Emit, x: Scalar) -> Scalar:
-    """Cosine; NaN at infinity."""
-    return e.through_f64(_cos, x)
-
-
-def tan(e: Emit, x: Scalar) -> Scalar:
-    """Tangent; odd, keeps -0.0; NaN at infinity."""
-    return e.through_f64(_tan, x)

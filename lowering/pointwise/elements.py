@@ -9,7 +9,7 @@ import math
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.optable.elements import Binary, Elements, Parameter, Unary
-from tierup.lowering.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select
+from tierup.lowering.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select, whole_power
 
 
 def _unary(name: str) -> Unary:
@@ -28,7 +28,7 @@ class Scalars(Elements):
     sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
     sqrt, erf, erfc, floor, ceil, trunc, rint = map(_unary, ("sqrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
     atan2, copysign, power = map(_binary, ("atan2", "copysign", "powf"))
-    maximum, minimum, absolute, is_nan = map(staticmethod, (maximum, minimum, absolute, isnan))
+    maximum, minimum, absolute, is_nan, whole_power = map(staticmethod, (maximum, minimum, absolute, isnan, whole_power))
 
     def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
         return self._log_of_sum(x, y, "math.exp", 1.0)
@@ -89,16 +89,6 @@ class Scalars(Elements):
         odd = (y & 1).differs(0)
         inverse = select(x.equals(1), constant(1, x.dtype), select(x.equals(-1), select(odd, constant(-1, x.dtype), 1), 0))
         return select(y < 0, inverse, result)
-
-    def whole_power(self, x: Scalar, exponent: int) -> Scalar:
-        result, base = None, x
-        while exponent:
-            if exponent & 1:
-                result = base if result is None else result * base
-            exponent >>= 1
-            if exponent:
-                base = base * base
-        return constant(1, x.dtype) if result is None else result
 
     def left_shift(self, x: Scalar, y: Scalar) -> Scalar:
         return _shift(x, y, "arith.shli", constant(0, x.dtype))

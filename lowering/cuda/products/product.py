@@ -11,6 +11,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
+from tierup.lowering.arith import Scalar
 from tierup.lowering.cuda.structured import Structured
 
 _CASTS = ("arith.extf", "arith.extsi", "arith.extui", "arith.bitcast", "arith.trunci")
@@ -30,6 +31,36 @@ class Product:
         """The loop along which neighbouring elements of an operand lie in memory (by its last axis)."""
         last = list(self.op.maps[operand].results)[-1]
         return ir.AffineDimExpr(last).position
+
+
+@dataclass(frozen=True)
+class Operand:
+    """x or y of a product, which tiles are taken of."""
+
+    product: Product
+    operand: int
+
+    @property
+    def line(self) -> tuple[int, ...]:
+        """Its loops of m or n."""
+        return (self.product.m, self.product.n)[self.operand]
+
+    @property
+    def buffer(self) -> ir.Value:
+        return self.product.op.buffers[self.operand]
+
+    @property
+    def element(self) -> ir.Type:
+        return ir.ShapedType(self.buffer.type).element_type
+
+    @property
+    def along_k(self) -> bool:
+        """Whether neighbours in memory are neighbours along k."""
+        return self.product.contiguous(self.operand) in self.product.k
+
+    def places(self, at: dict[int, Scalar]) -> list[Scalar]:
+        """Where an element lies in memory, by the positions in the product's loops."""
+        return [at[ir.AffineDimExpr(e).position] for e in self.product.op.maps[self.operand].results]
 
 
 def product_of(op: ir.Operation) -> Product | None:

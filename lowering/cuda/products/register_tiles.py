@@ -26,7 +26,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.arith import minimum, select, zero
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
-from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.products.product import Operand, Product, length
 from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
 from tierup.lowering.cuda.products.schemes import RegisterScheme
 from tierup.lowering.cuda.products.tile_order import tile_of
@@ -70,12 +70,10 @@ def _contract(op: ir.Operation) -> None:
 
 
 @dataclass(frozen=True)
-class _Tile:
+class _Tile(Operand):
     """An operand's tiles, [2, depth, side + pad] in shared memory. `corner`, `end`: the first row (or column) of the block's tile, and how
     many there are."""
 
-    product: Product
-    operand: int
     shared: ir.Value
     side: int
     scheme: RegisterScheme
@@ -85,19 +83,6 @@ class _Tile:
     k: ir.Value
     sizes: Sequence[ir.Value]
     batch: Place
-
-    @property
-    def buffer(self) -> ir.Value:
-        return self.product.op.buffers[self.operand]
-
-    @property
-    def element(self) -> ir.Type:
-        return ir.ShapedType(self.buffer.type).element_type
-
-    @property
-    def along_k(self) -> bool:
-        """Whether neighbours in memory are neighbours along k."""
-        return self.product.contiguous(self.operand) in self.product.k
 
     @property
     def chunk(self) -> int:
@@ -150,9 +135,7 @@ class _Tile:
         along, below = self.corner + side, depth + deep
         there = (along < self.end) & (below < self.k)
         along, below = (select(there, position, 0) for position in (along, below))
-        lines = (self.product.m, self.product.n)[self.operand]
-        place = self.batch | place_of(lines, along, self.sizes) | place_of(self.product.k, below, self.sizes)
-        return there, [place[ir.AffineDimExpr(e).position] for e in self.product.op.maps[self.operand].results]
+        return there, self.places(self.batch | place_of(self.line, along, self.sizes) | place_of(self.product.k, below, self.sizes))
 
     def store(self, half: ir.Value, elements: Sequence[ir.Value]) -> None:
         given = iter(elements)

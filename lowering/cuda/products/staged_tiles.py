@@ -19,7 +19,7 @@ from tierup.lowering import builders as b
 from tierup.lowering.arith import select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
-from tierup.lowering.cuda.products.product import Product, length
+from tierup.lowering.cuda.products.product import Operand, length
 from tierup.lowering.cuda.products.results import Place, place_of
 from tierup.lowering.cuda.products.tensor_cores import Operands, operands_of
 from tierup.lowering.loops import either
@@ -31,35 +31,16 @@ ROWS_OF_MATRIX = 8  # lines that one 8 x 8 matrix of ldmatrix takes
 
 
 @dataclass(frozen=True)
-class Layout:
-    """An operand's tiles: `stages` of lines x per_line elements. `line`: its loops of m or n; `along_k`: whether lines are along k;
-    `side` elements along m or n, `depth` along k."""
+class Layout(Operand):
+    """An operand's tiles: `stages` of lines x per_line elements, `side` elements along m or n, `depth` along k."""
 
-    product: Product
-    operand: int
     stages: int
     side: int
     depth: int
 
     @property
-    def line(self) -> tuple[int, ...]:
-        return (self.product.m, self.product.n)[self.operand]
-
-    @property
-    def buffer(self) -> ir.Value:
-        return self.product.op.buffers[self.operand]
-
-    @property
-    def element(self) -> ir.Type:
-        return ir.ShapedType(self.buffer.type).element_type
-
-    @property
     def kind(self) -> Operands:
         return operands_of(self.element)
-
-    @property
-    def along_k(self) -> bool:
-        return self.product.contiguous(self.operand) in self.product.k
 
     @property
     def lines(self) -> int:
@@ -170,9 +151,8 @@ class StagedTiles:
         return along, below, there
 
     def _places(self, along: ir.Value, below: ir.Value) -> list[ir.Value]:
-        op = self.layout.product.op
-        place = self.batch | place_of(self.layout.line, along, self.sizes) | place_of(self.layout.product.k, below, self.sizes)
-        return [place[ir.AffineDimExpr(e).position] for e in op.maps[self.layout.operand].results]
+        layout, sizes = self.layout, self.sizes
+        return layout.places(self.batch | place_of(layout.line, along, sizes) | place_of(layout.product.k, below, sizes))
 
 
 def close_group(*, running: int) -> None:
