@@ -250,7 +250,7 @@ def test_what_is_no_entry_is_refused_at_once_and_replaced(kind: str, folder: Pat
     answers: list[bytes | None] = []
     reading = threading.Thread(target=lambda: answers.append(store.read(NAME)), daemon=True)
     reading.start()
-    reading.join(20)
+    reading.join(200)
     assert answers == [None], "it waits" if not answers else answers
     assert len(said) == 1 and NAME in said[0] and {"a sparse file": f"has {3 << 30} bytes", "a FIFO": "is no regular file"}.get(kind, "") in said[0]
     for _ in range(2):
