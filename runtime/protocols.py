@@ -132,7 +132,8 @@ class Place(Protocol):
 
 Answer = Callable[..., Flat]  # of the flat arguments, one by one
 Call = Callable[[Flat, "Options"], Flat]
-FindSplit = Callable[["Sequence[ArgumentClass]"], "tuple[Split, Callable[[Split], None]] | None"]  # and what is told of a run of it
+SplitInPlace = tuple["Split", Callable[["Split"], None]]  # and what is told of a run of it
+FindSplit = Callable[["tuple[ArgumentClass, ...]"], "SplitInPlace | None"]
 
 
 class BackwardProgram(Protocol):

@@ -86,6 +86,13 @@ class History:
             self.counts["interpreted"] += 1
             self._count_reason("interpreted", reason)
 
+    def profiled(self, action: str, run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """What a run in tier 0 gives that records. It counts though it raises, and is told when it does not."""
+        self.count("profiled_runs")
+        start, results = time.perf_counter(), run()
+        self.emit(EventKind.PROFILED, Reason.PROFILING, action=action, milliseconds=(time.perf_counter() - start) * 1e3)
+        return results
+
     def refuse_tier0(self, reason: Reason, options: Options) -> None:
         """Raise NotOptimized when the options let no call run in tier 0."""
         if options.is_assertion:

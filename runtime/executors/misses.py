@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tierup.runtime.strategy import SpeculationLog
 
 FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED)
+_WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
+RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING, Reason.NO_RESOURCES)  # calls that a later assumption in mid-program is made on
 _KEPT = 64  # an unseen shape per call must not grow memory
 
 LayoutKey = tuple[object, ...]
@@ -96,9 +98,17 @@ class Misses:
             action=f"ran in tier 0: {reason.sentence}",
         )
 
-    def warn_of_limit(self, signature: Signature, options: Options, log: SpeculationLog) -> None:
-        """Say once, to the user, that calls like this one will stay slow."""
-        if not self._history.once.first("the versions are used up"):
+    def refuse(self, reason: Reason, options: Options) -> None:
+        """Raise NotOptimized for a miss where the options let no call, or no program without code, run in tier 0."""
+        if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in self._history.refusals):
+            raise self.not_optimized()
+        if reason in FOR_GOOD and reason is not Reason.SITE_GIVEN_UP:
+            self._history.refuse_tier0(reason, options)
+
+    def warn_of_limit(self, signature: Signature, reason: Reason, options: Options, log: SpeculationLog) -> None:
+        """Say once, to the user, that calls like this one will stay slow, where they will since the versions are used up."""
+        is_limit = reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and log.within_strategy
+        if not is_limit or not self._history.once.first("the versions are used up"):
             return
         program = self._context.program
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)

@@ -1,236 +1,31 @@
-"""The life of a call of a profiling executor, from top to bottom: a version answers it, or it is recorded, and maybe a version is made.
-
-What this file asks: the versions and who of them fits (`dispatching/version_table.py`), tier 0 (`context.py`), native regions with tier 0
-between them (`splits`), the next version (`making.py`), what is told of a miss (`misses.py`), and, with `speculate="bailout"`, assumptions
-in mid-program (`bailouts`).
-"""
+"""The profiling executor: versions of a program for one choice of options that code depends on. How it answers a call is `life.py`'s; this
+is what there is, and what happened."""
 
 from __future__ import annotations
 
-import threading
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
-from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of
-from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.background import queue
 from tierup.runtime.context import Context
-from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.dispatching.version_table import VersionTable
-from tierup.runtime.events import EventKind
-from tierup.runtime.executors.making import VersionMaker
-from tierup.runtime.executors.misses import FOR_GOOD, Misses
-from tierup.runtime.executors.simple import SimplePlan
-from tierup.runtime.options import Options
-from tierup.runtime.splits.recorded import Classes, RecordedSplits
+from tierup.runtime.executors.life import Life
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager as Lock
 
-    from tierup.lowering.entry.records import VersionRecord
-    from tierup.runtime.arguments.signature import ArgumentClass
-    from tierup.runtime.bailouts.assumptions import Assumptions
     from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.dispatching.direct import DirectTable
-    from tierup.runtime.protocols import Flat
-    from tierup.runtime.splits.guarded import GuardedSplits
     from tierup.runtime.splits.split import Split
-
-_RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING, Reason.NO_RESOURCES)  # calls that a later assumption in mid-program is made on
-_WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
 
 
 class ProfilingExecutor:
-    """Versions of a program for one choice of options that code depends on. Thread-safe: locks cover bookkeeping only.
-
-    A region of another program, which was profiled, is compiled for at its first call, and is not split further.
-    """
+    """See the module. Thread-safe."""
 
     def __init__(self, context: Context, direct: DirectTable | None) -> None:
-        place, program = context.place, context.program
-        self.context, self.program, self.history = context, program, context.history
-        self._local = threading.local()
-        self._refused: dict[Classes, NotCompiled] = {}  # why calls of these kinds have no version as a whole, for the next one
-        self.assumptions: Assumptions | None = None
-        self.splitting: RecordedSplits | GuardedSplits = RecordedSplits(context, self._refused)
-        if context.make_continuation is not None:
-            from tierup.runtime.bailouts.assumptions import Assumptions  # here: most programs are called without
-            from tierup.runtime.splits.guarded import GuardedSplits
-
-            self.assumptions = Assumptions(context)
-            self.splitting = GuardedSplits(context, self.assumptions, self._refused)
-        self._failed = place.failed(self._answer_failed, self._stays)
-        self._slow = place.slow(self._miss, self._split_in_place)
-        self.table = VersionTable(len(program.names), self._slow, self._failed, direct, self, place.make_table)
-        self.maker = VersionMaker(context, self.table, self.assumptions, self._refused)
-        self._misses = Misses(context, self.table)
-        self._handed_over = HandedOver(context, self.table)
-        self._direct_failures = 0
-        self.simple = SimplePlan(program, self.history)
-        self.call: Callable[[Flat, Options], Flat] = place.around(self._call)
-
-    # --- the life of a call --------------------------------------------------------------------------------------------
-
-    def _call(self, flat: Flat, options: Options) -> Flat:
-        """A version's answer, where one fits; `_miss` where none does."""
-        if not options.optimize:
-            self.history.refuse_tier0(Reason.OPTIMIZE_OFF, options)
-            return self.context.interpret(flat, Reason.OPTIMIZE_OFF)
-        if not self.table.versions:
-            return self._slow(*flat)
-        if self._misses.is_known(flat, options):
-            return self.program.run(flat)
-        return self.table.run(flat, options.entry)
-
-    def _miss(self, *flat: Any) -> Flat:
-        """No version fits: tier 0, native regions between tier 0, or a version that is made now."""
-        options = self.context.options()
-        signature = self._signature(flat, options)
-        if isinstance(signature, Reason):
-            return self._interpret(flat, signature, options)
-        answered = None if options.strict else self.splitting.answer(signature, flat, options)
-        if answered is not None:
-            return answered
-        outcome = self._version_or_why_not(flat, signature, options)
-        if isinstance(outcome, Version):
-            return self._call_once(flat, options)
-        if isinstance(outcome, NotCompiled):
-            return self._answer_refused(flat, signature, outcome, options)
-        if outcome is Reason.PROFILE_OFF or outcome is Reason.DEPTH_EXHAUSTED and self._makes_none(options):
-            return self._interpret(flat, outcome, options)
-        return self._answer_miss(flat, signature, outcome, options)
-
-    def _signature(self, flat: Flat, options: Options) -> Signature | Reason:
-        """What the call looks like; or why tier 0 answers it, whatever there is."""
-        if getattr(self._local, "retrying", False):
-            return Reason.SITE_GIVEN_UP
-        if self._makes_none(options) and not self.splits:
-            return Reason.DEPTH_EXHAUSTED
-        try:
-            signature = signature_of(flat)
-        except Unsupported as e:
-            return e.reason
-        return signature if self.program.tier0.takes(flat) else Reason.PROGRAM_RAISES
-
-    def _version_or_why_not(self, flat: Flat, signature: Signature, options: Options) -> Version | NotCompiled | Reason:
-        """The version for a call that none fits; what the compiler said where it has no code; or why none was asked for."""
-        if self._makes_none(options):
-            return Reason.DEPTH_EXHAUSTED
-        if self.program.released:
-            return Reason.RELEASED
-        if not options.profile:
-            return Reason.PROFILE_OFF
-        classes = signature.classes
-        if self.splitting.waits and not options.strict and classes in self._refused:
-            return Reason.BACKING_OFF
-        refusal = self._refused.pop(classes, None)
-        if refusal is not None and (options.strict or self._may_split(signature, refusal, options)):
-            return refusal
-        outcome = self.maker.make(flat, signature, options)
-        if outcome is Reason.COMPILING and options.strict:  # for a call that was not: only native code may answer this one
-            queue.wait(None, lambda job: job.is_for(self.history))
-            return self._refused.pop(classes, None) or next(iter(self.table.versions), Reason.SITE_GIVEN_UP)
-        return outcome
-
-    def _call_once(self, flat: Flat, options: Options) -> Flat:
-        """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
-        self._local.retrying = True
-        try:
-            return self.table.run(flat, options.entry)
-        finally:
-            self._local.retrying = False
-
-    def _interpret(self, flat: Flat, reason: Reason, options: Options) -> Flat:
-        """Tier 0, unrecorded: no version may be made for such a call."""
-        if reason not in (Reason.SITE_GIVEN_UP, Reason.PROGRAM_RAISES):
-            self.history.refuse_tier0(reason, options)
-        return self.context.interpret(flat, reason, self.simple.program() if reason is Reason.DEPTH_EXHAUSTED else None)
-
-    def _answer_refused(self, flat: Flat, signature: Signature, refusal: NotCompiled, options: Options) -> Flat:
-        """The program has no native code as a whole for a call: it is split, or tier 0 answers."""
-        if options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
-            raise self._misses.not_optimized()
-        if not self._may_split(signature, refusal, options):
-            return self.context.interpret(flat, refusal.reason)
-        try:
-            return self.splitting.start(signature, flat, refusal, options)
-        except Exception:
-            raise
-        except BaseException:  # Ctrl-C: a later call goes on from here
-            self._refused[signature.classes] = refusal
-            raise
-
-    def _answer_miss(self, flat: Flat, signature: Signature, reason: Reason, options: Options) -> Flat:
-        """Tier 0, recording in mid-program where assumptions are made there."""
-        history, versions = self.history, self.table.versions
-        if options.strict and reason in _WITHOUT_CODE and any(r is not Reason.PROGRAM_RAISES for r, _, _ in history.refusals):
-            raise self._misses.not_optimized()
-        if reason in FOR_GOOD and reason is not Reason.SITE_GIVEN_UP:
-            history.refuse_tier0(reason, options)
-        if reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and self.maker.log.within_strategy:
-            self._misses.warn_of_limit(signature, options, self.maker.log)
-        if versions:
-            self._misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)
-            return self._run(flat, signature)
-        if reason is Reason.PROFILING:
-            start = time.perf_counter()
-            history.count("profiled_runs")
-            result = self._run(flat, signature)
-            history.emit(EventKind.PROFILED, reason, action="ran in tier 0", milliseconds=(time.perf_counter() - start) * 1e3)
-            return result
-        if self.assumptions is not None and reason in _RECORDED:
-            return self.assumptions.interpret(flat, signature, reason)
-        return self.context.interpret(flat, reason)
-
-    def _run(self, flat: Flat, signature: Signature) -> Flat:
-        return self.program.run(flat) if self.assumptions is None else self.assumptions.run(flat, signature)
-
-    def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
-        """Native code left having written nothing: at a bailout, whose operands are `live`, or at an error site, where tier 0 runs the call
-        again and raises the user's exception; or gives the result, where native code has none."""
-        if live is not None and self.assumptions is not None:
-            results, due = self.assumptions.left(record, status, flat, live)
-            failure = None if due is None else self.maker.make_again(record, due, self.assumptions)
-            if failure is not None:
-                self.splitting.cut_later(record.arguments, *failure)
-            return results
-        options = self.context.options()
-        wanted = self._handed_over.wanted(record, flat, options)
-        if wanted is not None and self._handed_over.give(record, wanted, lambda: self.maker.make_for_values(wanted, flat, options)):
-            return self._call_once(flat, options)
-        return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
-
-    def failed_directly(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
-        """As `_failed`, for a call that came through the direct table."""
-        with self.table.lock:
-            self._direct_failures += 1
-        return self._failed(record, status, flat, live)
-
-    # --- what it asks of the call --------------------------------------------------------------------------------------
-
-    def _makes_none(self, options: Options) -> bool:
-        """Whether no version may be made: nothing is recorded, and the plan that needs no record runs."""
-        return not options.depth and not self.context.is_region
-
-    def _may_split(self, signature: Signature, refusal: NotCompiled, options: Options) -> bool:
-        return not self.context.is_region and self.splitting.may_start(signature, refusal, options)
-
-    def _stays(self, record: VersionRecord, status: int) -> bool:
-        """Whether what goes on at an exit runs where the arrays are."""
-        return self.assumptions is not None and self.assumptions.goes_on_by_code(record, status)
-
-    def _split_in_place(self, classes: Sequence[ArgumentClass]) -> tuple[Split, Callable[[Split], None]] | None:
-        """The split for arguments of these classes, to be run where the arrays are."""
-        if not self.splits or self.context.options().strict or getattr(self._local, "retrying", False):
-            return None
-        split = self.splitting.find(classes)
-        return None if split is None else (split, self.splitting.table.ran_elsewhere)
-
-    # --- what there is, and what happened ------------------------------------------------------------------------------
+        self.context, self.program = context, context.program
+        self.life = life = Life(context, direct)
+        self.call, self.table, self.maker, self.simple = life.call, life.table, life.maker, life.simple
+        self.splitting, self.assumptions = life.splitting, life.assumptions
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -276,7 +71,7 @@ class ProfilingExecutor:
     def stats(self) -> Stats:
         """What the versions did; what tier 0 answered is the history's to count."""
         hits, failures = self.table.counts()
-        own = Stats(hits=hits, bailouts=failures + self._direct_failures, versions=len(self.table.versions))
+        own = Stats(hits=hits, bailouts=failures + self.life.direct_failures, versions=len(self.table.versions))
         return own + self.splitting.table.stats() + (Stats() if self.assumptions is None else self.assumptions.stats())
 
     def total_hits(self) -> int:
@@ -297,5 +92,5 @@ class ProfilingExecutor:
     def release(self) -> None:
         """Let go of what only compiling needs. The program's graph must have gone before."""
         self.maker.release()
-        self._misses.clear()
+        self.life.misses.clear()
         self.splitting.release()

@@ -213,7 +213,8 @@ def _executor_state(executor: ProgramExecutor, code: tuple[object, ...], kind: K
     simple = kind.simple.made
     recordings = list(_recordings(kind))
     if kind.assumptions is not None and kind.assumptions.instrumented is not None:
-        recordings.append(RecordingState("of any kind", kind.history.counts["profiled_runs"], Text(kind.assumptions.instrumented.text), ()))
+        runs = kind.context.history.counts["profiled_runs"]
+        recordings.append(RecordingState("of any kind", runs, Text(kind.assumptions.instrumented.text), ()))
     return ExecutorState(
         "profiling",
         named,

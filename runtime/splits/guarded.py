@@ -21,7 +21,6 @@ from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.context import Context
-from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 from tierup.runtime.protocols import Flat
 from tierup.runtime.splits.split import Split, culprits, executors_of
@@ -101,11 +100,8 @@ class GuardedSplits:
             return self._cut(specs, flat, reason)
         with self._lock:
             self._again.setdefault(specs, "")
-        self._context.history.count("profiled_runs")
-        results = self._assumptions.run(flat, signature)
         action = "recorded values in mid-program, to cut it into native regions"
-        self._context.history.emit(EventKind.PROFILED, Reason.PROFILING, action=action)
-        return results
+        return self._context.history.profiled(action, lambda: self._assumptions.run(flat, signature))
 
     def cut_later(self, specs: Specs, refusal: NotCompiled, dropped: str) -> None:
         """At the next call: a version was not to be had again without assumptions on what was `dropped`."""

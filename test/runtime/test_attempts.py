@@ -10,11 +10,11 @@ from sampling import IS_EXHAUSTIVE
 import tierup
 from tierup.runtime.compiling import job, new_version
 from tierup.runtime.dispatching import handed_over
-from tierup.runtime.executors import making, profiling, specialized_plan
+from tierup.runtime.executors import life, making, specialized_plan
 
 MOST_LINES = 400
 X = np.linspace(-1, 1, 8, dtype=np.float32)
-FILES = {module.__file__ for module in (making, profiling, specialized_plan, job, handed_over)}
+FILES = {module.__file__ for module in (life, making, specialized_plan, job, handed_over)}
 MODES = [{}, {"compile": "background"}, {"executor": "specializing"}, {"executor": "specializing", "compile": "background"}]
 
 

@@ -145,7 +145,7 @@ def test_shapes_that_never_come_back_keep_nothing():
     for n in range(5, 305):
         f(ones(n))
     (kind,) = f._executors[0]._kinds.values()
-    assert len(kind._misses._known) <= 64 and len(misses(f)) == 64 and f.stats().misses == 300
+    assert len(kind.life.misses._known) <= 64 and len(misses(f)) == 64 and f.stats().misses == 300
 
 
 def test_keywords_and_arrays_of_other_kinds_find_the_long_way():
