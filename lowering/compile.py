@@ -9,6 +9,7 @@ from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.records import dataclass
 from tierup.lowering import allocating, literals, llvm, polling
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.blas import PREFIX
@@ -104,7 +105,7 @@ def _translate(module: ir.Module, request: Request) -> Lowered:
     for view in module.body.operations:
         op = view.operation
         if op.name == "llvm.func":
-            name = ir.StringAttr(op.attributes["sym_name"]).value
+            name = fn.symbol(op)
             if name == request.entry:
                 op.attributes["sym_name"] = ir.StringAttr.get(inner)
             elif name.startswith(PREFIX) or name in (polling.POLL, polling.END):

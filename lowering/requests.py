@@ -17,6 +17,7 @@ from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering import signature
 from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.driver import Driver, Keep
@@ -41,7 +42,7 @@ def parse(request: Request) -> ir.Module:
         module = ir.Module.parse(request.ir)
     except ir.MLIRError as e:
         raise CompileError(str(e), "parse", request.ir) from e
-    by_name = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in registry.functions(module.operation)}
+    by_name = {fn.symbol(f): f for f in registry.functions(module.operation)}
     if request.entry not in by_name:
         raise BadRequest(f"the module has no function '{request.entry}'; it has {', '.join(by_name)}")
     types = [str(a.type) for a in by_name[request.entry].regions[0].blocks[0].arguments]

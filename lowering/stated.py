@@ -24,6 +24,7 @@ from tierup.dialect.inference.dims import Dim, Expr
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.dialect.transforms.lower_bailouts import FORCED
+from tierup.lowering import functions as fn
 from tierup.lowering import llvm
 from tierup.lowering.abi import INT64_MIN, ArgumentKind, ArgumentSpec, ExitSite, Layout, Live, ResultKind, ResultSpec
 
@@ -37,7 +38,7 @@ EXIT_SITES = "tierup.exit_sites"
 
 def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, force: bool = False) -> ir.Operation:
     """Say in a program which function is compiled, and for which arguments; that function. Raises KeyError where none has that name."""
-    function = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module.operation)}[entry]
+    function = {fn.symbol(f): f for f in functions(module.operation)}[entry]
     with function.context, ir.Location.unknown():
         function.attributes[ENTRY] = ir.UnitAttr.get()
         if force:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.arith import CmpF, CmpI
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
@@ -59,12 +60,12 @@ class _Extraction:
         self._constants: dict[str, Constant] = {}
         for op in b.walk(module.operation):
             if op.name == "llvm.func" and PARAMETERS in op.attributes:
-                self._parameters[_symbol(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
-                self._types[_symbol(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
+                self._parameters[fn.symbol(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
+                self._types[fn.symbol(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
             elif op.name == "memref.global":
-                self._globals[_symbol(op)] = op
+                self._globals[fn.symbol(op)] = op
             elif op.name == "func.func" and EXIT in op.attributes:
-                self._exits[_symbol(op)] = ir.IntegerAttr(op.attributes[EXIT]).value
+                self._exits[fn.symbol(op)] = ir.IntegerAttr(op.attributes[EXIT]).value
 
     def function(self, function: ir.Operation) -> HostProgram:
         block = function.regions[0].blocks[0]
@@ -240,7 +241,7 @@ class _Extraction:
         return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
 
     def _func_call(self, op: ir.Operation) -> list[Step]:
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee = fn.callee(op)
         if callee in self._exits:
             return [("exit", self._exits[callee], self._all(op.operands))]
         # the other kind that tierup-outline-exits makes
@@ -316,10 +317,6 @@ def _text(op: ir.Operation, name: str) -> str:
 
 def _described(found: Origin) -> str:
     return f"{found.op} at {found.place}" if found.place else found.op
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _constant(op: ir.Operation) -> Constant:

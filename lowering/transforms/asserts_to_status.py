@@ -20,6 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.arith import of
 from tierup.lowering.loops import when
 from tierup.lowering.origins import Origin, origin
@@ -54,12 +55,7 @@ class AssertsToStatus(Pass):
 
 
 def add_status(function: ir.Operation) -> ir.Value:
-    status = function.regions[0].blocks[0].add_argument(ir.MemRefType.get([], b.integer_type(32)), ir.Location.unknown())
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*type_.inputs, status.type], type_.results))
-    if "arg_attrs" in function.attributes:
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})])
-    return status
+    return fn.add_argument(function, ir.MemRefType.get([], b.integer_type(32)))
 
 
 def _site(op: ir.Operation) -> ir.Attribute:

@@ -26,12 +26,13 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.arith import INDEX, lifted, of
 from tierup.lowering.descriptors import allocated
 from tierup.lowering.exits.after_exits import written_after
 from tierup.lowering.loops import either
-from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
 
 _GLOBALS = 0xDEADBEEF  # what memref.get_global says it has allocated
@@ -47,33 +48,26 @@ class DefineExits(Pass):
     def run(self, module: ir.Module) -> None:
         every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
         declared = [f for f in every if not len(f.regions[0].blocks)]
-        exits = {ir.StringAttr(f.attributes["sym_name"]).value for f in declared if EXIT in f.attributes}
+        exits = {fn.symbol(f) for f in declared if EXIT in f.attributes}
         copied: dict[str, set[int]] = {name: set() for name in exits}
         for op in [op for function in every for op in b.walk(function) if op.name == "func.call"]:
-            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            name = fn.callee(op)
             if name in exits:
                 copied[name] |= _written(op)
         for function in every:
             if ERROR_SITES in function.attributes:
                 status = function.regions[0].blocks[0].arguments[-1]
                 for op in b.unerased(op for op in b.walk(function) if op.name == "func.call"):
-                    if ir.FlatSymbolRefAttr(op.attributes["callee"]).value in exits:
+                    if fn.callee(op) in exits:
                         with op.location, ir.InsertionPoint(op):
                             b.op("func.call", [*op.operands, status], callee=op.attributes["callee"])
                         op.erase()
         for function in declared:
             with ir.Location.unknown(function.context):
                 if EXIT in function.attributes:
-                    _define_exit(function, copied[ir.StringAttr(function.attributes["sym_name"]).value])
+                    _define_exit(function, copied[fn.symbol(function)])
                 elif FORCED in function.attributes:
                     _define_forced(function)
-
-
-def _body(function: ir.Operation, *more: ir.Type) -> ir.Block:
-    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    types = [*signature.inputs, *more]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, signature.results))
-    return function.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
 
 
 def _written(call: ir.Operation) -> set[int]:
@@ -88,8 +82,9 @@ def _written(call: ir.Operation) -> set[int]:
 
 def _define_exit(function: ir.Operation, copied: set[int]) -> None:
     index = ir.IntegerAttr(function.attributes[EXIT]).value
-    block = _body(function, ir.MemRefType.get([], b.integer_type(32)))
-    *values, live, status = block.arguments
+    block = fn.body(function)
+    *values, live = block.arguments
+    status = add_status(function)
     with ir.InsertionPoint(block):
         branch = b.op("scf.if", [b.load(status).equals(0)], regions=2)
         b.op("func.return")
@@ -144,7 +139,7 @@ def _itemsize(element: ir.Type) -> int:
 
 
 def _define_forced(function: ir.Operation) -> None:
-    block = _body(function)
+    block = fn.body(function)
     position, index, force = lifted(block.arguments)
     with ir.InsertionPoint(block):
         site, evaluation = (b.load(force, b.index(i)) for i in (0, 1))

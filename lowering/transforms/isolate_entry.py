@@ -20,6 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.refused import Refused
 from tierup.lowering.stated import ENTRY, entry_of
 
@@ -38,10 +39,10 @@ class IsolateEntry(Pass):
             return
         called, bailouts = set(), {}
         for function in functions(module.operation):
-            name = ir.StringAttr(function.attributes["sym_name"]).value
+            name = fn.symbol(function)
             for op in b.walk(function):
                 if op.name == "func.call":
-                    called.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+                    called.add(fn.callee(op))
                 elif op.name == "tierup.bailout":
                     bailouts[name] = op
                     if _CONTINUATION in op.attributes:

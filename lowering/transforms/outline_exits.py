@@ -26,6 +26,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
 
 EXIT, FORCED = "tierup.exit", "tierup.forced"
@@ -54,21 +55,22 @@ def _outline(function: ir.Operation, module: ir.Module, has_words: bool) -> None
             raise PassFailure((exits or asked)[0], f"stands in a function without {EXITS}")
         return
     words, askers = ir.DenseI64ArrayAttr(function.attributes[EXITS])
-    name = ir.StringAttr(function.attributes["sym_name"]).value
+    name = fn.symbol(function)
     i64 = b.integer_type(64)
     with function.location:
-        live = [_argument(function, ir.MemRefType.get([words], i64))] if has_words else []
+        live = [fn.add_argument(function, ir.MemRefType.get([words], i64))] if has_words else []
         for op in exits:
             with op.location, ir.InsertionPoint(op):
                 index = ir.IntegerAttr(op.attributes["index"])
                 operands = [*map(_buffer, op.operands), *live]
-                _call(module, f"{name}_exit{index.value}", operands, [], {EXIT: index})
+                fn.call(f"{name}_exit{index.value}", operands, [], ir.InsertionPoint(module.body), **{EXIT: index})
             op.erase()
-        force = [_argument(function, ir.MemRefType.get([2 + askers], i64))] if askers and has_words else []
+        force = [fn.add_argument(function, ir.MemRefType.get([2 + askers], i64))] if askers and has_words else []
         for position, op in enumerate(asked):
             with op.location, ir.InsertionPoint(op):
                 numbers = [b.integer(n, 64) for n in (position, ir.IntegerAttr(op.attributes["index"]).value)]
-                made = _call(module, f"{name}_forced", [*numbers, *force], [b.integer_type(1)], {FORCED: ir.UnitAttr.get()})
+                marks = {FORCED: ir.UnitAttr.get()}
+                made = fn.call(f"{name}_forced", [*numbers, *force], [b.integer_type(1)], ir.InsertionPoint(module.body), **marks)
             op.results[0].replace_all_uses_with(made.results[0])
             op.erase()
         del function.attributes[EXITS]
@@ -82,32 +84,3 @@ def _buffer(value: ir.Value) -> ir.Value:
     layout = ir.StridedLayoutAttr.get(unknown, [unknown] * len(sizes))
     memref = ir.MemRefType.get(sizes, ir.RankedTensorType(value.type).element_type, layout=layout)
     return b.value("bufferization.to_buffer", [value], memref, read_only=ir.UnitAttr.get())
-
-
-def _call(
-    module: ir.Module, name: str, operands: list[ir.Value], results: list[ir.Type], attributes: dict[str, ir.Attribute]
-) -> ir.Operation:
-    symbol = ir.FlatSymbolRefAttr.get(name)
-    if name not in {ir.StringAttr(f.attributes["sym_name"]).value for f in _declared(module)}:
-        type_ = ir.FunctionType.get([v.type for v in operands], results)
-        with ir.InsertionPoint(module.body):
-            b.op(
-                "func.func", regions=1, sym_name=ir.StringAttr.get(name), sym_visibility=ir.StringAttr.get("private"),
-                function_type=ir.TypeAttr.get(type_), **attributes,
-            )  # fmt: skip
-    return b.op("func.call", operands, results, callee=symbol)
-
-
-def _declared(module: ir.Module) -> list[ir.Operation]:
-    return [view.operation for view in module.body.operations if view.operation.name == "func.func"]
-
-
-def _argument(function: ir.Operation, type_: ir.Type) -> ir.Value:
-    """A new last argument."""
-    added = function.regions[0].blocks[0].add_argument(type_, ir.Location.unknown())
-    signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*signature.inputs, type_], signature.results))
-    if "arg_attrs" in function.attributes:
-        marks = [*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})]
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
-    return added

@@ -36,6 +36,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering import polling
 from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
@@ -75,7 +76,7 @@ class PollLoops(Pass):
             return
         with ir.Location.unknown(function.context):
             _declare(function)
-            for call in _calls(function, [ir.StringAttr(f.attributes["sym_name"]).value for f in polled if f in parts]):
+            for call in _calls(function, [fn.symbol(f) for f in polled if f in parts]):
                 _hand_over(call, function.regions[0].blocks[0].arguments[-1])
             for f in polled:
                 if f in parts:
@@ -95,7 +96,7 @@ def _long_loops(function: ir.Operation) -> list[tuple[ir.Operation, _Work]]:
 
 
 def _calls(function: ir.Operation, names: list[str]) -> list[ir.Operation]:
-    return [op for op in b.walk_unfused(function) if op.name == "func.call" and _callee(op) in names]
+    return [op for op in b.walk_unfused(function) if op.name == "func.call" and fn.callee(op) in names]
 
 
 def _hand_over(call: ir.Operation, status: ir.Value) -> None:
@@ -193,17 +194,11 @@ def _is_short(loop: ir.Operation, work: _Work) -> bool:
     return trip is not None and not has_loops and not work.arrays and trip * work.known <= BUDGET
 
 
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
 def _declare(function: ir.Operation) -> None:
     i32, i64 = b.integer_type(32), b.integer_type(64)
     with ir.InsertionPoint(function):
         for name, results in ((polling.POLL, [i32]), (polling.END, [])):
-            type_ = ir.TypeAttr.get(ir.FunctionType.get([i64], results))
-            private = ir.StringAttr.get("private")
-            b.op("func.func", regions=1, sym_name=ir.StringAttr.get(name), function_type=type_, sym_visibility=private)
+            fn.declare(name, [i64], results)
 
 
 def _prepared(block: ir.Block) -> _Poll:

@@ -20,6 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.arith import SIGNED_INDEX, Scalar, constant, dtype_of, known, maximum, minimum, of
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
@@ -160,11 +161,11 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
         steps = [_int(v.distance) if t else b.integer(1, 32) for v, t in ((vector, vector.transposed == is_row), (result, not is_row))]
         numbers = [order, b.integer(_TRANSPOSED if applied else _PLAIN, 32), *lines]
         operands = [matrix.pointer, _int(matrix.distance), vector.pointer, steps[0], zero, result.pointer, steps[1]]
-        _call(module, f"{name}gemv", [*numbers, one, *operands])
+        fn.call(f"{name}gemv", [*numbers, one, *operands], [], ir.InsertionPoint.at_block_begin(module.body))
     else:
         numbers = [order, *(b.integer(_TRANSPOSED if p.transposed else _PLAIN, 32) for p in (left, right)), *(_int(v) for v in (m, n, k))]
         matrices = [left.pointer, _int(left.distance), right.pointer, _int(right.distance), zero, result.pointer, _int(result.distance)]
-        _call(module, f"{name}gemm", [*numbers, one, *matrices])
+        fn.call(f"{name}gemm", [*numbers, one, *matrices], [], ir.InsertionPoint.at_block_begin(module.body))
     if not rows:
         b.op("memref.copy", [out, target])
 
@@ -177,18 +178,6 @@ def _int(size: Scalar) -> Scalar:
         assert_(size <= _INT_MAX, "a size beyond 32 bits in a matrix product")
         size = minimum(size, _INT_MAX)
     return size.cast(dtypes.i32)
-
-
-def _call(module: ir.Module, name: str, arguments: list[ir.Value]) -> None:
-    symbols = (v.operation.attributes["sym_name"] for v in module.body.operations if "sym_name" in v.operation.attributes)
-    if name not in {ir.StringAttr(symbol).value for symbol in symbols}:
-        type_ = ir.FunctionType.get([v.type for v in arguments], [])
-        with ir.InsertionPoint.at_block_begin(module.body):
-            b.op(
-                "func.func", regions=1, sym_name=ir.StringAttr.get(name), function_type=ir.TypeAttr.get(type_),
-                sym_visibility=ir.StringAttr.get("private"),
-            )  # fmt: skip
-    b.op("func.call", arguments, callee=ir.FlatSymbolRefAttr.get(name))
 
 
 def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:

@@ -23,6 +23,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.signature import ALIASES, WRITEBACKS, terminator
@@ -97,5 +98,5 @@ def _return(function: ir.Operation, terminator: ir.Operation, values: list[ir.Va
     with ir.InsertionPoint(terminator), ir.Location.unknown(function.context):
         b.op("func.return", values)
     terminator.erase()
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    type_ = fn.signature(function)
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(type_.inputs, [v.type for v in values]))

@@ -19,6 +19,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.arith import INDEX
 from tierup.lowering.descriptors import allocated
@@ -37,26 +38,18 @@ class SpareHandedOver(Pass):
 
     def run(self, module: ir.Module) -> None:
         every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
-        names = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in every}
+        names = {fn.symbol(f): f for f in every}
         if HANDED_OVER in names:
             return  # done before
         exits = {name for name, f in names.items() if EXIT in f.attributes}
         found = False
         for function in every:
-            calls = [op for op in b.walk(function) if op.name == "func.call" and _callee(op) in exits]
+            calls = [op for op in b.walk(function) if op.name == "func.call" and fn.callee(op) in exits]
             if calls:
                 found |= _spare(function, calls)
         if found:
             with ir.Location.unknown(module.context), ir.InsertionPoint(module.body):
-                _define(_inputs(names[exits.pop()])[-2])  # all have the same live words
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
-def _inputs(function: ir.Operation) -> list[ir.Type]:
-    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs)
+                _define(fn.signature(names[exits.pop()]).inputs[-2])  # all have the same live words
 
 
 def _spare(function: ir.Operation, calls: list[ir.Operation]) -> bool:
@@ -85,13 +78,8 @@ def _guard(op: ir.Operation, live: ir.Value, status: ir.Value) -> None:
 
 def _define(live: ir.Type) -> None:
     """Whether an allocation is in the list: its length in word 0, then the allocations."""
-    i64, bit = b.integer_type(64), b.integer_type(1)
-    type_ = ir.FunctionType.get([i64, live], [bit])
-    function = b.op(
-        "func.func", regions=1, sym_name=ir.StringAttr.get(HANDED_OVER), sym_visibility=ir.StringAttr.get("private"),
-        function_type=ir.TypeAttr.get(type_), **{HANDED_OVER_MARK: ir.UnitAttr.get()},
-    )  # fmt: skip
-    block = function.regions[0].blocks.append(i64, live, arg_locs=[ir.Location.unknown()] * 2)
+    types = [b.integer_type(64), live], [b.integer_type(1)]
+    block = fn.body(fn.declare(HANDED_OVER, *types, **{HANDED_OVER_MARK: ir.UnitAttr.get()}))
     allocation, words = block.arguments
     with ir.InsertionPoint(block):
         count, one = b.load(words, b.index(0)).cast(INDEX), b.index(1)

@@ -34,6 +34,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
 
 _TO_TENSOR = "bufferization.to_tensor"
@@ -105,7 +106,7 @@ class _Split:
         if len(parts) < 2:
             return
         terminator = list(self.block.operations)[-1].operation
-        name = ir.StringAttr(self.function.attributes["sym_name"]).value
+        name = fn.symbol(self.function)
         at = 0
         for number, part in enumerate(parts):
             at += len(part)
@@ -141,12 +142,8 @@ class _Split:
         memory = [*inputs, *(self.memory[v] for v in outputs)]
         b.op("func.call", memory, callee=ir.FlatSymbolRefAttr.get(name))
         with ir.InsertionPoint(module.body):
-            made = b.op(
-                "func.func", regions=1,
-                sym_name=ir.StringAttr.get(name), sym_visibility=ir.StringAttr.get("private"),
-                function_type=ir.TypeAttr.get(ir.FunctionType.get([v.type for v in memory], [])), **{PART: ir.UnitAttr.get()},
-            )  # fmt: skip
-        block = made.regions[0].blocks.append(*(v.type for v in memory), arg_locs=[self.function.location] * len(memory))
+            made = fn.declare(name, [v.type for v in memory], **{PART: ir.UnitAttr.get()})
+        block = fn.body(made)
         arguments = list(block.arguments)
         known: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
         with ir.InsertionPoint(block):

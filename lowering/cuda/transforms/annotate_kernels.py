@@ -25,6 +25,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.aliasing import base, may_alias
 from tierup.lowering.arith import known
 from tierup.lowering.cuda.launching import WARP, bytes_of
@@ -58,15 +59,11 @@ class AnnotateKernels(Pass):
                     continue
                 for view in outer.regions[0].blocks[0].operations:
                     if view.operation.name == "gpu.func":
-                        _annotate(view.operation, launches.get(f"@{_name(outer)}::@{_name(view.operation)}", []))
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
+                        _annotate(view.operation, launches.get(f"@{fn.symbol(outer)}::@{fn.symbol(view.operation)}", []))
 
 
 def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:
-    count = len(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
+    count = len(fn.signature(kernel).inputs)
     parameters = list(kernel.regions[0].blocks[0].arguments)[:count]
     buffers = [i for i, p in enumerate(parameters) if isinstance(p.type, ir.MemRefType)]
     read_only = {i for i in buffers if _only_read(parameters[i])}
@@ -117,7 +114,7 @@ def _blocks_together(kernel: ir.Operation) -> int:
     """How many blocks of a kernel on tensor cores share a multiprocessor; 1 for another kernel."""
     if BLOCK_SIZE not in kernel.attributes or not any(op.name == "nvgpu.mma.sync" for op in b.walk(kernel)):
         return 1
-    count = len(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
+    count = len(fn.signature(kernel).inputs)
     shared = sum(bytes_of(a.type) for a in list(kernel.regions[0].blocks[0].arguments)[count:])
     threads = list(ir.DenseI32ArrayAttr(kernel.attributes[BLOCK_SIZE]))[0]
     return min(_WARPS_TOGETHER * WARP // threads, MOST_SHARED // shared) if shared else 1

@@ -18,6 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
+from tierup.lowering import functions as fn
 from tierup.lowering.symbol_names import plain
 
 MODULE = "kernels"
@@ -35,12 +36,12 @@ class MergeKernels(Pass):
         modules = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
         launches = [op for op in b.walk(module.operation) if op.name == LAUNCH]
         merged = _free_name(module)
-        if not modules or (len(modules) == 1 and _name(modules[0]) == merged):
+        if not modules or (len(modules) == 1 and fn.symbol(modules[0]) == merged):
             return
         helpers: dict[str, str] = {}  # what is no kernel: functions that kernels call, constants
         for each in modules:
             for op in _helpers(each):
-                if helpers.setdefault(_name(op), str(op)) != str(op):
+                if helpers.setdefault(fn.symbol(op), str(op)) != str(op):
                     return  # two of one name
         with ir.Location.unknown(module.context):
             into = modules[0]
@@ -52,8 +53,8 @@ class MergeKernels(Pass):
                 for op in kept:
                     if op.name != "gpu.func":
                         continue
-                    number, own = next(numbers), _name(op)
-                    old = str(ir.SymbolRefAttr.get([_name(each), own]))
+                    number, own = next(numbers), fn.symbol(op)
+                    old = str(ir.SymbolRefAttr.get([fn.symbol(each), own]))
                     op.attributes["sym_name"] = ir.StringAttr.get("kernel")
                     text = op.get_asm(use_local_scope=True, assume_verified=True)  # numbered from 0 in each
                     if text in known and each is not into:
@@ -66,9 +67,9 @@ class MergeKernels(Pass):
                     if each is not into:
                         op.move_before(list(into.regions[0].blocks[0].operations)[0])
             for each in modules[1:]:
-                there = {_name(op) for op in _helpers(into)}
+                there = {fn.symbol(op) for op in _helpers(into)}
                 for op in _helpers(each):
-                    if _name(op) not in there:
+                    if fn.symbol(op) not in there:
                         op.move_before(list(into.regions[0].blocks[0].operations)[0])
                 each.erase()
             into.attributes["sym_name"] = ir.StringAttr.get(merged)
@@ -78,16 +79,12 @@ class MergeKernels(Pass):
 
 def _free_name(module: ir.Module) -> str:
     """MODULE, unless a function of the user's has that name."""
-    taken = {_name(view.operation) for view in module.body.operations if view.operation.name == "func.func"}
+    taken = {fn.symbol(view.operation) for view in module.body.operations if view.operation.name == "func.func"}
     return next(name for name in (MODULE, *(f"{MODULE}_{n}" for n in range(len(taken)))) if name not in taken)
 
 
 def _helpers(module: ir.Operation) -> list[ir.Operation]:
     return [view.operation for view in module.regions[0].blocks[0].operations if view.operation.name != "gpu.func"]
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _owner(launches: list[ir.Operation], kernel: str) -> str:
@@ -97,4 +94,4 @@ def _owner(launches: list[ir.Operation], kernel: str) -> str:
         return ""
     while op.name != "func.func":
         op = op.parent.operation
-    return _name(op)
+    return fn.symbol(op)
