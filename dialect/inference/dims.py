@@ -252,6 +252,18 @@ def at_least(dim: Dim, bound: int) -> bool:
     return low is not None and low >= bound
 
 
+def where_positive(dim: Dim) -> Dim:
+    """What max(a, 0) - b is where it is above 0, for a number b of at least 0: a - b. Any other dim is itself."""
+    terms = _terms(dim)
+    if not terms or isinstance(dim, int) or any(coef > 0 for _, coef in terms[1:]) or any(mono for mono, _ in terms[1:]):
+        return dim
+    (mono, coef), *_ = terms
+    known = mono[0][1] if len(mono) == 1 and mono[0][2] == coef == 1 else None
+    if not isinstance(known, Call) or known.fn != "max" or 0 not in known.args:
+        return dim
+    return dim - atom(known) + next(a for a in known.args if a != 0)
+
+
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
     """`dim` with symbols replaced by name; symbols not named stay."""
     if not isinstance(dim, Expr):

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols
+from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
@@ -389,7 +389,7 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
     trip, condition, carried = operands[0], operands[1], tuple(operands[2:])
     runs_once = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value == 1
     for _ in range(_MAX_LOOP_ROUNDS):
-        walker.out.values[body.arguments[0]] = Int(0) if runs_once else Int()
+        walker.out.values[body.arguments[0]] = Int(0) if runs_once else _counting(body.arguments[0], trip)
         for argument, value in zip(list(body.arguments)[1:], carried, strict=True):
             walker.set(argument, value)
         ties = len(walker.ctx.ties)
@@ -407,6 +407,12 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
         walker.block(body)
     never_skipped = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value >= 1 and condition == Bool(True)
     return after if runs_once and never_skipped else joined
+
+
+def _counting(number: ir.Value, trip: Value) -> Int:
+    """The number of an iteration, in the body of the loop."""
+    rounds = trip.value if isinstance(trip, Int) else None
+    return Int() if rounds is None else Int(None, Counter(number, where_positive(rounds)))
 
 
 def _call(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:

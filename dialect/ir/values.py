@@ -6,6 +6,7 @@ came from one, so that `x.view(x.size(0), -1)` keeps its shape.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Union
 
 from tierup.dialect.dtypes import DType
@@ -28,10 +29,20 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Counter:
+    """The number of an iteration, 0 to rounds - 1, plus `offset`. `loop` tells loops apart."""
+
+    loop: Hashable
+    rounds: Dim
+    offset: Dim = 0
+
+
+@dataclass(frozen=True)
 class Int:
-    """!torch.int: a number, a symbolic size, or unknown."""
+    """!torch.int: a number, a symbolic size, what a loop counts, or unknown."""
 
     value: Dim | None = None
+    counter: Counter | None = None
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.inference.dims import Dim, floordiv, mod
-from tierup.dialect.ir.values import List, Shape, Tensor, Value
+from tierup.dialect.inference.dims import Dim, at_least, floordiv, mod
+from tierup.dialect.ir.values import Int, List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.operands import or_unknown
@@ -43,7 +43,18 @@ def _slice(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 def _length(size: Dim, start: Value, end: Value, step: int | None) -> Dim:
     if step is None:
         raise read.Unknown
-    return slice_length(size, read.optional(read.size, start), read.optional(read.size, end), step)
+    window = _window(size, start, end) if step == 1 else None
+    return window if window is not None else slice_length(size, read.optional(read.size, start), read.optional(read.size, end), step)
+
+
+def _window(size: Dim, start: Value, end: Value) -> Dim | None:
+    """The length of x[i:i+m] in a loop over numbers i at which it fits; None where that is not known."""
+    a, b = (v.counter if isinstance(v, Int) else None for v in (start, end))
+    if a is None or b is None or a.loop != b.loop:
+        return None
+    length = b.offset - a.offset
+    fits = at_least(a.offset, 0) and at_least(length, 0) and at_least(size - a.rounds + 1 - b.offset, 0)
+    return length if fits else None
 
 
 def _narrow(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:

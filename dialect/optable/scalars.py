@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tierup.dialect import kernels
 from tierup.dialect.inference import dims
@@ -63,14 +64,25 @@ def _number_kind(operands: Sequence[Value]) -> Value:
 
 
 def _symbolic(combine: Combine) -> Callable[[Sequence[Value]], Value]:
-    """Two ints of which one is symbolic; anything else is a number of known kind."""
+    """Two ints of which one is symbolic or counts a loop; anything else is a number of known kind."""
 
     def otherwise(operands: Sequence[Value]) -> Value:
         kind = _number_kind(operands)
         a, b = (_size(v) for v in operands[:2])
-        return Int(combine(a, b)) if isinstance(kind, Int) and a is not None and b is not None else kind
+        if not isinstance(kind, Int):
+            return kind
+        if a is not None and b is not None:
+            return Int(combine(a, b))
+        if b is not None and combine in (_PLUS, _MINUS):
+            return _moved(operands[0], combine(0, b))
+        return _moved(operands[1], a) if a is not None and combine is _PLUS else kind
 
     return otherwise
+
+
+def _moved(value: Value, by: Dim | None) -> Int:
+    counter = value.counter if isinstance(value, Int) else None
+    return Int() if counter is None or by is None else Int(None, replace(counter, offset=counter.offset + by))
 
 
 def _quotient(a: Dim, b: Dim) -> Dim | None:
@@ -261,6 +273,8 @@ def _range_length(operands: Sequence[Value]) -> Value:
 
 def _derive_index(operands: Sequence[Value]) -> Value:
     index, start, step = (_size(v) for v in operands)
+    if index is None and step == 1:
+        return _moved(operands[0], start)
     return Int() if index is None or start is None or step is None else Int(start + index * step)
 
 
