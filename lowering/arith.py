@@ -72,6 +72,11 @@ def dtype_of(type_: ir.Type) -> DType:
     return INDEX if isinstance(type_, ir.IndexType) else dtypes.bool_ if (name := str(type_)) == "i1" else dtypes.BY_NAME[name]
 
 
+def bytes_of(type_: ir.Type) -> int:
+    """That a number, or an element of a vector, takes in memory: an i1 takes one."""
+    return dtype_of(type_).itemsize
+
+
 def of(value: ir.Value, dtype: DType | None = None) -> Scalar:
     """A value with operators; `dtype`: what it is, where its type alone does not say so."""
     return value if isinstance(value, Scalar) and dtype is None else Scalar(value, dtype_of(value.type) if dtype is None else dtype)

@@ -17,7 +17,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering import sizes
-from tierup.lowering.arith import Scalar, known, lifted, maximum, of
+from tierup.lowering.arith import Scalar, dtype_of, known, lifted, maximum, of
 from tierup.lowering.loops import Span, carried
 from tierup.lowering.sizes import Size
 
@@ -93,12 +93,7 @@ def why_alone(location: ir.Location) -> str:
 
 def bytes_of(type_: ir.Type) -> int:
     """Of a shared buffer, up to where the next may begin."""
-    return -(-math.prod(b.shape_of(type_)) * bytes_of_element(ir.ShapedType(type_).element_type) // _ALIGNMENT) * _ALIGNMENT
-
-
-def bytes_of_element(element: ir.Type) -> int:
-    """That an element of a number's type, or an index, takes in memory."""
-    return -(-element.width // 8) if isinstance(element, (ir.IntegerType, ir.FloatType)) else 8
+    return -(-math.prod(b.shape_of(type_)) * dtype_of(type_).itemsize // _ALIGNMENT) * _ALIGNMENT
 
 
 def _views(types: Sequence[ir.Type], bytes_: Sequence[int]) -> tuple[ir.Value, ...]:

@@ -28,7 +28,7 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
 from tierup.lowering import functions as fn
 from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import INDEX, lifted, of
+from tierup.lowering.arith import INDEX, bytes_of, lifted, of
 from tierup.lowering.descriptors import allocated
 from tierup.lowering.exits.after_exits import written_after
 from tierup.lowering.loops import either
@@ -128,14 +128,8 @@ def _copy(array: ir.Value) -> ir.Value:
 
 def _layout(array: ir.Value) -> list[ir.Value]:
     _, offset, *lengths = b.metadata(array)
-    start = b.address(array).cast(dtypes.i64) + offset.cast(dtypes.i64) * _itemsize(ir.MemRefType(array.type).element_type)
+    start = b.address(array).cast(dtypes.i64) + offset.cast(dtypes.i64) * bytes_of(ir.MemRefType(array.type).element_type)
     return [allocated(array), start, *(length.cast(dtypes.i64) for length in lengths)]
-
-
-def _itemsize(element: ir.Type) -> int:
-    """Bytes of an element in memory, where an i1 takes one."""
-    width = ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else ir.FloatType(element).width
-    return max(1, width // 8)
 
 
 def _define_forced(function: ir.Operation) -> None:

@@ -21,7 +21,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering import functions as fn
-from tierup.lowering.arith import SIGNED_INDEX, Scalar, constant, dtype_of, known, maximum, minimum, of
+from tierup.lowering.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
 from tierup.lowering.blas import PREFIX
 from tierup.lowering.loops import nest
 from tierup.lowering.products import OVERWRITES, is_blas_product
@@ -189,7 +189,7 @@ def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
     lines_are_rows = strides[1] == 1
     shaped = ir.ShapedType(memref.type)
     made, distance = b.metadata(memref), strides[0 if lines_are_rows else 1]
-    at = b.address(memref) + made[1] * (4 if str(shaped.element_type) == "f32" else 8)
+    at = b.address(memref) + made[1] * bytes_of(shaped.element_type)
     pointer = b.value("llvm.inttoptr", [at.cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
     # a matrix of one line, or of none, may have any distance; BLAS wants one that its lines fit in
     line = 1 if lines_are_rows else 0

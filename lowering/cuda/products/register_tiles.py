@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
-from tierup.lowering.arith import minimum, select, zero
+from tierup.lowering.arith import bytes_of, minimum, select, zero
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
 from tierup.lowering.cuda.products.product import Operand, Product, length
@@ -88,7 +88,7 @@ class _Tile(Operand):
     def chunk(self) -> int:
         """Elements that a thread loads at once: of 16 bytes, or as many as it takes of a tile."""
         most = self.side * self.scheme.depth // self.scheme.threads
-        return min(_FOUR, most, _CHUNK_BYTES // max(1, gpu.bytes_of_element(self.element)))
+        return min(_FOUR, most, _CHUNK_BYTES // bytes_of(self.element))
 
     def _chunks(self) -> list[tuple[ir.Value, ir.Value]]:
         """Where the thread's chunks begin in a tile: line, as lines lie in memory, and position in it."""
@@ -111,7 +111,7 @@ class _Tile(Operand):
     def _load_chunks(self, depth: ir.Value) -> list[ir.Value]:
         type_ = ir.VectorType.get([self.chunk], self.element)
         nothing = zero(type_)
-        bytes_ = ir.IntegerAttr.get(b.integer_type(64), self.chunk * gpu.bytes_of_element(self.element))
+        bytes_ = ir.IntegerAttr.get(b.integer_type(64), self.chunk * bytes_of(self.element))
         found = []
         for line, inside in self._chunks():
             there, places = self._source(depth, line, inside)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.arith import bytes_of
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.structured import Structured
 
@@ -75,7 +77,7 @@ def plan(body: ir.Block) -> Slots | None:
         return None
     own = {v for v in written if is_own(v, body)}
     held = [v for v in rows if v in own or sum(_reads(op, v) for op in along) > (v not in written)]
-    words = max(sum(max(1, _BITS[_element(v)] // 32) for v in held), 1)
+    words = max(sum(max(1, bytes_of(ir.ShapedType(v.type).element_type) // 4) for v in held), 1)
     return Slots(body, length, rows, words, held, own) if words * 2 <= _WORDS else None
 
 
@@ -92,16 +94,13 @@ def _ops(body: ir.Block) -> list[Structured]:
     return found
 
 
-_BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-
-
 def _element(buffer: ir.Value) -> str:
     return str(ir.ShapedType(buffer.type).element_type)
 
 
 def _is_known(op: Structured) -> bool:
     """Whether an op goes along the row alone, touches element i of rows at its point i, and reduces to numbers by an op that is known."""
-    if len(op.iterators) > 1 or any(_element(v) not in _BITS for v in op.buffers):
+    if len(op.iterators) > 1 or any(_element(v) not in dtypes.BY_NAME for v in op.buffers):
         return False
     identity = ir.AffineMap.get_identity(len(op.iterators), op.op.context)
     if any(len(m.results) and m != identity for m in op.maps) or any(inner.name == "memref.load" for inner in b.walk(op.op)):

@@ -26,30 +26,13 @@ from tierup.lowering import builders as b
 from tierup.lowering.arith import INDEX, U64, Scalar, constant, minimum, of, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.loops import carried
+from tierup.lowering.math.constants import F32, F64, Format
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL
 
 _BITS = 64  # of the integers
 
 
-@dataclass(frozen=True)
-class _Format:
-    """A float's: bits in all, of its mantissa without the leading one, and how much its exponent field is beyond the exponent."""
-
-    bits: int
-    mantissa: int
-    bias: int
-
-    @property
-    def step(self) -> int:
-        """How many bits a remainder may be shifted without loss."""
-        return _BITS - self.mantissa - 1
-
-    @property
-    def infinity(self) -> int:
-        return ((1 << self.bits - 1 - self.mantissa) - 1) << self.mantissa
-
-
-_FORMATS = {"f32": _Format(32, 23, 127), "f64": _Format(64, 52, 1023)}
+_FORMATS = {"f32": F32, "f64": F64}
 
 
 @register
@@ -79,33 +62,34 @@ def _any(x: Scalar, y: Scalar) -> Scalar:
     return wide.cast(x.dtype)  # exact: it is a multiple of what both are multiples of
 
 
-def _remainder(x: Scalar, y: Scalar, form: _Format) -> Scalar:
+def _remainder(x: Scalar, y: Scalar, form: Format) -> Scalar:
     """Magnitudes are integers: they compare as the floats do, infinity is the largest number, NaN is beyond it."""
     a, d = _magnitude(x, form), _magnitude(y, form)
-    infinity, nothing = constant(form.infinity, U64), constant(0, U64)
+    infinity, nothing = constant(2 * form.exponent_bias + 1 << form.mantissa, U64), constant(0, U64)
     undefined = (a >= infinity) | d.equals(nothing) | (d.cast(dtypes.i64) > infinity)
     smaller = a < d
+    most = _BITS - form.mantissa - 1  # bits that a remainder may be shifted without loss
     (exponent, left), (least, divisor) = _parts(a, form), _parts(d, form)
     divisor = select(undefined, 1, divisor)
     bits = select(undefined | smaller, nothing, exponent - least)
-    steps = (bits + (form.step - 1)) // form.step
+    steps = (bits + (most - 1)) // most
 
     def step(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        done = number.cast(U64) * form.step
-        return [(of(carried[0], U64) << minimum(bits - done, form.step)) % divisor]
+        done = number.cast(U64) * most
+        return [(of(carried[0], U64) << minimum(bits - done, most)) % divisor]
 
     (left,) = carried((b.index(0), steps.cast(INDEX), b.index(1)), [left % divisor], step)
-    found = _scaled(of(left, U64), least - (form.bias + form.mantissa), x.dtype)
+    found = _scaled(of(left, U64), least - (form.exponent_bias + form.mantissa), x.dtype)
     found = select(smaller, x, found.call("math.copysign", x))
     return select(undefined, math.nan, found)
 
 
-def _magnitude(x: Scalar, form: _Format) -> Scalar:
+def _magnitude(x: Scalar, form: Format) -> Scalar:
     """The bits without the sign, in 64."""
     return x.bits().cast(U64) & ((1 << form.bits - 1) - 1)
 
 
-def _parts(magnitude: Scalar, form: _Format) -> tuple[Scalar, Scalar]:
+def _parts(magnitude: Scalar, form: Format) -> tuple[Scalar, Scalar]:
     """Exponent and mantissa; what is denormal has the least exponent, and no leading one."""
     exponent = magnitude >> form.mantissa
     mantissa = magnitude & ((1 << form.mantissa) - 1)
@@ -120,5 +104,5 @@ def _scaled(number: Scalar, exponent: Scalar, dtype: DType) -> Scalar:
     found = number.cast(dtypes.f64)
     half = exponent.call("arith.shrsi", 1)
     for power in (half, exponent - half):
-        found = found * ((power + form.bias) << form.mantissa).convert("arith.bitcast", dtypes.f64)
+        found = found * ((power + form.exponent_bias) << form.mantissa).convert("arith.bitcast", dtypes.f64)
     return found.cast(dtype)

@@ -20,7 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar, minimum, select
+from tierup.lowering.arith import Scalar, bytes_of, minimum, select
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
@@ -89,15 +89,8 @@ def _points(op: Structured) -> int:
         strides, _ = type_.get_strides_and_offset()
         if axes != [type_.rank - 1] or not isinstance(map_.results[axes[0]], ir.AffineDimExpr) or strides[-1] != 1:
             return 1
-        sizes.append(width(type_.element_type))
+        sizes.append(bytes_of(type_.element_type))
     return max(1, _BYTES // max(sizes, default=_BYTES))
-
-
-def width(element: ir.Type) -> int:
-    """Bytes of an element."""
-    if isinstance(element, ir.IndexType):
-        return 8
-    return max(8, int(str(element).lstrip("ibfcomplex<>").rstrip(">") or 8)) // 8
 
 
 def _row(op: Structured, outer: list[Scalar], first: Scalar, size: Scalar, points: int) -> None:
