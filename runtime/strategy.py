@@ -24,6 +24,8 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs, static_specs
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
@@ -184,7 +186,7 @@ class SpeculationLog:
 
     def for_values(self, speculation: Speculation, options: Options) -> Speculation | None:
         """`speculation`, on values of ints and bools, if it may be made for calls that code without them hands over."""
-        if speculation.specs in self._made:
+        if not options.profile or speculation.specs in self._made:
             return None
         kind = speculation.kind if options.kind_of_version(self.within_strategy) is not None else "symbolic"
         if kind == "symbolic" and (not options.is_dynamic or self.beyond_strategy >= options.max_versions):
@@ -234,6 +236,16 @@ class SpeculationLog:
         """Whether a speculation is being compiled."""
         return bool(self._underway)
 
+    def refused(self, speculation: Speculation, why: NotCompiled) -> None:
+        """Note that a speculation has no code."""
+        self.settled(speculation)
+
+    def told(self, speculation: Speculation) -> tuple[EventKind, Reason | None, str]:
+        """How a new version is told."""
+        is_open = speculation.kind != "static"
+        kind, reason = (EventKind.GENERALISED, Reason.GENERALISED) if is_open else (EventKind.COMPILED, None)
+        return kind, reason, f"a {speculation.kind} version for"
+
     def settled(self, speculation: Speculation) -> None:
         """Note that a speculation has its version, or will have none."""
         self._underway.end(speculation)
@@ -253,7 +265,12 @@ class SpeculationLog:
 
     def _symbolic(self, signature: Signature) -> Speculation:
         """All sizes are symbols."""
-        return _generalised(signature, [set(range(len(sizes))) for sizes in signature.sizes], "symbolic")
+        return symbolic(signature, "symbolic")
+
+
+def symbolic(signature: Signature, kind: str) -> Speculation:
+    """All sizes are symbols but 0 and 1, which broadcast otherwise."""
+    return _generalised(signature, [set(range(len(sizes))) for sizes in signature.sizes], kind)
 
 
 def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Speculation:

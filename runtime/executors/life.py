@@ -21,6 +21,7 @@ from tierup.runtime.executors.misses import RECORDED, Misses
 from tierup.runtime.executors.simple import SimplePlan
 from tierup.runtime.options import Options
 from tierup.runtime.splits.recorded import Classes, RecordedSplits
+from tierup.runtime.strategy import SpeculationLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +53,10 @@ class Life:
         self._failed = place.failed(self._answer_failed, stays)
         self._slow = place.slow(self._miss, self._split_in_place)
         self.table = VersionTable(len(program.names), self._slow, self._failed, direct, self, place.make_table)
-        self.maker = VersionMaker(context, self.table, self.assumptions, self._refused)
+        self.maker = VersionMaker(context, program, self.table, SpeculationLog(), self._refused, self.assumptions)
         self.misses = Misses(context, self.table)
         self._handed_over = HandedOver(context, self.table)
-        self.direct_failures = 0
-        self.simple = SimplePlan(program, self.history)
+        self.direct_failures, self.simple = 0, SimplePlan(program, self.history)
         self.call: Callable[[Flat, Options], Flat] = place.around(self._call)
 
     def _call(self, flat: Flat, options: Options) -> Flat:

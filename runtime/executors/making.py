@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
@@ -31,20 +31,33 @@ if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.bailouts.assumptions import Assumptions
     from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.executors.plan_log import PlanLog
+    from tierup.runtime.program import Program
     from tierup.runtime.protocols import Flat
 
 
-class VersionMaker:
-    """Makes the versions of one executor, for its table. `refused`: by kinds of arguments, why they have no version as a whole, of
-    compiles that no call waited for."""
+Log = TypeVar("Log", bound="SpeculationLog | PlanLog")
 
-    def __init__(self, context: Context, table: VersionTable, assumptions: Assumptions | None, refused: dict[Classes, NotCompiled]) -> None:
-        self.context, self.program, self.table = context, context.program, table
-        self._assumptions, self._refused = assumptions, refused
+
+class VersionMaker(Generic[Log]):
+    """Makes the versions of a program for a table, in which at most `most` stand (0: `max_versions`), by what `log` proposes. `refused`: by
+    kinds of arguments, why they have no version as a whole, of compiles that no call waited for."""
+
+    def __init__(
+        self,
+        context: Context,
+        program: Program,
+        table: VersionTable,
+        log: Log,
+        refused: dict[Classes, NotCompiled],
+        assumptions: Assumptions | None = None,
+        most: int = 0,
+    ) -> None:
+        self.context, self.program, self.table, self.log = context, program, table, log
+        self._assumptions, self._refused, self._most = assumptions, refused, most
         self._lock = table.lock
         self._backoff = Backoff()
         self._making_again: set[tuple[ArgumentSpec, ...]] = set()
-        self.log = SpeculationLog()
         self.postponed = False  # whether the last compile came to nothing because something ran out
 
     @property
@@ -55,7 +68,7 @@ class VersionMaker:
     def release(self) -> None:
         """Let go of what only compiling needs."""
         with self._lock:
-            self.log = SpeculationLog()
+            self.log = type(self.log)()
 
     # --- for a call ----------------------------------------------------------------------------------------------------
 
@@ -76,13 +89,17 @@ class VersionMaker:
         return proposal
 
     def _propose(self, signature: Signature, options: Options, calls: int) -> Speculation | Reason:
-        if self.context.is_region and not self.log.within_strategy:
-            options = replace(options, num_profiled_runs=0)  # its program's profile was its own
-        # calls under other options saw less
-        profiled = self.context.history.counts["profiled_runs"] if self._assumptions is None else self._assumptions.runs
-        if not self.table.versions and profiled < options.num_profiled_runs:
-            return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
-        proposal = self.log.propose(signature, options)
+        log = self.log
+        if isinstance(log, SpeculationLog):
+            if self.context.is_region and not log.within_strategy:
+                options = replace(options, num_profiled_runs=0)  # its program's profile was its own
+            # calls under other options saw less
+            profiled = self.context.history.counts["profiled_runs"] if self._assumptions is None else self._assumptions.runs
+            if not self.table.versions and profiled < options.num_profiled_runs:
+                return Reason.DEPTH_EXHAUSTED if options.kind_of_version(0) is None else Reason.PROFILING
+        proposal = log.propose(signature, options)
+        if isinstance(proposal, Speculation) and self.program.released:
+            return Reason.RELEASED
         if isinstance(proposal, Speculation) and not options.strict and not self._backoff.allows(calls):
             return Reason.BACKING_OFF
         return proposal
@@ -93,7 +110,7 @@ class VersionMaker:
             return False
         with Attempt(self) as attempt:
             with self._lock:
-                made = None if self.program.released or not options.profile else self.log.for_values(speculation, options)
+                made = None if self.program.released else self.log.for_values(speculation, options)
                 if made is None:
                     return False
                 attempt.begin(made)
@@ -197,13 +214,9 @@ class VersionMaker:
             return True
         history.count("compiles")
         self._tell_evicted(evicted)
-        dynamic, origin = speculation.kind != "static", "loaded from disk" if outcome.compiled.from_disk else "compiled"
-        history.emit(
-            EventKind.GENERALISED if dynamic else EventKind.COMPILED,
-            Reason.GENERALISED if dynamic else None,
-            action=f"{origin} a {speculation.kind} version for {outcome.guards}{how}",
-            milliseconds=milliseconds,
-        )
+        kind, reason, what = self.log.told(speculation)
+        origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
+        history.emit(kind, reason, action=f"{origin} {what} {outcome.guards}{how}", milliseconds=milliseconds)
         self.context.on_version(options)
         return True
 
@@ -214,7 +227,10 @@ class VersionMaker:
                 return None
             self.postponed = isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES
             if isinstance(outcome, NotCompiled):
-                (self.log.withdraw if self.postponed else self.log.settled)(speculation)
+                if self.postponed:
+                    self.log.withdraw(speculation)
+                else:
+                    self.log.refused(speculation, outcome)
                 self._backoff.lost(calls)
                 return []
             if outcome.record.arguments != speculation.specs:
@@ -226,8 +242,8 @@ class VersionMaker:
             return evicted
 
     def _add(self, made: Version, options: Options) -> list[Version]:
-        """Put a version in its place; those beyond `max_versions`, which go. The caller holds the lock."""
-        evicted = self.table.add(made, options.max_versions)
+        """Put a version in its place; those that have to go. The caller holds the lock."""
+        evicted = self.table.add(made, self._most or options.max_versions)
         for old in evicted:
             self.log.evicted(old.speculation.specs)
         return evicted

@@ -9,31 +9,26 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
-from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of, static_specs
+from tierup.runtime.arguments.signature import Unsupported, signature_of
 from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
-from tierup.runtime.compiling import later, placement, steps
-from tierup.runtime.compiling.attempt import Attempt
-from tierup.runtime.compiling.background import queue
+from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.later import Later
-from tierup.runtime.compiling.new_version import from_disk, make_version
 from tierup.runtime.context import Context
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
-from tierup.runtime.events import EventKind
+from tierup.runtime.executors.making import VersionMaker
+from tierup.runtime.executors.plan_log import MOST_VERSIONS, PlanLog
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
@@ -41,10 +36,8 @@ from tierup.runtime.protocols import Flat
 from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split, culprits, executors_of
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
-from tierup.runtime.strategy import Speculation, Underway, with_values
 
 _WHOLE = "the plan"  # what its split is for
-MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
 
 
 class ValuesProgram(Program):
@@ -70,8 +63,6 @@ class ValuesProgram(Program):
 class SpecializedPlan:
     """See the module. Thread-safe: locks cover bookkeeping only."""
 
-    make_one = None  # a plan makes no assumptions in mid-program: its versions are made as all are
-
     def __init__(self, context: Context, spec: CallSpec, program: ValuesProgram) -> None:
         self.context, self.spec = context, spec
         self.program: Program = program
@@ -81,14 +72,12 @@ class SpecializedPlan:
         self._no_version = place.slow(self._answer_without, lambda classes: None)
         self._failed = self.failed_directly = place.failed(self._answer_failed, lambda record, status: False)
         self.table = VersionTable(len(program.names), self._no_version, self._failed, None, self, place.make_table)
+        self._log = PlanLog()
+        self._maker = VersionMaker(context, program, self.table, self._log, {}, most=MOST_VERSIONS)
         self._handed_over = HandedOver(context, self.table)
         self._lock = self.table.lock
         self._local = threading.local()
-        self._tried: set[tuple[ArgumentSpec, ...]] = set()
-        self._underway = Underway()
-        self._postponed = Postponing(context.history)
-        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
-        self._refusal: NotCompiled | None = None
+        self._postponed = Postponing(context.history)  # cutting it
         self._is_uncut = False  # cutting it was tried, to no avail
         self._cutting = False
         self._later = Later(context, self)
@@ -108,12 +97,12 @@ class SpecializedPlan:
 
     @property
     def compiling(self) -> bool:
-        return bool(self._underway)
+        return self._log.pending
 
     @property
     def undecided(self) -> bool:
         """Whether it is not known yet if there is code, or it is tried again to make some."""
-        return self._postponed.is_open or not (self.versions or self._refusal)
+        return self._postponed.is_open or self._maker.postponed or not (self.versions or self._log.refusal)
 
     @property
     def guards(self) -> str:
@@ -157,15 +146,10 @@ class SpecializedPlan:
         except Unsupported as e:
             self.history.refuse_tier0(e.reason, options)
             return self.context.interpret(flat, e.reason)
-        waits = self._postponed.waits and not options.strict
-        with Attempt(self) as attempt:
-            speculation = Reason.BACKING_OFF if waits else self._speculation(attempt, signature, flat)
-            outcome = speculation if isinstance(speculation, Reason) else self._compile(attempt, speculation, signature, flat, options)
-        if outcome is Reason.COMPILING:
-            queue.wake()
-        if isinstance(outcome, Reason):
-            return self._without_version(flat, outcome, options)
-        return self._call_once(flat, options)
+        outcome = self._maker.make(flat, signature, options)
+        if isinstance(outcome, Version):
+            return self._call_once(flat, options)
+        return self._without_version(flat, outcome.reason if isinstance(outcome, NotCompiled) else outcome, options)
 
     def _call_once(self, flat: Flat, options: Options) -> Flat:
         """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
@@ -176,7 +160,7 @@ class SpecializedPlan:
             self._local.retrying = False
 
     def _without_version(self, flat: Flat, reason: Reason, options: Options) -> Flat:
-        refusal = self._refusal
+        refusal = self._log.refusal
         if refusal is not None and options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
             raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
@@ -196,102 +180,9 @@ class SpecializedPlan:
         the result, where the code has none."""
         options = self.context.options()
         wanted = self._handed_over.wanted(record, flat, options)
-        if wanted is not None and self._handed_over.give(record, wanted, lambda: self.make_for_values(wanted, flat, options)):
+        if wanted is not None and self._handed_over.give(record, wanted, lambda: self._maker.make_for_values(wanted, flat, options)):
             return self._call_once(flat, options)
         return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
-
-    def make_for_values(self, speculation: Speculation, flat: Flat, options: Options) -> bool:
-        """Make the version of a speculation on values of calls that native code hands over, if it may be made; whether it is there now."""
-        if self._postponed.waits:
-            return False
-        with Attempt(self) as attempt:
-            with self._lock:
-                if speculation.specs in self._tried or len(self._tried) >= MOST_VERSIONS or self.program.released:
-                    return False
-                attempt.begin(speculation)
-            return isinstance(self._compile(attempt, speculation, signature_of(flat), flat, options), Version)
-
-    def begins(self, speculation: Speculation) -> None:
-        self._underway.begin(speculation)
-        self._tried.add(speculation.specs)
-
-    def ends(self, speculation: Speculation) -> None:
-        with self._lock:
-            if self._underway.end(speculation):
-                self._tried.discard(speculation.specs)
-
-    # --- versions ---------------------------------------------------------------------------------------------------
-
-    def _speculation(self, attempt: Attempt, signature: Signature, flat: Flat) -> Speculation | Reason:
-        """The version for a call, or why there is none to make."""
-        specs, generalised = _symbolic(signature)
-        with self._lock:
-            if self._refusal is not None:
-                return self._refusal.reason
-            if specs in self._valued:
-                specs = with_values(specs, flat)
-            if specs in self._underway:
-                return Reason.COMPILING
-            if specs in self._tried:
-                return Reason.SITE_GIVEN_UP
-            if len(self._tried) >= MOST_VERSIONS:
-                return Reason.DEPTH_EXHAUSTED
-            if self.program.released:
-                return Reason.RELEASED
-            speculation = Speculation(specs, "dynamic" if generalised else "static", generalised)
-            attempt.begin(speculation)
-        return speculation
-
-    def _compile(self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options) -> Version | Reason:
-        valued, start = with_values(speculation.specs, flat), time.perf_counter()
-        outcome: Version | NotCompiled | None
-        try:
-            outcome = from_disk(self.program, speculation, valued, options, self.context.calls() + 1)
-            if outcome is None and options.compile == "background" and not options.strict:
-                attempt.leave_to(CompileJob(self, speculation, signature.classes, valued, options))
-                return Reason.COMPILING
-            if outcome is None:
-                outcome = make_version(self.program, speculation, valued, options, self.context.calls() + 1, placement.in_call)
-        except NotCompiled as e:
-            outcome = e
-        self._settle(speculation, outcome, options, (time.perf_counter() - start) * 1e3)
-        return outcome.reason if isinstance(outcome, NotCompiled) else outcome
-
-    def _settle(
-        self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = ""
-    ) -> None:
-        """Put a version in its place, or note why there is none."""
-        if isinstance(outcome, NotCompiled):
-            again = self._postponed.failed(outcome, self.guards, f"not compiled: {outcome.detail}{how}")
-            with self._lock:
-                self._underway.end(speculation)
-                if again:
-                    self._tried.discard(speculation.specs)
-                elif not speculation.for_values and (outcome.reason is not Reason.PROGRAM_RAISES or not self.versions):
-                    self._refusal = outcome
-            return
-        self._postponed.succeeded()
-        with self._lock:
-            if self.context.closed:
-                return
-            if outcome.record.arguments != speculation.specs:
-                self._valued.add(speculation.specs)
-                self._tried.add(outcome.record.arguments)
-            self.table.add(outcome, MOST_VERSIONS)
-            self._underway.end(speculation)
-        self.history.count("compiles")
-        origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
-        self.history.emit(EventKind.COMPILED, None, action=f"{origin} a plan's code for {outcome.guards}{how}", milliseconds=milliseconds)
-        self.context.on_version(options)
-
-    # from the thread that has compiles done in the background
-
-    def prepare(self, options: Options) -> None:
-        """Make ready what the call after an arrival needs, so that it does not wait for it."""
-        self.table.callable(options.entry)
-
-    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None:
-        self._settle(job.speculation, outcome, job.options, job.milliseconds, job.how)
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 
@@ -311,7 +202,7 @@ class SpecializedPlan:
         return not (self._is_uncut or self.program.released or self._publication.refusal() or self._postponed.waits)
 
     def _cut(self, options: Options) -> Split | None:
-        refusal = self._refusal
+        refusal = self._log.refusal
         if refusal is None or not self._may_cut:
             return None
         program, start = self.program, time.perf_counter()
@@ -334,19 +225,3 @@ class SpecializedPlan:
     def _gone(self, key: str, again: bool) -> None:
         """The split went; to be cut `again`, or never?"""
         self._is_uncut |= not again
-
-
-def _symbolic(signature: Signature) -> tuple[tuple[ArgumentSpec, ...], tuple[tuple[int, int], ...]]:
-    """Guards for all calls of a spec and a layout: every size but 0 and 1 a symbol of its own; and which (argument, dim) are symbols."""
-    specs: list[ArgumentSpec] = []
-    generalised: list[tuple[int, int]] = []
-    for argument, spec in enumerate(static_specs(signature)):
-        if spec.kind is ArgumentKind.ARRAY:
-            sizes: list[int | str] = list(spec.sizes)
-            for d, size in enumerate(signature.sizes[argument]):
-                if size >= 2:
-                    sizes[d] = f"s{len(generalised)}"
-                    generalised.append((argument, d))
-            spec = replace(spec, sizes=tuple(sizes))
-        specs.append(spec)
-    return tuple(specs), tuple(generalised)

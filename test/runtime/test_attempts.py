@@ -96,9 +96,8 @@ def cheap(monkeypatch, tmp_path):
         assert found is not None
         return found
 
-    for module in (making, specialized_plan):
-        monkeypatch.setattr(module, "from_disk", lambda *_: None)
-        monkeypatch.setattr(module, "make_version", made)
+    monkeypatch.setattr(making, "from_disk", lambda *_: None)
+    monkeypatch.setattr(making, "make_version", made)
     monkeypatch.setattr(job, "make_version", made)
 
 

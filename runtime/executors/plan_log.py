@@ -1,0 +1,78 @@
+"""Which version of a plan to make next, without a profile: for a layout of its arguments, with all sizes symbols."""
+
+from __future__ import annotations
+
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.abi import ArgumentSpec
+from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.events import EventKind
+from tierup.runtime.options import Options
+from tierup.runtime.strategy import Classes, Speculation, Underway, symbolic, with_values
+
+MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
+
+
+class PlanLog:
+    """What was tried for one plan. For its methods see `SpeculationLog`. `refusal`: why the plan has no code."""
+
+    def __init__(self) -> None:
+        self._tried: set[tuple[ArgumentSpec, ...]] = set()
+        self._valued: set[tuple[ArgumentSpec, ...]] = set()  # guards that have code only together with values
+        self._underway = Underway()
+        self._has_code = False
+        self.refusal: NotCompiled | None = None
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._underway)
+
+    def record(self, signature: Signature) -> None:
+        """Nothing hangs on what calls looked like."""
+
+    def propose(self, signature: Signature, options: Options) -> Speculation | Reason:
+        if self.refusal is not None:
+            return self.refusal.reason
+        found = symbolic(signature, "dynamic")
+        specs = with_values(found.specs, signature.values) if found.specs in self._valued else found.specs
+        if specs in self._underway:
+            return Reason.COMPILING
+        if specs in self._tried:
+            return Reason.SITE_GIVEN_UP
+        if len(self._tried) >= MOST_VERSIONS:
+            return Reason.DEPTH_EXHAUSTED
+        return Speculation(specs, "dynamic" if found.generalised else "static", found.generalised)
+
+    def for_values(self, speculation: Speculation, options: Options) -> Speculation | None:
+        return None if speculation.specs in self._tried or len(self._tried) >= MOST_VERSIONS else speculation
+
+    def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
+        self._valued.add(specs)
+        self._tried.add(valued)
+
+    def made(self, speculation: Speculation, classes: Classes) -> None:
+        self._underway.begin(speculation)
+        self._tried.add(speculation.specs)
+
+    def evicted(self, specs: tuple[ArgumentSpec, ...]) -> None:
+        """It is not made again, as nothing is that was tried."""
+
+    def withdraw(self, speculation: Speculation) -> None:
+        self._underway.end(speculation)
+        self._tried.discard(speculation.specs)
+
+    def ended(self, speculation: Speculation) -> None:
+        if self._underway.end(speculation):
+            self._tried.discard(speculation.specs)
+
+    def settled(self, speculation: Speculation) -> None:
+        self._underway.end(speculation)
+        self._has_code = True
+
+    def refused(self, speculation: Speculation, why: NotCompiled) -> None:
+        self._underway.end(speculation)
+        if not speculation.for_values and (why.reason is not Reason.PROGRAM_RAISES or not self._has_code):
+            self.refusal = why
+
+    def told(self, speculation: Speculation) -> tuple[EventKind, Reason | None, str]:
+        return EventKind.COMPILED, None, "a plan's code for"
