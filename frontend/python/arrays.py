@@ -212,7 +212,11 @@ def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an int
         return em.int(int(value.value))
     if isinstance(value, Scalar) and value.kind in ("int", "bool"):
         return number(frame, value)
-    if isinstance(value, Array) and value.rank == 0 and value.dtype is not None and value.dtype.kind in "iu":
+    if isinstance(value, Array) and value.rank == 0 and (value.dtype is None or value.dtype.kind in "iu"):
+        if value.dtype is None:
+            code = em.scalar("prim.dtype", [value.ssa], em.types.int)
+            other = em.scalar("aten.gt.int", [code, em.int(dtypes.i64.code)], em.types.bool)  # codes of floats and bool
+            raise_if(frame, other, "TypeError", "only integer scalar arrays can be converted to a scalar index")
         return em.numpy("aten.Int.Tensor", [value.ssa], em.types.int)
     if isinstance(value, (Const, Scalar)):
         raise frame.error(node, f"{describe(value)} in {what}", "an int is needed there: int(...) or `//`")

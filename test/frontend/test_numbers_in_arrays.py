@@ -168,3 +168,26 @@ def test_an_element_takes_an_array_of_one_where_numpy_lets_it(function):
         jitted, want = tierup.jit(function), outcome(function, x, 2)
         for call in range(3):
             assert agree(outcome(jitted, x, 2), want), f"call {call} of {x.dtype}"
+
+
+@tierup.jit
+def counted(x, k):
+    total = x[0] * 0
+    for j in range(k[1], k[0]):
+        total = total + x[j]
+    return total, np.zeros((k[0], 2)).shape, x[: k[0]], x.reshape(k[2], -1)
+
+
+def test_numpys_ints_out_of_arrays_are_ints_where_python_wants_one():
+    x = np.arange(6.0)
+    for dtype in (np.int64, np.uint8, np.int32):
+        k = np.array([4, 1, 3], dtype)
+        for _ in range(3):
+            total, shape, part, rows = counted(x, k)
+            assert total == x[1:4].sum() and shape == (4, 2) and rows.shape == (3, 2)
+            np.testing.assert_array_equal(part, x[:4])
+    assert counted.stats().hits >= 3
+    for dtype in (np.float64, np.float16, np.bool_):
+        for _ in range(3):
+            with pytest.raises(TypeError):
+                counted(x, np.array([1, 1, 1], dtype))

@@ -35,7 +35,7 @@ REFUSED = {
     "return np.add(x, 1, out=x)": "the argument `out` of np.add",
     "return x.sum(out=x)": "`out=`; assign to it",
     "return np.zeros(3, dtype=np.uint64)": "programs hold bool, uint8",
-    "return np.zeros(x.sum())": "an array in a shape; write int(...) around it",
+    "return np.zeros(x)": "an array in a shape; write int(...) around it",
     "return 2j * x": "a complex constant",
     "x.attr = 1": "assignment to the attribute `.attr`",
     "for i in range(3):\n    pass\nelse:\n    return x": "`else` of a loop",
