@@ -161,6 +161,7 @@ try:
     signal.setitimer(signal.ITIMER_REAL, 0)
     _, what = calls_of(g, program, 8)
 except Refused:
+    signal.setitimer(signal.ITIMER_REAL, 0)  # an interpreter that ends has no handlers any more
     sys.exit(5)
 if what:
     sys.exit("after the signals: " + what)
