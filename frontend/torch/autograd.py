@@ -28,7 +28,6 @@ import torch
 from tierup.dialect.kernels import torch_tensors
 from tierup.frontend.torch import shared_memory, transforms
 from tierup.frontend.torch.second_derivatives import Again, Original
-from tierup.runtime.arguments.guards import overlaps_itself
 from tierup.runtime.arguments.nesting import Nesting
 from tierup.runtime.errors import NotDifferentiable
 
@@ -99,18 +98,9 @@ class _Call:
     def _refuse_overlaps(self) -> None:
         """A write to one of two tensors in the same memory is seen through the other. The pair's programs, which write nothing, miss it."""
         program = self.executor.program
-        for i, parameter in enumerate(program.tier0.parameters):
-            if parameter.written and isinstance(self.given[i], np.ndarray) and overlaps_itself(self.given[i]):
-                raise NotDifferentiable(
-                    f"{program.name} has no gradient where elements of {parameter.name}, which it writes, share memory with one another: "
-                    f"pass a copy (at {program.place})"
-                )
-            for j, leaf in enumerate(self.given if parameter.written else ()):
-                if i != j and isinstance(leaf, np.ndarray) and np.may_share_memory(leaf, self.given[i]):
-                    raise NotDifferentiable(
-                        f"{program.name} has no gradient where {parameter.name}, which it writes, shares memory with {program.names[j]}: "
-                        f"pass a copy of one (at {program.place})"
-                    )
+        what = shared_memory.overlap(program.tier0.parameters, program.names, self.given)
+        if what:
+            raise NotDifferentiable(f"{program.name} has no gradient where {what}: pass a copy (at {program.place})")
 
     # --- inside autograd -----------------------------------------------------------------------------------------------
 

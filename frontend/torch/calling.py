@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch import autograd, transforms, watched
+from tierup.frontend.torch import autograd, shared_memory, transforms, watched
 from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.errors import NotDifferentiable
@@ -35,11 +35,13 @@ def call(
     attributes: Attributes | None = None,
     eager: Callable[..., Any] | None = None,
     original: Callable[..., Any] | None = None,
+    writes_last: bool = False,
 ) -> Any:
     """The result of a call of a function of arrays with tensors, in trees of lists, tuples and dicts: tensors in the place of arrays.
 
     `attributes`: of the module that the function reads. `eager`: what answers where a gradient is wanted that there is none of; None
-    raises NotDifferentiable. `original`: what answers where PyTorch watches each operation, if it is there.
+    raises NotDifferentiable. `original`: what answers where PyTorch watches each operation, if it is there, and where the
+    program `writes_last` to what is in the memory of another argument.
     Raises TypeError for a tensor that no array can stand for, and what the program raises.
     """
     who = watched.by_whom() if original is not None else None
@@ -59,6 +61,10 @@ def call(
     if attributes is not None:
         given |= attributes.tensors()
     tensors = [given.get(id(leaf)) for leaf in flat]
+    program = variant.executor.program
+    if writes_last and original is not None and (what := shared_memory.overlap(program.tier0.parameters, program.names, flat)):
+        variant.executor.history.emit(EventKind.FALLBACK, Reason.OVERLAP, guard=what, action="ran the original program through PyTorch")
+        return through_torch(original, args, kwargs)
     if autograd.wanted(tensors):
         why = attributes.why_not(variant.executor.program.names, tensors) if attributes is not None else None
         return _under_autograd(variant, flat, tensors, why, eager, attributes, args, kwargs)

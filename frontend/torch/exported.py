@@ -71,7 +71,8 @@ def from_export(
         results=results,
         lost={same[n]: why for n, why in memory.lost.items() if n in same},
         owners=[None if n is None else same.get(n) for n in memory.owners],
-        eager=_eager(program, inputs_before, [before[n] for n in used], state_before, owner) if gradients == "torch" else None,
+        original=_eager(program, inputs_before, [before[n] for n in used], state_before, owner),
+        gradients=gradients,
     )
     return ExportedFunction(source, functional, user)
 
@@ -117,7 +118,7 @@ def _is_constant(node: Node) -> bool:
 def _eager(
     program: ExportedProgram, inputs: Sequence[Node], used: Sequence[Node], state: Mapping[Node, str], owner: _State
 ) -> Callable[..., Any]:
-    """The program in PyTorch as it was exported, on what a call hands over: for gradients that tierup cannot make."""
+    """The program in PyTorch as it was exported, on what a call hands over: for calls that tierup cannot answer."""
     by_name = {n.name: n for n in inputs}
     by_target = {name: n for n, name in state.items()}
 

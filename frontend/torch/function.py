@@ -27,6 +27,7 @@ class Source(Protocol):
     signature: inspect.Signature
     eager: Callable[..., Any] | None
     original: Callable[..., Any] | None  # the program in PyTorch, for calls that PyTorch watches operation by operation, if there is one
+    writes_last: bool  # whether the graph writes its arguments when it is through: who shares memory with them is not seen to change
     finish: Callable[[Any], Any] | None  # makes the user's result of tuples, strings and tensors; None where these are it
 
     def make(self) -> tuple[Function, Attributes]: ...
@@ -143,4 +144,4 @@ class _Calls:
         proxy = watched.proxy_call(self.program, args, kwargs)
         if proxy is not None:
             return proxy
-        return calling.call(function, args, kwargs, self.attributes, self.source.eager, self.source.original)
+        return calling.call(function, args, kwargs, self.attributes, self.source.eager, self.source.original, self.source.writes_last)

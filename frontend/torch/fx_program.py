@@ -44,11 +44,13 @@ class FxProgram:
         results: Sequence[Any] | None = None,
         lost: Mapping[Node, str] | None = None,
         owners: Sequence[Node | None] = (),
-        eager: Callable[..., Any] | None = None,
+        original: Callable[..., Any] | None = None,
+        gradients: str = "torch",
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
-        self.owner, self.state, self.written, self.eager, self.finish = owner, state or {}, written, eager, None
-        self.original, self.lost = eager, lost or {}
+        self.owner, self.state, self.written, self.writes_last, self.finish = owner, state or {}, written, bool(written), None
+        self.original, self.lost = original, lost or {}
+        self.eager = original if gradients == "torch" else None
         output = next(n for n in graph.graph.nodes if n.op == "output")
         self.results = list(output.args[0]) if results is None else results
         contents = {(w.target, w.content) for w in written}

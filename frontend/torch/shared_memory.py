@@ -14,6 +14,8 @@ import torch
 from numpy.lib.array_utils import byte_bounds
 
 from tierup.dialect.kernels import torch_tensors
+from tierup.runtime.arguments.guards import overlaps_itself
+from tierup.runtime.interpreter.parameters import Parameter
 
 Array = np.ndarray[Any, Any]
 
@@ -26,6 +28,24 @@ def owner_of(result: Array, arrays: Sequence[Any]) -> int | None:
     if not found:
         found = [i for i, array in enumerate(arrays) if isinstance(array, np.ndarray) and np.may_share_memory(result, array)]
     return found[0] if found and all(_is_same(arrays[found[0]], arrays[i]) for i in found) else None
+
+
+def overlap(parameters: Sequence[Parameter], names: Sequence[str], flat: Sequence[Any]) -> str:
+    """Which written argument has elements in one memory with one another, or with another argument; "" for none."""
+    if not any(parameter.written for parameter in parameters):
+        return ""
+    furthest = furthest_written = 0, -1  # where the memory of those before ends, and whose ends there
+    for low, high, i in sorted((*byte_bounds(a), i) for i, a in enumerate(flat) if isinstance(a, np.ndarray) and a.size):
+        written = parameters[i].written
+        if written and overlaps_itself(flat[i]):
+            return f"elements of {names[i]}, which it writes, share memory with one another"
+        end, other = furthest if written else furthest_written
+        if low < end:
+            w, other = (i, other) if written else (other, i)
+            return f"{names[w]}, which it writes, shares memory with {names[other]}"
+        furthest = max(furthest, (high, i))
+        furthest_written = max(furthest_written, (high, i)) if written else furthest_written
+    return ""
 
 
 def shares(result: Array, arrays: Sequence[Any]) -> bool:

@@ -108,7 +108,7 @@ class _Script:
         original: Callable[..., Any],
         falls_back: bool,
     ) -> None:
-        self.original = original
+        self.original, self.writes_last = original, False
         self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])

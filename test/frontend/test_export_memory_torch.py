@@ -194,3 +194,41 @@ def test_statistics_that_training_writes_have_no_gradient():
         torch.testing.assert_close(dict(state), eager.state_dict())
         torch.testing.assert_close(state["0.weight"].grad, eager[0].weight.grad, rtol=1e-4, atol=1e-4)
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
+def both(apart):
+    """Two tensors of 4 elements, apart or not, and the memory that they lie in."""
+    memory = torch.arange(12.0)
+    return {"apart": (memory[:4], memory[4:8]), "same": (memory[:4], memory[:4]), "shifted": (memory[:4], memory[2:6])}[apart], memory
+
+
+@pytest.mark.parametrize("gradients", ["torch", "error"])
+@pytest.mark.parametrize("apart", ["apart", "same", "shifted"])
+def test_a_write_is_seen_by_what_shares_its_memory(apart, gradients):
+    class Writes(nn.Module):
+        def forward(self, x, y):
+            x.add_(1)
+            z = y * 2
+            y.mul_(z)
+            return x + z
+
+    program = export(Writes(), (torch.ones(4), torch.ones(4)))
+    ours = from_export(program, gradients=gradients)
+    for _ in range(3):
+        (given, memory), (again, wanted) = both(apart), both(apart)
+        torch.testing.assert_close(ours(*given), program.module()(*again))
+        assert torch.equal(memory, wanted)
+    assert (ours.stats().hits == 2) == (apart == "apart")
+
+
+def test_a_write_to_a_tensor_that_shows_an_element_more_than_once_is_made():
+    class Writes(nn.Module):
+        def forward(self, x):
+            x[0] = x[0] + 1
+            return x * 2
+
+    program = export(Writes(), (torch.ones(3, 4),))
+    ours = from_export(program)
+    for _ in range(3):
+        x, y = (torch.arange(4.0).expand(3, 4) for _ in range(2))
+        assert torch.equal(ours(x), program.module()(y)) and torch.equal(x, y)

@@ -179,6 +179,8 @@ def check(program: TorchProgram, options: dict[str, Any], folder: Path) -> tuple
             if options.get("compile") == "background":
                 tierup.wait_for_compiles(120)
         what = difference(got, want, joins="if " in program.source, memory=entry != "export")
+        if entry == "export" and got.error is None and str(want.error).startswith("view size is not compatible"):
+            what = ""  # docs/pytorch.md: a view of what lies otherwise than where it was exported
         if what and _order_decides(copy.deepcopy(before), program, number):
             return count, ""
         if what and entry == "compile" and not difference(got, call(before, before, program, number, ours=False)):
