@@ -166,6 +166,12 @@ def loop_index(axis: int) -> Scalar:
     return Scalar(value("linalg.index", [], index_type(), dim=ir.IntegerAttr.get(integer_type(64), axis)), INDEX)
 
 
+def groups(axes: Sequence[Sequence[int]]) -> ir.Attribute:
+    """Which axes are one in a reshape: its `reassociation`."""
+    i64 = integer_type(64)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in axes])
+
+
 def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:
     """Where a tensor of `shape` is read in a loop nest of `rank` dims: NumPy's and torch's broadcasting, static 1s repeated."""
     lead = rank - len(shape)

@@ -156,11 +156,11 @@ def _known_product(lengths: Sequence[Size]) -> int | None:
 
 
 def _row(x: Tensor) -> Tensor:
-    return shape.expanded(x, (1, x.sizes[0]), [1, x.length(0)], [[0, 1]])
+    return tensors.expanded(x, (1, x.sizes[0]), [1, x.length(0)], [[0, 1]])
 
 
 def _column(x: Tensor) -> Tensor:
-    return shape.expanded(x, (x.sizes[0], 1), [x.length(0), 1], [[0, 1]])
+    return tensors.expanded(x, (x.sizes[0], 1), [x.length(0), 1], [[0, 1]])
 
 
 def _without(x: Tensor, axis: int) -> Tensor:

@@ -152,17 +152,21 @@ def with_kept_dims(x: Tensor, like: Tensor, axes: Sequence[int]) -> Tensor:
             groups[-1].append(i)
     if not x.rank:
         groups = []
-    dynamic = [like.size(i) for i, size in enumerate(sizes) if size is None]
-    i64 = b.integer_type(64)
-    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
-    static = [ir.ShapedType.get_dynamic_size() if size is None else size for size in sizes]
-    made = b.value(
-        "tensor.expand_shape",
-        [x.value, *dynamic],
-        builtin_type(Known(x.dtype, sizes)),
-        reassociation=reassociation,
-        static_output_shape=ir.DenseI64ArrayAttr.get(static),
-    )
+    return expanded(x, sizes, [1 if i in axes else like.length(i) for i in range(like.rank)], groups)
+
+
+def expanded(x: Tensor, sizes: Sizes, values: Sequence[Size], groups: Sequence[Sequence[int]]) -> Tensor:
+    """Axis k of x becomes the axes groups[k]. `values`: the sizes again, with values for those that are None."""
+    dynamic, unknown = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None], ir.ShapedType.get_dynamic_size()
+    static = ir.DenseI64ArrayAttr.get([unknown if size is None else size for size in sizes])
+    type_ = builtin_type(Known(x.dtype, sizes))
+    made = b.value("tensor.expand_shape", [x.value, *dynamic], type_, reassociation=b.groups(groups), static_output_shape=static)
+    return Tensor(made, x.dtype, sizes)
+
+
+def collapsed(x: Tensor, sizes: Sizes, groups: Sequence[Sequence[int]]) -> Tensor:
+    """The axes groups[k] of x become axis k."""
+    made = b.value("tensor.collapse_shape", [x.value], builtin_type(Known(x.dtype, sizes)), reassociation=b.groups(groups))
     return Tensor(made, x.dtype, sizes)
 
 
@@ -173,11 +177,7 @@ def squeezed(x: Tensor, kept: Sequence[int]) -> Tensor:
         after = [k for k, axis in enumerate(kept) if axis >= i]
         if groups:
             groups[after[0] if after else -1].append(i)
-    i64 = b.integer_type(64)
-    reassociation = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
-    sizes = tuple(x.sizes[i] for i in kept)
-    made = b.value("tensor.collapse_shape", [x.value], builtin_type(Known(x.dtype, sizes)), reassociation=reassociation)
-    return Tensor(made, x.dtype, sizes)
+    return collapsed(x, tuple(x.sizes[i] for i in kept), groups)
 
 
 def count(x: Tensor, axes: Sequence[int]) -> int | Scalar:
@@ -200,9 +200,3 @@ def widened(dtype: DType) -> DType:
 def assert_(condition: ir.Value, message: str) -> None:
     """cf.assert: an error site (see asserts_to_status)."""
     b.op("cf.assert", [condition], msg=ir.StringAttr.get(message))
-
-
-__all__ = [
-    "Operand", "Sizes", "Tensor", "assert_", "count", "dims_map", "element", "empty", "filled", "kept_axes", "made", "of_torch",
-    "pointwise", "reduce", "squeezed", "widened", "with_kept_dims",
-]  # fmt: skip

@@ -91,7 +91,16 @@ class Number(ir.Value):
 
 
 def integer(number: int) -> Number:
-    return Number(b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number)))
+    return constant(number)
+
+
+def constant(number: float) -> Number:
+    """A bool, an int or a float."""
+    if isinstance(number, bool):
+        return Number(b.value("torch.constant.bool", [], bool_type(), value=ir.BoolAttr.get(number)))
+    if isinstance(number, int):
+        return Number(b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number)))
+    return Number(b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), number)))
 
 
 def least(x: ir.Value, y: ir.Value | int) -> Number:

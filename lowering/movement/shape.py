@@ -11,7 +11,7 @@ from tierup.lowering import tensors
 from tierup.lowering.pointwise.context import Known, builtin_type
 from tierup.lowering.sizes import Size
 from tierup.lowering.sizes import value as size_value
-from tierup.lowering.tensors import Sizes, Tensor
+from tierup.lowering.tensors import Sizes, Tensor, collapsed, expanded
 
 
 def cast(x: Tensor, sizes: Sizes) -> Tensor:
@@ -21,11 +21,6 @@ def cast(x: Tensor, sizes: Sizes) -> Tensor:
     return Tensor(b.value("tensor.cast", [x.value], builtin_type(Known(x.dtype, sizes))), x.dtype, sizes)
 
 
-def _groups(groups: Sequence[Sequence[int]]) -> ir.Attribute:
-    i64 = b.integer_type(64)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group]) for group in groups])
-
-
 def flattened(x: Tensor) -> Tensor:
     """As a vector, in row-major order."""
     if x.rank == 1:
@@ -33,21 +28,7 @@ def flattened(x: Tensor) -> Tensor:
     if x.rank == 0:
         return expanded(x, (1,), [1], [])
     count = math.prod(s for s in x.sizes if s is not None) if None not in x.sizes else None
-    made = b.value("tensor.collapse_shape", [x.value], builtin_type(Known(x.dtype, (count,))), reassociation=_groups([range(x.rank)]))
-    return Tensor(made, x.dtype, (count,))
-
-
-def expanded(x: Tensor, sizes: Sizes, values: Sequence[Size], groups: Sequence[Sequence[int]]) -> Tensor:
-    """Axis k of x becomes the axes groups[k]."""
-    static = [ir.ShapedType.get_dynamic_size() if size is None else size for size in sizes]
-    made = b.value(
-        "tensor.expand_shape",
-        [x.value, *(size_value(v) for v, size in zip(values, sizes, strict=True) if size is None)],
-        builtin_type(Known(x.dtype, sizes)),
-        reassociation=_groups(groups),
-        static_output_shape=ir.DenseI64ArrayAttr.get(static),
-    )
-    return Tensor(made, x.dtype, sizes)
+    return collapsed(x, (count,), [range(x.rank)])
 
 
 def reshaped(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:
@@ -56,12 +37,7 @@ def reshaped(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:
         dynamic = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None]
         return Tensor(tensors.empty(sizes, dynamic, x.dtype), x.dtype, sizes)
     if not sizes:
-        if x.rank == 0:
-            return x
-        ones = cast(x, (1,) * x.rank)
-        return Tensor(
-            b.value("tensor.collapse_shape", [ones.value], builtin_type(Known(x.dtype, ())), reassociation=_groups([])), x.dtype, ()
-        )
+        return x if x.rank == 0 else collapsed(cast(x, (1,) * x.rank), (), [])
     vector = flattened(x)
     count = math.prod(s for s in sizes if s is not None) if None not in sizes else None
     vector = cast(vector, (count,))

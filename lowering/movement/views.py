@@ -137,13 +137,13 @@ def _unsqueeze(c: Call) -> Tensor:
 def unsqueezed(x: Tensor, axis: int) -> Tensor:
     """x with an axis of size 1 put in."""
     if not x.rank:
-        return shape.expanded(x, (1,), [1], [])
+        return tensors.expanded(x, (1,), [1], [])
     known = (*x.sizes[:axis], 1, *x.sizes[axis:])
     values = [*x.lengths[:axis], 1, *x.lengths[axis:]]
     groups = [[i] for i in range(x.rank + 1)]
     joined = axis if axis < x.rank else axis - 1  # the new axis shares a group with the one after it, or before
     groups[joined : joined + 2] = [[joined, joined + 1]]
-    return shape.expanded(x, known, values, groups)
+    return tensors.expanded(x, known, values, groups)
 
 
 def _squeeze(c: Call) -> Tensor:

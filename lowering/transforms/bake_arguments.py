@@ -18,9 +18,11 @@ from tierup.dialect.inference.refine import STALE
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentKind
 from tierup.lowering.stated import ENTRY, guards
+
+_PYTHON = {ArgumentKind.BOOL: bool, ArgumentKind.INT: int, ArgumentKind.FLOAT: float}
 
 
 @register
@@ -38,11 +40,5 @@ class BakeArguments(Pass):
             for argument, spec in zip(block.arguments, guards(function), strict=True):
                 if spec.value is None or not any(True for _ in argument.uses):
                     continue
-                if spec.kind is ArgumentKind.BOOL:
-                    made = b.value("torch.constant.bool", [], argument.type, value=ir.BoolAttr.get(bool(spec.value)))
-                elif spec.kind is ArgumentKind.INT:
-                    made = b.value("torch.constant.int", [], argument.type, value=ir.IntegerAttr.get(b.integer_type(64), int(spec.value)))
-                else:
-                    made = b.value("torch.constant.float", [], argument.type, value=ir.FloatAttr.get(ir.F64Type.get(), float(spec.value)))
-                argument.replace_all_uses_with(made)
+                argument.replace_all_uses_with(t.constant(_PYTHON[spec.kind](spec.value)))
                 function.attributes[STALE] = ir.UnitAttr.get()

@@ -222,13 +222,13 @@ def _power_of_zero(op: ir.Operation) -> None:
     """0.0 to a negative power: one of two numbers that the run computes must tell."""
     base, exponent = op.operands
     zero = b.value("torch.aten.Float.Scalar", [base], ir.Type.parse("!torch.float"))
-    number = b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), 0.0))
+    number = t.constant(0.0)
     t.check(~(t.Number(zero).equals(number) & (t.Number(exponent) < number)), "0.0 cannot be raised to a negative power")
 
 
 def _raise(op: ir.Operation) -> None:
     """The program raises here: tier 0 does, with the message."""
-    t.check(b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(False)), "the program raises an exception")
+    t.check(t.constant(False), "the program raises an exception")
     op.erase()
 
 

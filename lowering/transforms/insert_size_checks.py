@@ -166,7 +166,7 @@ def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> t.Number:
     """Whether the product is at most MOST_ELEMENTS, by divisions: it may overflow. What is less than 1 is taken for 1. A caller may have
     memory for what the inference knows, so that nothing is made smaller there."""
     if KNOWN in op.attributes:
-        return t.Number(b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(True)))
+        return t.constant(True)
     one = t.integer(1)
     rest = t.integer(MOST_ELEMENTS)
     for size in sizes:

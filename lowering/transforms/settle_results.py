@@ -72,9 +72,7 @@ def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> 
         return value
     context = value.type.context
     with ir.InsertionPoint(before), ir.Location.unknown(context):
-        integer = ir.Type.parse("!torch.int", context)
-        dims_ = [b.value("torch.constant.int", [], integer, value=ir.IntegerAttr.get(b.integer_type(64), d)) for d in order]
-        listed = b.value("torch.prim.ListConstruct", dims_, ir.Type.parse("!torch.list<int>", context))
+        listed = b.value("torch.prim.ListConstruct", [t.integer(d) for d in order], ir.Type.parse("!torch.list<int>"))
         sizes, dtype = torch_types.parse_tensor(str(value.type))
         assert sizes is not None and dtype is not None  # or there would be no buffer of it
         type_ = torch_types.tensor_type(Tensor(dtype, tuple(sizes[d] for d in order)), context=context)

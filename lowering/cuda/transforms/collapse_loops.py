@@ -136,9 +136,8 @@ def _collapsed(buffer: ir.Value, axes: list[list[int]]) -> ir.Value:
     if not _is_identity(type_):
         strides, offset = type_.get_strides_and_offset()
         layout = ir.StridedLayoutAttr.get(offset, [strides[group[-1]] for group in axes])
-    groups = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), axis) for axis in group]) for group in axes])
     merged = ir.MemRefType.get(sizes, type_.element_type, layout=layout, memory_space=type_.memory_space)
-    return b.value("memref.collapse_shape", [buffer], merged, reassociation=groups)
+    return b.value("memref.collapse_shape", [buffer], merged, reassociation=b.groups(axes))
 
 
 def _merged(sizes: list[int]) -> int:
