@@ -77,7 +77,7 @@ def _op_at(place: str, request: Request) -> str:
     """The first op of the program at a place. The module that failed may have lost it."""
     for op in b.walk(ir.Module.parse(request.ir).operation):
         if op.name.startswith("torch.") and str(diagnostics.place_of(op.location)) == place:
-            return op.name.removeprefix("torch.")
+            return str(op.name).removeprefix("torch.")
     return "an op"
 
 

@@ -36,7 +36,7 @@ def argument_values(arguments: tuple[ArgumentSpec, ...]) -> list[Value]:
             shape = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
             values.append(Tensor(dtypes.BY_NAME[spec.dtype], shape))
         else:
-            values.append(_SCALAR_VALUES[spec.kind](spec.value))  # type: ignore[arg-type]  # of the kind's own type
+            values.append(_SCALAR_VALUES[spec.kind](spec.value))
     return values
 
 

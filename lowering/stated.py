@@ -64,7 +64,21 @@ def entry_of(module: ir.Module) -> ir.Operation | None:
 def guards(function: ir.Operation) -> tuple[ArgumentSpec, ...]:
     """What the guards promise of an entry's arguments."""
     found = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else ()
-    return tuple(record(ArgumentSpec, _items(a)[GUARD]) for a in found)
+    return tuple(_guard(ir.DictAttr(a)[GUARD]) for a in found)
+
+
+def _guard(said: ir.Attribute) -> ArgumentSpec:
+    text = str(said)  # read once: half a dozen passes ask
+    known = _guards.get(text)
+    if known is None:
+        if len(_guards) >= _MOST_GUARDS:
+            _guards.clear()
+        known = _guards[text] = record(ArgumentSpec, said)
+    return known
+
+
+_MOST_GUARDS = 1000
+_guards: dict[str, ArgumentSpec] = {}
 
 
 def attribute(value: object) -> ir.Attribute:
@@ -81,7 +95,7 @@ def attribute(value: object) -> ir.Attribute:
         return ir.StringAttr.get(value.value)
     if isinstance(value, tuple):
         return ir.ArrayAttr.get([attribute(item) for item in value])
-    changed = {f.name: x for f in fields(value) if (x := getattr(value, f.name)) != f.default}  # type: ignore[arg-type]  # a record
+    changed = {f.name: x for f in fields(value) if (x := getattr(value, f.name)) != f.default}  # of a record
     return ir.DictAttr.get({name: attribute(x) for name, x in changed.items()})
 
 
@@ -101,7 +115,7 @@ def _items(said: ir.Attribute) -> dict[str, ir.Attribute]:
 
 
 def _plain(said: ir.Attribute) -> Any:
-    return tuple(map(_plain, said)) if isinstance(said, ir.ArrayAttr) else said.value  # type: ignore[attr-defined]  # of a simple kind
+    return tuple(map(_plain, said)) if isinstance(said, ir.ArrayAttr) else said.value
 
 
 def dim(said: ir.Attribute) -> Dim:

@@ -40,10 +40,13 @@ class RefineArguments(Pass):
             raise PassFailure(function, f"is an entry of {len(block.arguments)} arguments, of which {len(specs)} have tierup.guard")
         for argument, spec in zip(block.arguments, specs, strict=True):
             argument.set_type(ir.Type.parse(signature.argument_type(spec), function.context))
+        edges = []
         for op in b.walk(function):
             if op.name == "tierup.profile" and op.operands[0].type != op.results[0].type:
                 op.results[0].set_type(op.operands[0].type)
-        match_edges(b.walk(function), callees(function))
+            elif op.name != "func.return":  # the signature follows it
+                edges.append(op)
+        match_edges(edges, callees(function))
         set_signature(function, block)
         bound = symbols.bound_shapes(block)
         shapes = {a: s.sizes for a, s in zip(block.arguments, specs, strict=True) if s.kind is ArgumentKind.ARRAY and a not in bound}
