@@ -41,7 +41,7 @@ VERSIONED = NamedPipeline(
 
 # As above, for the second way to speculate: what is recorded is what a guard in mid-program gains by. Between the steps of `bailouts` no
 # pass may stand: guards are where values were watched, and a continuation is built from what tierup-insert-bailouts left.
-PROFILE_BETS = NamedPipeline(
+PROFILE_ASSUMPTIONS = NamedPipeline(
     "profile-assumptions",
     "as `profile`, and the conditions and sizes that guards in mid-program can speculate on",
     (*TO_VALUES.steps, "tierup-insert-profiling{assumptions=true}"),
@@ -53,4 +53,12 @@ BAILOUTS = NamedPipeline(
     ("tierup-insert-guards{scalars=true}", "tierup-eliminate-guards", "tierup-insert-bailouts"),
 )
 
-PIPELINES: tuple[NamedPipeline, ...] = (TO_VALUES, PROFILE, VERSIONED, PROFILE_BETS, BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES)
+CUT_BAILOUTS = NamedPipeline(
+    "cut-bailouts",
+    "from a program with bailouts to regions with native code, whose types the bailouts prove, and what tier 0 runs between them",
+    ("tierup-infer-types", "tierup-fuse-groups", "tierup-clear-specializations", "tierup-dispatch-regions"),
+)
+
+PIPELINES: tuple[NamedPipeline, ...] = (
+    TO_VALUES, PROFILE, VERSIONED, PROFILE_ASSUMPTIONS, BAILOUTS, CUT_BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES,
+)  # fmt: skip

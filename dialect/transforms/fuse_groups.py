@@ -38,7 +38,7 @@ and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion ru
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -65,6 +65,7 @@ from tierup.dialect.registry import AtLeast, OneOf, Pass, PassFailure, functions
 from tierup.dialect.spelling import closest
 
 _PLACE = re.compile(r":\d+:\d+$")  # file:line:column
+EXCLUDED = "tierup.excluded"  # what a module says beside the option `excluded`; the pass takes it away
 
 
 @register
@@ -79,10 +80,14 @@ class FuseGroups(Pass):
     symbolic: bool = True
 
     def run(self, module: ir.Module) -> None:
-        self._check_excluded(module)
+        stated = module.operation.attributes
+        excluded = {*self.excluded, *(ir.StringAttr(name).value for name in (stated[EXCLUDED] if EXCLUDED in stated else ()))}
+        if EXCLUDED in stated:
+            del stated[EXCLUDED]
+        _check_excluded(module, excluded)
         callees = function_names(module)
         for func in functions(module.operation):
-            _refuse(op for op in walk(func) if self.excluded and self._is_excluded(op))
+            _refuse(op for op in walk(func) if excluded and _is_excluded(op, excluded))
             while self._group(func, callees):
                 pass
             if has_neighbours(func):
@@ -91,17 +96,6 @@ class FuseGroups(Pass):
             for op in walk(func):
                 if REFUSED in op.attributes:
                     del op.attributes[REFUSED]
-
-    def _check_excluded(self, module: ir.Module) -> None:
-        """A name that no op has excludes nothing: a slip. A place that no op stands at does no harm: its op may be gone."""
-        known = module.context.is_registered_operation
-        for name in self.excluded:
-            if not (_PLACE.search(name) or known(f"torch.{name}") or known(name) or name in DEFINITIONS):
-                near = closest(name, [op.removeprefix("torch.") for op in optable.table()])
-                raise PassFailure(module.operation, f"option excluded: '{name}' is no op, as aten.sort, and no place, as file.py:3:4{near}")
-
-    def _is_excluded(self, op: ir.Operation) -> bool:
-        return op.name.removeprefix("torch.") in self.excluded or str(diagnostics.place_of(op.location)) in self.excluded
 
     def _policy(self, inference: Inference) -> NativePolicy:
         return POLICIES[self.policy](inference, symbolic=self.symbolic)
@@ -130,6 +124,25 @@ class FuseGroups(Pass):
                     undone |= self._block(region.blocks[0], inference, native)
         return undone
 
+
+
+def exclude(module: ir.Module, names: Iterable[str]) -> None:
+    """Say in a module which ops, by name or place, no group may hold."""
+    with module.context:
+        module.operation.attributes[EXCLUDED] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in sorted(names)])
+
+
+def _check_excluded(module: ir.Module, excluded: Iterable[str]) -> None:
+    """A name that no op has excludes nothing: a slip. A place that no op stands at does no harm: its op may be gone."""
+    known = module.context.is_registered_operation
+    for name in excluded:
+        if not (_PLACE.search(name) or known(f"torch.{name}") or known(name) or name in DEFINITIONS):
+            near = closest(name, [op.removeprefix("torch.") for op in optable.table()])
+            raise PassFailure(module.operation, f"option excluded: '{name}' is no op, as aten.sort, and no place, as file.py:3:4{near}")
+
+
+def _is_excluded(op: ir.Operation, excluded: Collection[str]) -> bool:
+    return op.name.removeprefix("torch.") in excluded or str(diagnostics.place_of(op.location)) in excluded
 
 def _refuse(ops: Iterable[ir.Operation]) -> None:
     for op in ops:

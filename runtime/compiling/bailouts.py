@@ -16,27 +16,26 @@ from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROFILE_ASSUMPTIONS
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.driver import text_of
 from tierup.lowering.pipelines import REFINE
 from tierup.lowering.stated import state
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of
-from tierup.runtime.compiling.version import place_of_failure, run
+from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.program import BAILOUT
-
-_PROFILE = registry.pipeline("profile-assumptions")
-_BAILOUTS = registry.pipeline("bailouts")
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def instrument(graph: str, entry: str) -> Instrumented:
     if BAILOUT in graph:
         module = without_continuations(graph, entry)  # held: the function lives in it
         return Instrumented(graph, translate(parse_module(graph), entry, record=True), *publication_of(function_names(module)[entry]))
-    return instrument_with(_PROFILE, graph, entry)
+    return instrument_with(PROFILE_ASSUMPTIONS, graph, entry)
 
 
 def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact], *, force: bool) -> Guarded:
@@ -92,11 +91,9 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
             if slot in facts and value not in given:
                 op.attributes["profiled"] = profiled_attr(facts[slot], module.context)
                 watched.setdefault(root(value), set()).add(slot)
-    recorded = profiled if given_bailouts else _text(module)
-    try:
-        registry.parse("func.func(tierup-infer-types)").run(module) if given_bailouts else _BAILOUTS.run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    recorded = profiled if given_bailouts else text_of(module)
+    if not given_bailouts:
+        run(BAILOUTS, module, Reason.PROGRAM_RAISES)
     found: dict[int, Assumption] = {}
     for op in walk(func):
         if op.name == "tierup.bailout":
@@ -104,7 +101,7 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
             index, fact = ir.IntegerAttr(op.attributes["index"]).value, facts_of(op.attributes["expected"])
             found[index] = Assumption(slots, fact, _what(op), _place(op))
     implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for each in found.values() for s in each.slots)
-    return Guarded(_text(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
+    return Guarded(text_of(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
 
 
 def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], Tier0]:
@@ -126,7 +123,7 @@ def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], 
         made = func.clone(ir.InsertionPoint(alone.body)).operation
     for attribute in ("sym_visibility", CONTINUATION):
         del made.attributes[attribute]
-    return _text(alone), name, tuple(argument_names(made)), translate(alone, name)
+    return text_of(alone), name, tuple(argument_names(made)), translate(alone, name)
 
 
 def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
@@ -134,18 +131,15 @@ def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
     Raises NotCompiled when no region is worth it."""
     faults.begins("cut")
     module = parse_module(code.text)
-    option = f"{{excluded={','.join(sorted(excluded))}}}" if excluded else ""
-    try:
-        registry.parse(f"tierup-infer-types,tierup-fuse-groups{option},tierup-clear-specializations,tierup-dispatch-regions").run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
+    exclude(module, excluded)
+    run(CUT_BAILOUTS, module, Reason.PROGRAM_RAISES)
     by_name = function_names(module)
     main = by_name[code.entry]
     if REGIONS not in main.attributes:
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
     names = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     regions = tuple(outlined_region(by_name[name], name) for name in names)
-    return SplitCode(code.profiled, code.text, _text(module), regions, left_in_tier0(main))
+    return SplitCode(code.profiled, code.text, text_of(module), regions, left_in_tier0(main))
 
 
 def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object], *, fail: bool) -> Tier0:
@@ -176,7 +170,3 @@ def _what(bailout: ir.Operation) -> str:
 def _place(op: ir.Operation) -> str:
     place = diagnostics.place_of(op.location)
     return str(place) if place.line else ""
-
-
-def _text(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)

@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import registry
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.regions import inline
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.version import place_of_failure
+from tierup.runtime.compiling.version import run
 
 
 def bailouts_of(func: ir.Operation) -> list[ir.Operation]:
@@ -41,10 +40,7 @@ def without_continuations(graph: str, entry: str) -> ir.Module:
                 del op.attributes["continuation"]
         for other in [other for other in by_name.values() if CONTINUATION in other.attributes]:
             other.erase()
-    try:
-        registry.parse("tierup-inline,tierup-functionalize").run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.MUTATION, str(e), place_of_failure(e)) from e
+    run(TO_VALUES, module, Reason.MUTATION)
     if "tierup.writebacks" in function_names(module)[entry].attributes:  # a pass may have made the function anew
         raise NotCompiled(Reason.MUTATION, f"@{entry} comes with bailouts and writes its arguments")
     return module

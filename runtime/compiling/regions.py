@@ -7,11 +7,10 @@ pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tierup.dialect import dtypes, registry
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.functional.walk import Acts
 from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.inference import profiled
 from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
@@ -21,22 +20,23 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.default import VERSIONED
-from tierup.dialect.registry import PassFailure, Pipeline
+from tierup.dialect.pipelines.default import PROFILE, VERSIONED
+from tierup.dialect.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.transforms.dispatch_regions import REGIONS
+from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.driver import text_of
 from tierup.runtime.code import dump
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.version import place_of_failure, run
+from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
 
 Facts = dict[int, Fact | None]
 
-_PROFILE = registry.pipeline("profile")
 _DISPATCH = registry.parse("builtin.module(tierup-dispatch-regions)")
 _PARTIAL_WRITES = ("torch.aten.slice_scatter", "torch.aten.select_scatter", "torch.aten.diagonal_scatter", "torch.aten.index_put")
 
@@ -80,18 +80,15 @@ class SplitCode:
 
 def instrument(graph: str, entry: str) -> Instrumented:
     """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
-    return instrument_with(_PROFILE, graph, entry)
+    return instrument_with(PROFILE, graph, entry)
 
 
-def instrument_with(pipeline: Pipeline, graph: str, entry: str) -> Instrumented:
+def instrument_with(pipeline: NamedPipeline, graph: str, entry: str) -> Instrumented:
     """As `instrument`, by another pipeline that ends with profile ops in a graph of values."""
     faults.begins("instrument")
     module = parse_module(graph)
-    try:
-        pipeline.run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else Reason.MUTATION, str(e), place_of_failure(e)) from e
-    return Instrumented(_text(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
+    run(pipeline, module, Reason.MUTATION)
+    return Instrumented(text_of(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
 
 
 def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
@@ -129,16 +126,15 @@ def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None], runs: in
                     op.attributes["profiled"] = profiled_attr(fact, module.context)
             elif op.name == "tierup.count_run" and runs is not None:
                 op.attributes["runs"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), runs)
-    return _text(module)
+    return text_of(module)
 
 
 def guarded(profiled_text: str, refused: Collection[str] = ()) -> str:
     """The stage `guarded`: checks, regions and their fallbacks. `refused`: ops that are not to stand in regions. Raises NotCompiled."""
     module = parse_module(profiled_text)
-    fuse = f"tierup-fuse-groups{{excluded={','.join(sorted(refused))}}}" if refused else "tierup-fuse-groups"
-    steps = tuple(fuse if step == "tierup-fuse-groups" else step for step in VERSIONED.steps)
-    run(replace(VERSIONED, steps=steps), module, Reason.PROGRAM_RAISES)
-    return _text(module)
+    exclude(module, refused)
+    run(VERSIONED, module, Reason.PROGRAM_RAISES)
+    return text_of(module)
 
 
 def split(profiled_text: str, entry: str, refused: Collection[str] = ()) -> SplitCode:
@@ -159,14 +155,14 @@ def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCo
     """A program whose regions stand in it, `text`, with calls in their place; `module` is changed. Raises NotCompiled when it has none."""
     _refuse_copies_in_loops(function_names(module)[entry])
     _DISPATCH.run(module)
-    dump.stage("split", _text(module))
+    dump.stage("split", text_of(module))
     by_name = function_names(module)
     main = by_name[entry]
     if REGIONS not in main.attributes:
         raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     return SplitCode(
-        profiled_text, text, _text(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
+        profiled_text, text, text_of(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
     )
 
 
@@ -204,7 +200,7 @@ def outlined_region(func: ir.Operation, name: str) -> RegionCode:
     del made.attributes["sym_visibility"]
     first = next((op for op in walk(func) if weight(op)), func)
     place = diagnostics.place_of(first.location)
-    return RegionCode(name, _text(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
+    return RegionCode(name, text_of(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
 
 
 def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
@@ -235,7 +231,3 @@ def _is_in_loop_of_tier0(op: ir.Operation) -> bool:
         op = op.parent.operation
         in_loop = op.name == "torch.prim.Loop" or (in_loop and op.name != "tierup.fusion_group")
     return in_loop
-
-
-def _text(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)

@@ -16,24 +16,24 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.legacy import NONDIFF, OPTIMIZE
+from tierup.dialect.pipelines.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
+from tierup.lowering.driver import text_of
 from tierup.runtime.arguments.argument_spec import CallSpec, TensorSpec
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.regions import SplitCode, cut, publication_of
-from tierup.runtime.compiling.version import place_of_failure, to_values
+from tierup.runtime.compiling.version import run, to_values
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 
-_REQUIRED = registry.pipeline("legacy-required")
-_SPECIALIZE = registry.pipeline("legacy-specialize")
-_UNROLL = "tierup-unroll-loops"
 # Code for the whole is made before loops are unrolled: that would make it eight times as long, and nothing quicker (docs/performance.md).
-_CLEAN_UP = registry.parse(f"builtin.module({','.join(step for step in OPTIMIZE.steps if step != _UNROLL)})")
-_FORGET = "tierup-clear-specializations"  # regions are programs of their own, with specs of their own
+_CLEAN_UP = replace(OPTIMIZE, steps=tuple(step for step in OPTIMIZE.steps if step != "tierup-unroll-loops"))
+# The passes of users are left out: a region is compiled as a program is, and goes through them then.
+_FUSE = replace(NONDIFF, steps=tuple(s for s in (*OPTIMIZE.steps, *NONDIFF.steps) if not s.startswith("tierup-custom-passes")))
+_FORGET = registry.parse("tierup-clear-specializations")  # regions are programs of their own, with specs of their own
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def required(graph: str, entry: str) -> tuple[str, Tier0]:
     """The pristine graph after the passes that a plan needs even with optimisation off. Raises NotCompiled where a pass refuses it."""
     faults.begins("simplify")
     module = parse_module(graph)
-    _run(module, _REQUIRED)
-    return _text(module), translate(module, entry)
+    run(REQUIRED, module, Reason.PROGRAM_RAISES)
+    return text_of(module), translate(module, entry)
 
 
 def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
@@ -63,22 +63,17 @@ def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
     module = parse_module(to_values(graph))
     func = function_names(module)[entry]
     _record(func, spec)
-    _run(module, _SPECIALIZE)
-    _run(module, _CLEAN_UP)
-    return Specialized(_text(module), translate(module, entry), *publication_of(function_names(module)[entry]))
+    run(SPECIALIZE, module, Reason.PROGRAM_RAISES)
+    run(_CLEAN_UP, module, Reason.PROGRAM_RAISES)
+    return Specialized(text_of(module), translate(module, entry), *publication_of(function_names(module)[entry]))
 
 
 def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
     """A specialised graph cut into its fusion groups and what tier 0 runs between them. `excluded`: ops that are not to stand in groups.
     Raises NotCompiled when there is no group.
 
-    Loops are unrolled first, so that a group has more than one iteration in it. The passes of users are left out: a region is compiled
-    as a program is, and goes through them then.
+    Loops are unrolled first, so that a group has more than one iteration in it.
     """
-    steps = [step for step in (*OPTIMIZE.steps, *NONDIFF.steps) if not step.startswith("tierup-custom-passes")]
-    if excluded:
-        (fuse,) = (i for i, step in enumerate(steps) if step.startswith("tierup-fuse-groups"))
-        steps[fuse] = f"{steps[fuse][:-1]} excluded={','.join(sorted(excluded))}}}"
     faults.begins("cut")
     module = parse_module(graph)
     func = function_names(module)[entry]
@@ -86,9 +81,10 @@ def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
         place = diagnostics.place_of(op.location)
         raise NotCompiled(Reason.STRIDES, f"{op.name} has an operand that need not be row-major", str(place) if place.line else "")
     row_major = doubtful_view(func, range(len(func.regions[0].blocks[0].arguments))) is not None
-    _run(module, registry.parse(f"builtin.module({','.join(steps)})"))
-    fused = _text(module)
-    _run(module, registry.parse(f"builtin.module({_FORGET})"))
+    exclude(module, excluded)
+    run(_FUSE, module, Reason.PROGRAM_RAISES)
+    fused = text_of(module)
+    _FORGET.run(module)
     return replace(cut(module, entry, graph, fused), row_major=row_major)
 
 
@@ -105,14 +101,3 @@ def _record(func: ir.Operation, spec: CallSpec) -> None:
         with func.context, ir.Location.unknown():
             made = ops.profile(argument, slot, fact, ip=at)
         argument.replace_all_uses_except(made, made.owner.operation)
-
-
-def _run(module: ir.Module, pipeline: registry.Pipeline) -> None:
-    try:
-        pipeline.run(module)
-    except PassFailure as e:
-        raise NotCompiled(Reason.PROGRAM_RAISES, str(e), place_of_failure(e)) from e
-
-
-def _text(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)

@@ -68,7 +68,7 @@ def run(named: registry.NamedPipeline, module: ir.Module, reason: Reason) -> Non
             raise NotCompiled(reason, "".join(traceback.format_exception(e.__cause__)).strip()) from e
         if isinstance(e, Refused):
             raise NotCompiled(e.reason, f"{e.origin.op} {e.why}", e.origin.place, e.origin.op) from e
-        raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else reason, str(e), place_of_failure(e)) from e
+        raise NotCompiled(Reason.ACTS if isinstance(e, Acts) else reason, str(e), _place(e)) from e
 
 
 _LISTS = "it carries a list of tensors, and not just one more in each iteration, of sizes that stand still"
@@ -144,6 +144,6 @@ def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:
     return lowering.compile(request, stages=wanted).stages
 
 
-def place_of_failure(failure: PassFailure) -> str:
+def _place(failure: PassFailure) -> str:
     """The user's line that a pass failed at, "" when it is not known."""
     return next((str(d.place) for d in failure.diagnostics if d.place.line), "")

@@ -93,7 +93,7 @@ def test_an_ancestors_pipeline_is_its_passes_in_its_order(name: str) -> None:
 
 
 def test_every_ancestors_pipeline_of_ours_is_compared() -> None:
-    ours = {"profile", "versioned", "profile-assumptions", "bailouts", "legacy-specialize", "to-values", "refine"}  # legacy-specialize is the phases of a compile, of which legacy-required is one
+    ours = {"profile", "versioned", "profile-assumptions", "bailouts", "cut-bailouts", "legacy-specialize", "to-values", "refine"}  # legacy-specialize is the phases of a compile, of which legacy-required is one
     assert {name for name in registry.named_pipelines() if not name.startswith("lower-")} - COMPILE == set(COMPOSED) | ours
 
 

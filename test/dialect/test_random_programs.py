@@ -95,6 +95,7 @@ PIPELINES: dict[str, Promise] = {
     "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
     "profile-assumptions": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "bailouts": Promise(("profiled",), leaves="guarded", bets=True),
+    "cut-bailouts": Promise(("bailouts",), leaves=""),
     "final": Promise(),
     "final-strict": Promise(("grouped", "outlined"), refuses=True),
     "profiling-insensitive": Promise(rounds=True, again=True),
