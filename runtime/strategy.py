@@ -203,7 +203,7 @@ class SpeculationLog:
 
     def made(self, speculation: Speculation, classes: Classes) -> None:
         """Note a speculation for a call with such arguments, so that it is counted and never made twice. It is being compiled until it is
-        `settled` or `ended`."""
+        `decided` or `ended`."""
         self._underway.begin(speculation)
         self._made.add(speculation.specs)
         if speculation.kind == "symbolic":
@@ -227,7 +227,7 @@ class SpeculationLog:
                 self.within_strategy -= 1
 
     def ended(self, speculation: Speculation) -> None:
-        """Nobody compiles a speculation any more: forget it if it was not `settled`."""
+        """Nobody compiles a speculation any more: forget it if it was not `decided`."""
         if self._underway.end(speculation):
             self.withdraw(speculation)
 
@@ -238,7 +238,7 @@ class SpeculationLog:
 
     def refused(self, speculation: Speculation, why: NotCompiled) -> None:
         """Note that a speculation has no code."""
-        self.settled(speculation)
+        self.decided(speculation)
 
     def told(self, speculation: Speculation) -> tuple[EventKind, Reason | None, str]:
         """How a new version is told."""
@@ -246,7 +246,7 @@ class SpeculationLog:
         kind, reason = (EventKind.GENERALISED, Reason.GENERALISED) if is_open else (EventKind.COMPILED, None)
         return kind, reason, f"a {speculation.kind} version for"
 
-    def settled(self, speculation: Speculation) -> None:
+    def decided(self, speculation: Speculation) -> None:
         """Note that a speculation has its version, or will have none."""
         self._underway.end(speculation)
 

@@ -25,9 +25,9 @@ from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.host.buffers import Buffer
 from tierup.runtime.cuda.host.engine import DirectEngine, Kernels, Ready
+from tierup.runtime.cuda.host.exits import ALIGNMENT, operands, python_number, sizes_of, view_of
 from tierup.runtime.cuda.host.flat import flatten, free_numbers
 from tierup.runtime.cuda.host.interpreter import Left, Number, run
-from tierup.runtime.cuda.host.leaving import ALIGNMENT, operands, python_number, sizes_of, view_of
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
 NO_STATUS = 0  # the address that programs without checks get

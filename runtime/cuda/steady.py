@@ -27,7 +27,7 @@ from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory
 from tierup.runtime.cuda.arrays.layouts import Layout, layout
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.host.engine import Ready
-from tierup.runtime.cuda.host.leaving import ALIGNMENT, python_number, sizes_of
+from tierup.runtime.cuda.host.exits import ALIGNMENT, python_number, sizes_of
 from tierup.runtime.cuda.plan import NO_STATUS, CudaPlan, Outcome
 
 _MOST = 64  # calls that a cache knows; with more it starts anew

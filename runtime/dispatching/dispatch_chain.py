@@ -28,7 +28,7 @@ class HashedOrder:
         behind = range(LINEAR, len(records))
         hashed = [i for i in behind if is_static(records[i])]
         self._front = range(min(LINEAR, len(records)))
-        self._rest = [i for i in behind if not is_static(records[i])]
+        self._unhashed = [i for i in behind if not is_static(records[i])]
         arguments = zip(*(records[i].arguments for i in hashed), strict=True)
         # a scalar counts where every hashed version speculates on its value
         keyed = [at for at, specs in enumerate(arguments) if all(s.kind is ArgumentKind.ARRAY or s.value is not None for s in specs)]
@@ -44,4 +44,4 @@ class HashedOrder:
         yield from self._front
         if self._slots:
             yield from self._slots.get(tuple(_part(flat[at]) for at in self._keyed), ())
-        yield from self._rest
+        yield from self._unhashed

@@ -238,7 +238,7 @@ class VersionMaker(Generic[Log]):
             if any(self.table.hits(version) for version in self.table.versions):
                 self._backoff.won()
             evicted = self._add(outcome, options)
-            self.log.settled(speculation)  # now that it has its version: where there is no memory for that, it is made again
+            self.log.decided(speculation)  # now that it has its version: where there is no memory for that, it is made again
             return evicted
 
     def _add(self, made: Version, options: Options) -> list[Version]:

@@ -60,7 +60,8 @@ class Misses:
         entry = self._known.get(layout_key(flat))
         if entry is None or entry[0] is not self._table.versions or entry[1] is not options:
             return False
-        self._count(entry[2])
+        if self._history.tell(entry[2], "misses") % MISSES_PER_TICK == 0:
+            self._table.tick()
         return True
 
     def tell(
@@ -68,7 +69,8 @@ class Misses:
     ) -> None:
         """Tell of a miss. `keep`: where no version will be made any more, the next ones like it are answered alike."""
         template = self._template(flat, signature, reason)
-        self._count(template)
+        if self._history.tell(template, "misses") % MISSES_PER_TICK == 0:
+            self._table.tick()
         if not keep or reason not in FOR_GOOD or options.strict or faults.active:
             return
         if len(self._known) >= _KEPT:
@@ -78,10 +80,6 @@ class Misses:
 
     def clear(self) -> None:
         self._known = {}
-
-    def _count(self, template: EventTemplate) -> None:
-        if self._history.tell(template, "misses") % MISSES_PER_TICK == 0:
-            self._table.tick()
 
     def _template(self, flat: Flat, signature: Signature, reason: Reason) -> EventTemplate:
         nearest = self._table.nearest(signature)

@@ -65,7 +65,7 @@ class PlanLog:
         if self._underway.end(speculation):
             self._tried.discard(speculation.specs)
 
-    def settled(self, speculation: Speculation) -> None:
+    def decided(self, speculation: Speculation) -> None:
         self._underway.end(speculation)
         self._has_code = True
 

@@ -44,7 +44,7 @@ class SpecializingExecutor:
         self._lock = forking.lock()
         self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
         self._hits = self._misses = 0
-        self._leaving: list[SpecializedPlan] = []  # dropped, with calls in them
+        self._ending: list[SpecializedPlan] = []  # dropped, with calls in them
         self._retired = Stats()
         self._later = Later(context, self)
         self._postponed = Postponing(context.history)
@@ -140,7 +140,7 @@ class SpecializingExecutor:
                 gone.append((spec, old))
                 if isinstance(old, SpecializedPlan):
                     old.close()
-                    self._leaving.append(old)
+                    self._ending.append(old)
                     if not old.users:
                         self._retire(old)
         for spec, _ in gone:
@@ -149,9 +149,9 @@ class SpecializingExecutor:
 
     def _retire(self, plan: SpecializedPlan) -> None:
         """Keep the counts of a plan that went, now that no call is in it. The caller holds the lock."""
-        if plan not in self._leaving:
+        if plan not in self._ending:
             return  # it went with all others
-        self._leaving.remove(plan)
+        self._ending.remove(plan)
         stats = plan.stats()
         self._retired += Stats(hits=stats.hits, bailouts=stats.bailouts, fallbacks=stats.fallbacks, compiles=stats.compiles)
 
@@ -213,7 +213,7 @@ class SpecializingExecutor:
         """What plans did; what tier 0 answered is the history's to count."""
         cache = Stats(plan_cache_hits=self._hits, plan_cache_misses=self._misses)
         with self._lock:
-            return sum((plan.stats() for plan in (*self._specialized, *self._leaving)), self._retired) + cache
+            return sum((plan.stats() for plan in (*self._specialized, *self._ending)), self._retired) + cache
 
     def total_hits(self) -> int:
         return self.stats().hits
@@ -223,7 +223,7 @@ class SpecializingExecutor:
 
     def cache_counts(self) -> tuple[int, int, int]:
         """(calls that code answered, hits of the plan cache, its misses)."""
-        return sum((plan.hits for plan in (*self._specialized, *self._leaving)), self._retired.hits), self._hits, self._misses
+        return sum((plan.hits for plan in (*self._specialized, *self._ending)), self._retired.hits), self._hits, self._misses
 
     def close(self) -> None:
         """Drop all plans; calls that are in one finish."""

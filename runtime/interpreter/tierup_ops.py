@@ -59,10 +59,10 @@ def _bailout(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
         return
     name = ir.FlatSymbolRefAttr(op.attributes["continuation"]).value
     site = reader.sites.get(name)
-    rest = call_function(reader, op, name, operands) if site is None else call(reader.constant(name, site), operands)
+    continuation = call_function(reader, op, name, operands) if site is None else call(reader.constant(name, site), operands)
     forced = _forced(reader, op)
     lost = group(*((forced, " or ") if forced else ()), "not ", call(_speculation("fits"), [*_expected(reader, op), operands[0]]))
-    node = reader.run(op, group("if ", lost, ": return ", rest))
+    node = reader.run(op, group("if ", lost, ": return ", continuation))
     if site is None:
         node.callee, node.arguments = name, operands
     else:

@@ -7,14 +7,13 @@ for which arguments: for the guards of the version that was refused, so that the
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.arguments import guards
-from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
+from tierup.runtime.arguments.signature import Signature, describe_specs
 from tierup.runtime.bailouts.continuations import Continuation, Continuations
 from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.compiling import later, steps
@@ -51,7 +50,7 @@ class GuardedSplits:
         """Whether a split could not be made for now, and it is too early to try again."""
         return self._postponed.waits
 
-    def find(self, classes: Sequence[ArgumentClass]) -> Split | None:
+    def find(self, classes: Classes) -> Split | None:
         """None: which split a call has hangs on more than its classes."""
         return None
 

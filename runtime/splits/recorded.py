@@ -7,7 +7,6 @@ program (`runtime/compiling/regions.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,9 +62,9 @@ class RecordedSplits:
         """Whether a split could not be made for now, and it is too early to try again."""
         return self._postponed.waits
 
-    def find(self, classes: Sequence[ArgumentClass]) -> Split | None:
+    def find(self, classes: Classes) -> Split | None:
         """The split for arguments of these classes."""
-        return self.table.splits.get(tuple(classes))
+        return self.table.splits.get(classes)
 
     def cut_later(self, specs: object, refusal: NotCompiled, dropped: str) -> None:
         """Nothing: this program makes no assumptions in mid-program that could be dropped."""
@@ -82,7 +81,7 @@ class RecordedSplits:
     def answer(self, signature: Signature, flat: Flat, options: Options) -> Flat | None:
         """The results of a call that a split answers, or a run on the way to one; None when this kind of call has neither."""
         classes = signature.classes
-        split = self.find(classes)
+        split = self.table.splits.get(classes)
         if split is not None:
             return self.table.run(split, flat)
         if self._later.has(classes):

@@ -100,7 +100,8 @@ class SplitTable(Generic[Key]):
             with self.lock:
                 self._failures += inside is None or not inside.was_left
             return self._context.run_again(flat)
-        self._has_run(split)
+        if split.is_new or not split.reviewed:
+            self._has_run(split)
         return results
 
     def ran_elsewhere(self, split: Split) -> None:

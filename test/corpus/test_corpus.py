@@ -82,7 +82,7 @@ def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Progr
     ) -> Version | NotCompiled | Reason:
         if self.context.is_region:
             return original(self, attempt, bet, signature, flat, options)
-        self.log.settled(bet)
+        self.log.decided(bet)
         ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.context.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 

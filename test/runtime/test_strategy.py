@@ -26,7 +26,7 @@ def play(calls, options=None):
         proposal = log.propose(call, options) if out else Reason.PROFILING
         if isinstance(proposal, Speculation):
             log.made(proposal, call.classes)
-            log.settled(proposal)
+            log.decided(proposal)
             bets.append(proposal)
             standing.append(proposal)
             if len(standing) > options.max_versions:
@@ -87,7 +87,7 @@ def test_a_lost_bet_is_not_made_twice():
     first = log.propose(call, options)
     log.made(first, call.classes)
     assert log.propose(call, options) is Reason.COMPILING
-    log.settled(first)
+    log.decided(first)
     assert log.propose(call, options) is Reason.SITE_GIVEN_UP
 
 
@@ -199,5 +199,5 @@ def test_a_program_without_code_for_open_sizes_gets_a_static_version_after_all()
     log.made(refused, call.classes)
     assert refused.kind == "dynamic"
     assert log.propose(call, options) is Reason.COMPILING
-    log.settled(refused)
+    log.decided(refused)
     assert log.propose(call, options).kind == "static"

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierup.runtime.arguments.guards import extent
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put_together, to_host
-from tierup.runtime.cuda.host.leaving import arrays_in
+from tierup.runtime.cuda.host.exits import arrays_in
 from tierup.runtime.program import Program
 
 Run = Callable[..., tuple[Any, ...]]
