@@ -123,23 +123,19 @@ def _length(op: ir.Operation) -> None:
     op.erase()
 
 
-def check_items(op: ir.Operation) -> None:
-    """Assert that a list which is cut out of a tensor has the items that a ListUnpack or `__getitem__` takes out of it, where how many it
-    has is for the run to say."""
-    made = b.defining_op(op.operands[0])
-    if made is None or made.name not in _COUNTS or (axis := _axis(made)) is None:
+def _check_count(op: ir.Operation, source: ir.Operation) -> None:
+    """Assert that a list which is cut out of a tensor has as many items as a ListUnpack takes out of it, or the one that
+    `__getitem__` does, where how many it has is for the run to say."""
+    if source.name not in _COUNTS or (axis := _axis(source)) is None:
         return
-    known = t.sizes_of(made.operands[0])
-    position = op.operands[1] if len(op.operands) > 1 else None
-    if known is not None and known[0][axis] is not None and (position is None or t.known_int(position) is not None):
+    known = t.sizes_of(source.operands[0])
+    if known is not None and known[0][axis] is not None:
         return  # inference has seen to it
-    with op.location, ir.InsertionPoint(op):
-        length = t.Number(b.value("torch.aten.len.t", [op.operands[0]], t.int_type()))
-        if position is None:
-            t.check(length.equals(len(op.results)), "a list has another number of items")
-        else:
-            t.check(t.Number(position) < length, "list index out of range")
-            t.check(t.Number(position) >= -length, "list index out of range")
+    length = _COUNTS[source.name](source, t.size(source.operands[0], axis))
+    if op.name == "torch.prim.ListUnpack":
+        t.check(length.equals(len(op.results)), "a list has another number of items")
+    else:
+        t.check(length > op.operands[1], "list index out of range")
 
 
 def _axis(op: ir.Operation) -> int | None:
@@ -189,6 +185,7 @@ def _replace(op: ir.Operation, numbers: list[int]) -> None:
             if piece.type != result.type:
                 return
             pieces.append(piece)
+        _check_count(op, source)
     for result, piece in zip(op.results, pieces, strict=True):
         result.replace_all_uses_with(piece)
     op.erase()
