@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
-from tierup.dialect.ir.rewriting import items_of
+from tierup.dialect.ir.rewriting import is_used, items_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.option_limits import AtLeast
 from tierup.dialect.records import dataclass
@@ -43,6 +43,8 @@ class UnpackLists(Pass):
                 number = t.known_int(op.operands[1])
                 if number is not None:
                     _replace(op, [number])
+                elif not is_used(op.results[0]):
+                    _forget(op)
             elif op.name == "torch.aten.size":
                 _sizes(op)
             elif op.name == "torch.aten.len.t":
@@ -123,19 +125,32 @@ def _length(op: ir.Operation) -> None:
     op.erase()
 
 
-def _check_count(op: ir.Operation, source: ir.Operation) -> None:
+def _check_count(op: ir.Operation, source: ir.Operation) -> bool:
     """Assert that a list which is cut out of a tensor has as many items as a ListUnpack takes out of it, or the one that
-    `__getitem__` does, where how many it has is for the run to say."""
+    `__getitem__` does, where the run decides. False where it can be told of no such list."""
     if source.name not in _COUNTS or (axis := _axis(source)) is None:
-        return
+        return False
     known = t.sizes_of(source.operands[0])
-    if known is not None and known[0][axis] is not None:
-        return  # inference has seen to it
+    position = None if op.name == "torch.prim.ListUnpack" else t.Number(op.operands[1])
+    if known is not None and known[0][axis] is not None and (position is None or t.known_int(position) is not None):
+        return True  # inference has seen to it
     length = _COUNTS[source.name](source, t.size(source.operands[0], axis))
-    if op.name == "torch.prim.ListUnpack":
+    if position is None:
         t.check(length.equals(len(op.results)), "a list has another number of items")
-    else:
-        t.check(length > op.operands[1], "list index out of range")
+        return True
+    t.check(position < length, "list index out of range")
+    if t.known_int(position) is None:
+        t.check(position >= -length, "list index out of range")
+    return True
+
+
+def _forget(op: ir.Operation) -> None:
+    """Of an item that nobody reads it is asked whether it is there."""
+    source = b.defining_op(op.operands[0])
+    with op.location, ir.InsertionPoint(op):
+        is_told = source is not None and _check_count(op, source)
+    if is_told:
+        op.erase()
 
 
 def _axis(op: ir.Operation) -> int | None:
