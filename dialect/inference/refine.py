@@ -17,7 +17,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Expr, Symbol, symbol
 from tierup.dialect.inference.infer import Inference, infer_function, refine
-from tierup.dialect.inference.refined_types import cast, constant, refined_type
+from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Int, Tensor, Value
 from tierup.dialect.ir.walking import ops_of, unerased
@@ -135,6 +135,8 @@ def splice(block: ir.Block, inference: Inference) -> None:
             for inner in body:
                 inner.move_before(op)
             for result, value in zip(op.results, list(terminator.operands), strict=True):
+                if torch_types.is_tensor(result.type) and not torch_types.is_tensor(value.type):  # an optional, known to be a tensor
+                    value = cast(value, result.type, ir.InsertionPoint(op))
                 result.replace_all_uses_with(value)
             op.erase()
             continue
@@ -286,7 +288,8 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
 def _widen_results(op: ir.Operation) -> None:
     """Give results of a prim.If that are typed by the arm that is taken a type of what the other yields, too, and their users a cast."""
     yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
-    for result, *yielded in zip(op.results, *(y.operands for y in yields), strict=True):
+    for result, *each in zip(op.results, *(y.operands for y in yields), strict=True):
+        yielded = [v for v in map(under_derefine, each) if torch_types.is_tensor(v.type)]  # of another optional any tensor is made
         if not torch_types.is_tensor(result.type) or not any(_clash(result.type, v.type) for v in yielded):
             continue
         full, values = result.type, [refine(Tensor(), v.type) for v in (result, *yielded)]

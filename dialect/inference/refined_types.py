@@ -47,17 +47,26 @@ def _tensor_type(op: ir.Operation, type_: ir.Type, value: Tensor) -> ir.Type:
     return torch_types.tensor_type(Tensor(dtype or value.dtype, shape), context=type_.context)
 
 
+def under_derefine(value: ir.Value) -> ir.Value:
+    """What an optional was made of, where that is seen; else the value itself."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "torch.derefine":
+        value = value.owner.operands[0]
+    return value
+
+
 def cast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
     """`value` as a `type_`, which knows more or less of the same thing."""
     if value.type == type_:
         return value
+    if torch_types.is_tensor(type_) and (inner := under_derefine(value)) != value:
+        return cast(inner, type_, ip)  # which an unchecked cast takes only where it knows less
+    owner = value.owner
     if torch_types.is_tensor(value.type) and torch_types.is_tensor(type_):
         name = "torch.tensor_static_info_cast"
     elif str(type_) == "!torch.number" or str(type_).startswith("!torch.optional<"):
         name = "torch.derefine"
     else:
         name = "torch.prim.unchecked_cast"
-    owner = value.owner
     location = ir.Location.unknown(value.context) if isinstance(owner, ir.Block) else owner.location
     return ir.Operation.create(name, results=[type_], operands=[value], loc=location, ip=ip).result
 

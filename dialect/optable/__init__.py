@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
@@ -56,9 +57,11 @@ def add_foreign(row: Op) -> None:
     _foreign[row.name] = row
 
 
-def has_foreign() -> bool:
-    """Whether this process knows ops that another may not."""
-    return bool(_foreign)
+def has_foreign(graph: str | None = None) -> bool:
+    """Whether this process knows ops that another may not; where a graph is given, whether it has one."""
+    if graph is None or not _foreign:
+        return bool(_foreign)
+    return not _foreign.keys().isdisjoint(word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph))
 
 
 def lookup(name: str) -> Op | None:

@@ -9,7 +9,7 @@ from tierup.dialect.inference.dims import Dim, symbol
 from tierup.dialect.inference.infer import infer_function
 from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions
+from tierup.dialect.ir import regions, torch_types
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
@@ -85,9 +85,12 @@ def is_checked(group: ir.Operation, i: int) -> bool:
 
 
 def source(value: ir.Value) -> ir.Value:
-    """What a chain of casts says more or less of."""
+    """What a chain of casts says more or less of; of a tensor, what is of a tensor's type, too."""
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CASTS:
-        value = value.owner.operation.operands[0]
+        inner = value.owner.operation.operands[0]
+        if torch_types.is_tensor(value.type) and not torch_types.is_tensor(inner.type):
+            break  # an optional
+        value = inner
     return value
 
 

@@ -1,17 +1,19 @@
-"""Dropout in TorchScript graphs: what drops nothing is no op, and attention that drops goes through PyTorch, which has the generator.
+"""Dropout in TorchScript graphs: what drops nothing is no op; PyTorch has the generator.
 
     %y = aten::dropout(%x, 0.3, True)     ->     %_, %kept = native_dropout(%x detached, 0.3, True)     through PyTorch
                                                  %y = %x * (%kept as %x / 0.7)
 
-That is how PyTorch computes it, from the numbers that its generator gives next; gradients see the product.
+That is how PyTorch computes it, from the numbers that its generator gives next; gradients see the product. Attention that drops is taken
+apart as PyTorch does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.ir.rewriting import bool_of, float_of
+from tierup.dialect.ir.rewriting import bool_of, float_of, is_none
 from tierup.dialect.mlir import ir
 
 if TYPE_CHECKING:
@@ -52,11 +54,54 @@ def drops(name: str, operands: Sequence[ir.Value]) -> bool:
     return name == _ATTENTION and float_of(operands[4]) != 0
 
 
-def attention(builder: GraphBuilder, operands: Sequence[ir.Value]) -> ir.Value:
-    """Attention that drops, by the op that PyTorch computes it with. Raises UnsupportedProgram where no op is left to PyTorch."""
+def attention(builder: GraphBuilder, node: Any) -> ir.Value:
+    """Attention that drops. Where how much it drops is for the run to tell, by the op that PyTorch computes it with. Raises
+    UnsupportedProgram where no op is left to PyTorch."""
     import torch  # here: optional, and whoever has a graph has it
 
+    operands = builder.operands(node)
+    if float_of(operands[4]) is not None and (bias := _bias(builder, operands)) is not None:
+        (result,) = builder.inlined(_apart(bias), list(node.inputs()), here=True)
+        return result
     schema: Any = torch.ops.aten._scaled_dot_product_attention_math.default._schema
     values = [*operands[:6], builder.em.none, *operands[6:]]  # no mask of what is dropped
     result, _ = builder.create(_DROPPING, schema, values, [builder.em.types.tensor] * 2)
     return result
+
+
+def _bias(builder: GraphBuilder, operands: Sequence[ir.Value]) -> str | None:
+    """What is added to the weights, None where the graph does not say which it is."""
+    mask, causal = operands[3], bool_of(operands[5])
+    if causal is not False:
+        return "_causal(query, key)" if causal else None
+    return "0.0" if is_none(mask) else "_given(query, mask)"
+
+
+@cache
+def _apart(bias: str) -> Any:
+    """`_ATTENTION` as at::_scaled_dot_product_attention_math computes it, a graph."""
+    import torch  # here: optional, and whoever has a graph has it
+
+    unit = torch.jit.CompilationUnit(f"""
+        def _given(query, mask: Optional[Tensor]):
+            bias = torch.zeros([], dtype=query.dtype)
+            if mask is not None:
+                bias = mask
+                if mask.dtype == torch.bool:
+                    bias = torch.zeros_like(mask, dtype=query.dtype).masked_fill(mask.logical_not(), float("-inf"))
+            return bias
+
+        def _causal(query, key):
+            return _given(query, torch.ones([query.size(-2), key.size(-2)], dtype=torch.bool).tril())
+
+        def attention(query, key, value, mask: Optional[Tensor], p: float, causal: bool, scale: Optional[float], gqa: bool):
+            factor = (query.size(-1) ** -0.5 if scale is None else torch.jit._unwrap_optional(scale)) ** 0.5
+            if gqa:
+                key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+                value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+            weights = torch.matmul(query * factor, key.transpose(-2, -1) * factor) + {bias}
+            return torch.matmul(torch.dropout(torch._safe_softmax(weights, -1), p, True), value)
+    """)
+    graph = unit.attention.graph
+    torch._C._jit_pass_inline(graph)
+    return graph

@@ -69,6 +69,7 @@ class GraphBuilder:
         self._types: dict[str, ir.Type] = {}
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
         self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+        self._here: ir.Location | None = None  # where all nodes stand
 
     def type(self, text: str) -> ir.Type:
         if text not in self._types:
@@ -130,7 +131,7 @@ class GraphBuilder:
 
     def node(self, node: Any) -> None:
         """Translate one node. Raises UnsupportedProgram, at its line."""
-        self.em.location = location_of(node, self.em.context)
+        self.em.location = self._here or location_of(node, self.em.context)
         try:
             handler = _HANDLERS.get(node.kind(), GraphBuilder.op)
             handler(self, node)
@@ -147,17 +148,20 @@ class GraphBuilder:
         """What a node reads, as values of the graph."""
         return [self.value(v) for v in node.inputs()]
 
-    def inlined(self, graph: Any, given: Sequence[Any]) -> list[ir.Value]:
-        """What another graph, whose values have names of their own, gives for some values of this one."""
+    def inlined(self, graph: Any, given: Sequence[Any], here: bool = False) -> list[ir.Value]:
+        """What another graph, whose values have names of their own, gives for some values of this one. `here`: its nodes stand where the
+        one does that is being translated."""
         outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried
         modules = {p.unique(): self._objects[v.unique()] for p, v in zip(graph.inputs(), given, strict=True) if v.unique() in self._objects}
         values = {p.unique(): self.value(v) for p, v in zip(graph.inputs(), given, strict=True) if v.unique() not in self._objects}
-        self._has_tasks = True
+        before, self._here = self._here, self.em.location if here else self._here
+        self._has_tasks = self._has_tasks or not here
         self.graph, self._aliases, self._set = graph, graph.alias_db(), script_state.set_names(graph) | self._set
         self._values, self._objects, self._attributes, self.carried = values, modules, {}, {}
         self.nodes(graph)
         found = [self.value(v) for v in graph.outputs()]
         self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried = outer
+        self._here = before
         return found
 
     def value(self, of: Any) -> ir.Value:
@@ -195,7 +199,7 @@ class GraphBuilder:
             self.bind(node, [same])
             return
         if script_dropout.drops(name, operands):
-            self.bind(node, [script_dropout.attention(self, operands)])
+            self.bind(node, [script_dropout.attention(self, node)])
             return
         constant = script_queries.folded(self, name, operands) if self._is_known(name, schema) else None
         self.bind(node, self.create(name, schema, operands, self.result_types(node)) if constant is None else [constant])

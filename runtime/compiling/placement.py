@@ -2,9 +2,9 @@
 
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
 when the program asks for `tierup.jit` (`runtime/compiling/early.py`). In this process are compiled: calls under `worker=False`, or with
-TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything
-where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they
-are what an earlier run came through.
+TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, and programs with ops left to PyTorch, since a worker
+does not know them; and anything where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that
+has found all code on disk they are what an earlier run came through.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: O
 
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile for a call that waits. Raises NotCompiled."""
-    if (why_here() or not workers.wanted(options)) and not (faults.active and faults.wants_worker()):
+    if (why_here() or not workers.wanted(options) or optable.has_foreign(graph)) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
     try:
         return elsewhere(workers.waited_for(), graph, entry, arguments, options)

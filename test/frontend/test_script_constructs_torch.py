@@ -526,3 +526,21 @@ def test_kernels_by_torch_have_names_of_their_own():
     names = ["aten.scaled_dot_product_attention", "aten.index_add_.x", "aten.index_add._x", "aten.a_d.b", "aten.a.d.b"]
     assert len({by_torch.spelled(n) for n in names}) == len(names)
     assert [by_torch.op_of(by_torch.spelled(n)) for n in names] == names
+
+
+@torch.jit.script
+def chosen(x, mask: torch.Tensor | None, causal: bool):
+    if causal:
+        mask = torch.ones(3, 3).tril()
+    if mask is not None:
+        x = (x * mask).exp() + mask
+    return torch.linalg.det(x) + x
+
+
+def test_an_optional_tensor_that_a_branch_gives_is_native_between_ops_left_to_pytorch():
+    ours = from_torchscript(chosen)
+    for causal in (False, False, False, False, True):
+        x, mask = torch.rand(3, 3), torch.rand(3, 3)
+        torch.testing.assert_close(ours(x, mask, causal), chosen(x, mask, causal))
+    assert (ours.stats().profiled_runs, ours.stats().hits) == (2, 3)
+    assert "aten.linalg_det: has no native code" in ours.explain()
