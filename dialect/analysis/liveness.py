@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import TERMINATORS, Location, inner_ops, is_known
 from tierup.dialect.analysis.raising import Raising
+from tierup.dialect.inference.infer import LIST_WRITERS
 from tierup.dialect.mlir import ir
 
 IF, LOOP = "torch.prim.If", "torch.prim.Loop"
@@ -24,7 +25,14 @@ class Live:
 
 def eliminate_dead_code(func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None, *, drop_errors: bool = False) -> None:
     """What tierup-dce does to one function, for passes that leave dead code behind. `functions`: callees by name."""
+    written = _writes_lists(func)
     sweep(func, live_in(func, functions, drop_errors=drop_errors))
+    if written and not _writes_lists(func):  # more is known of lists that nobody writes
+        sweep(func, live_in(func, functions, drop_errors=drop_errors))
+
+
+def _writes_lists(func: ir.Operation) -> bool:
+    return any(op.name in LIST_WRITERS for op in inner_ops(func))
 
 
 def live_in(func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None, *, drop_errors: bool = False) -> Live:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.analysis.liveness import live_in, sweep
+from tierup.dialect.analysis.liveness import eliminate_dead_code
 from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import functions
@@ -45,4 +45,4 @@ class DeadCodeElimination(Pass):
     def run(self, module: ir.Module) -> None:
         names = function_names(module)
         for function in functions(module.operation):
-            sweep(function, live_in(function, names, drop_errors=self.drop_errors))
+            eliminate_dead_code(function, names, drop_errors=self.drop_errors)

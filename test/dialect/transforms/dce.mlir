@@ -384,3 +384,19 @@ func.func @relied_on(%x: !torch.vtensor, %y: !torch.vtensor<[2],f32>) -> !torch.
   %1 = torch.aten.add.Tensor %0, %y, %two : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>, !torch.int -> !torch.vtensor<[2],f32>
   return %two : !torch.int
 }
+
+// -----
+// Of lists more is known once a dead append to one of them is gone: then this ListUnpack raises nothing.
+// CHECK-LABEL: func.func @unpacked_beside_an_append
+// CHECK-NOT: append
+// KEEP-NOT: ListUnpack
+// CHECK: return
+func.func @unpacked_beside_an_append(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> !torch.list<vtensor> {
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %ints = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.split.Tensor %x, %two, %zero : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.list<vtensor>
+  %1:2 = torch.prim.ListUnpack %0 : !torch.list<vtensor> -> !torch.vtensor, !torch.vtensor
+  %2 = torch.aten.append.t %ints, %n : !torch.list<int>, !torch.int -> !torch.list<int>
+  return %0 : !torch.list<vtensor>
+}
