@@ -19,7 +19,7 @@ alone is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Union, overload
+from typing import TypeGuard, Union, overload
 
 from tierup.dialect.gradients.emitter import Emitter, Operand
 from tierup.dialect.inference.infer import PROMOTION
@@ -141,6 +141,15 @@ class Backward(Emitter):
         found = self.grads[0]
         assert isinstance(found, ir.Value), "a rule of an op with several results looks at `grads`"
         return found
+
+    @staticmethod
+    def is_value(x: object) -> TypeGuard[ir.Value]:
+        return isinstance(x, ir.Value)
+
+    @staticmethod
+    def no_gradient(why: str) -> NoGradient:
+        """To be raised by a rule: why the op has no gradient here, and what to do instead."""
+        return NoGradient(why)
 
     def grad_of(self, k: int) -> ir.Value | None:
         """The gradient of result k, a tensor; None when there is none."""
@@ -299,6 +308,11 @@ class Backward(Emitter):
         if found is None:
             raise NoGradient(f"its operand '{self._name(i)}' is not a list of constants: write it as numbers")
         return found
+
+    @staticmethod
+    def written_items(value: ir.Value) -> list[ir.Value] | None:
+        """The items of a list that is written down; None of another."""
+        return items_of(under_casts(value))
 
     def has_items(self, i: Which) -> bool:
         """Whether the items of a list among the operands are known."""

@@ -99,3 +99,10 @@ def slice_scatter(g: Backward) -> Gradients:
 def select_scatter(g: Backward) -> Gradients:
     where = g.operands[2:4]
     return g.call("aten.select_scatter", g.grad, g.zeros(1), *where), g.cast_to(g.call("aten.select.int", g.grad, *where), 1)
+
+
+@RULES.vjp("aten.diagonal_scatter(self, src, offset, dim1, dim2)", captures=("offset", "dim1", "dim2"))
+def diagonal_scatter(g: Backward) -> Gradients:
+    where = [g.number(name) for name in ("offset", "dim1", "dim2")]
+    kept = g.call("aten.diagonal_scatter", g.grad, g.zeros("src"), *where)
+    return kept, g.cast_to(g.call("aten.diagonal_copy", g.grad, *where), "src")

@@ -12,13 +12,10 @@ _PLAIN = "a number, a truth value, a text, or a list of them"
 _BY_KIND = {Kind.FACTORY: "made of numbers and sizes; of a tensor only sizes and dtype are read", Kind.SCALAR: _PLAIN}
 
 _BY_OP = {
-    "positions": (
-        "aten.argsort", "aten.nonzero", "aten.nonzero_numpy", "aten.bucketize.Tensor",
-    ),
-    "made of integers": ("aten.one_hot", "aten.repeat_interleave.Tensor"),
-    "stopped by wish": ("aten.detach",),
+    "positions": ("aten.argsort",),
+    "made of integers": ("aten.repeat_interleave.Tensor",),
     _PLAIN: ("aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"),
-}  # fmt: skip
+}
 
 REASONS: dict[str, str] = {op: reason for reason, ops in _BY_OP.items() for op in ops}
 

@@ -14,9 +14,9 @@ from math import prod
 import numpy as np
 
 from tierup.dialect.kernels.axes import quiet, rounded, widened
-from tierup.dialect.kernels.products import one_dtype
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import Infer
+from tierup.dialect.optable.products import one_dtype_of_arrays
 from tierup.dialect.optable.windows import Convolution, as_kernels_raise
 
 Ints = Sequence[int]
@@ -163,7 +163,7 @@ def _batched(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None
 def _convolved(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, of: Convolution) -> np.ndarray:
     with as_kernels_raise():
         found = windows.convolved(Infer(), op, x.shape, weight.shape, None if bias is None else bias.shape, of)
-    one_dtype(op, x, weight, *(() if bias is None else (bias,)))
+    one_dtype_of_arrays(op, x, weight, *(() if bias is None else (bias,)))
     shape = tuple(int(size) for size in found if isinstance(size, int))  # all of them: the operands' are
     with quiet:
         made = (_scattered if of.transposed else _gathered)(widened(x), widened(weight), of, shape)

@@ -15,8 +15,9 @@ import numpy as np
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import name_of
-from tierup.dialect.kernels.casts import cast, copy
+from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.filling import Number, element
+from tierup.dialect.optable.casts import copy
 
 
 def check_category(result: np.dtype, target: np.dtype) -> None:

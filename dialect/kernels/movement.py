@@ -11,11 +11,11 @@ from functools import reduce
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.kernels import parts, views
 from tierup.dialect.kernels.axes import axis_of, distinct_axes, in_rows
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.overlap import fills_memory, same_strides
 from tierup.dialect.kernels.promotion import promote
+from tierup.dialect.optable import parts, views
 
 Tensors = Sequence[np.ndarray]
 _INT64 = np.dtype(np.int64)
@@ -189,7 +189,7 @@ def _copied(view: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def kernel(x: np.ndarray, *rest: object) -> np.ndarray:
         return view(x, *rest).copy()
 
-    kernel.__name__, kernel.__doc__ = f"{view.__name__}_copy", f"A copy of what {view.__name__} shows."
+    kernel.__doc__ = f"A copy of what {view.name} shows."
     return kernel
 
 

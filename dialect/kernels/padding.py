@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tierup.dialect.kernels import parts
 from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.kernels.filling import Number, element
+from tierup.dialect.optable import parts
 
 
 def _by_dim(x: np.ndarray, pad: Sequence[int]) -> list[tuple[int, int]]:

@@ -285,12 +285,6 @@ FORMS: dict[str, Callable[[Op], Rewrite | None]] = {
     "fill": lambda row: fill,
     "rounded": lambda row: rounded,
     "nan_to_num": lambda row: finite,
+    "copied": lambda row: copied,
 }
 """By an op's `numpy_form`."""
-
-REWRITES: dict[str, Rewrite] = {
-    **{f"numpy_casts.{name}": as_is for name in (
-        "to_dtype", "to_dtype_layout", "to_device", "to_prim_device", "to_other", "type_as", "to_copy", "convert_element_type",
-    )},
-    "numpy_casts.copy": copied,
-}  # fmt: skip

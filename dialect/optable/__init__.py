@@ -14,7 +14,7 @@ from tierup.dialect.optable.define import DefinedOp
 FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "scalars", "lists",
     "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products", "convolution", "pooling",
-    "views", "movement", "indexing", "inplace",
+    "views", "parts", "movement", "indexing", "inplace",
 )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def place_of(function: Callable[..., Any]) -> str:
 
 def read_schema(schema: str) -> tuple[str, tuple[str, ...]]:
     """The name of an op and those of its operands: ("aten.cumsum", ("self", "dim", "dtype")). Raises ValueError."""
-    head, arrow, _ = schema.partition(" -> ")
+    head, arrow, _ = schema.rpartition(" -> ")
     name, bracket, rest = head.partition("(")
     if not (arrow and bracket and rest.endswith(")")):
         raise ValueError(f"no schema: {schema!r}; write it as name(Type operand, *, Type operand=default) -> Type")

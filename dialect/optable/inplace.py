@@ -30,11 +30,11 @@ _TWINS = """
 
 # Those that write a part of operand 0 only: their kernels do so directly.
 _PARTIAL = {
-    "scatter_.src": "indexing.scatter_",
-    "scatter_.value": "indexing.scatter_value_",
-    "scatter_add_": "indexing.scatter_add_",
-    "index_put_": "indexing.index_put_",
-    "index_put_.hacked_twin": "indexing.index_put_",
+    "scatter_.src": ("indexing:scatter_", None),
+    "scatter_.value": ("indexing:scatter_value_", None),
+    "scatter_add_": ("indexing:scatter_add_", None),
+    "index_put_": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
+    "index_put_.hacked_twin": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
 }
 
 # On an aten.copy that stands for the write of an in-place op: "same_kind" (NumPy's casting rule) or "can_cast" (torch's). The copy raises
@@ -159,13 +159,12 @@ def _twin(name: str) -> Op:
     )  # fmt: skip
 
 
-def _partial(name: str, kernel: str) -> Op:
+def _partial(name: str, kernel: str, numpy: str | None) -> Op:
     functional = functional_name(name)
     of = _FUNCTIONAL[functional]
     return Op(
         f"aten.{name}", of.kind, kernel, of.infer, aliasing=Aliasing.SELF, functional=functional,
-        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, tolerance=of.tolerance,
-        raises=of.raises, note=of.note,
+        numpy=numpy, native=of.native, tolerance=of.tolerance, raises=of.raises, note=of.note,
     )  # fmt: skip
 
 
@@ -178,7 +177,7 @@ def _assignment(name: str, kernel: str, infer: InferRule, functional: str, numpy
 
 ROWS = (
     *map(_twin, _TWINS),
-    *(_partial(name, kernel) for name, kernel in _PARTIAL.items()),
+    *(_partial(name, *kernels) for name, kernels in _PARTIAL.items()),
     _assignment("copy_", "copy_", _copy, "aten.copy"),
     _assignment("fill_.Scalar", "fill_", _fill, "aten.fill.Scalar"),
     _assignment("fill_.Tensor", "fill_", _fill, "aten.fill.Tensor"),

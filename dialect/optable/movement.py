@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, reduce
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import Dim
 from tierup.dialect.ir.values import Shape, Tensor, Value
@@ -284,7 +285,15 @@ def _copy_name(view: str) -> str:
     return f"{base}_copy{dot}{overload}"
 
 
-_VIEWS = {op.name.removeprefix("aten."): op for op in views.ROWS}
+_VIEWS = {op.name.removeprefix("aten."): op for family in ("views", "parts") for op in optable.rows_of(family)}
+
+
+def _copy_of(view: str, kernel: str) -> Op:
+    """The op that gives a copy of what a view shows."""
+    of = _VIEWS[view]
+    copy = _row(_copy_name(view), f"movement.{kernel}", of.infer, raises=of.raises)
+    return replace(copy, operands=of.operands, gradient=of.gradient)
+
 
 ROWS = (
     _row("cat", "movement.cat", _cat, numpy=True, note="vectors of size 0 fit anything"),
@@ -300,7 +309,7 @@ ROWS = (
     _row("slice_scatter", "movement.slice_scatter", _scattered(_VIEWS["slice.Tensor"].infer)),
     _row("select_scatter", "movement.select_scatter", _scattered(_VIEWS["select.int"].infer), raises=True),
     _row("diagonal_scatter", "movement.diagonal_scatter", _scattered(_VIEWS["diagonal"].infer)),
-    *(_row(_copy_name(view), f"movement.{kernel}", _VIEWS[view].infer, raises=_VIEWS[view].raises) for view, kernel in _COPIES.items()),
+    *(_copy_of(view, kernel) for view, kernel in _COPIES.items()),
     *padding.ROWS,
     _row(
         "sort", "ordering.sort", _values_and_indices(_along(1, _sorted)), numpy=True, results=2, native=False, note="stable; NaN is largest"

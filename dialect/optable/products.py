@@ -1,18 +1,26 @@
-"""Matrix products."""
+"""Products: dot, matrix products, matmul, outer products."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.promotion import promote
-from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance
+from tierup.dialect.kernels.axes import name_of, quiet, rounded, widened
+from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.promotion import common_dtype, promote
+from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, product, shape
+
+if TYPE_CHECKING:
+    from tierup.dialect.gradients.core import Backward, Gradients
+    from tierup.dialect.mlir import ir
 
 
 def one_dtype(op: str, *tensors: Value) -> DType | None:
@@ -48,7 +56,7 @@ def _ranks(op: str, *expected: tuple[Value, int]) -> None:
 
 @or_unknown
 def _product_shape(ctx: Infer, op: str, a: Value, b: Value) -> Shape:
-    """np.matmul's and torch.matmul's common shape rule."""
+    """Np.matmul's and torch.matmul's common shape rule."""
     left, right = shape(a), shape(b)
     if not left or not right:
         raise ShapeError(f"both arguments to {op} need to be at least 1D, but they are {len(left)}D and {len(right)}D")
@@ -59,7 +67,7 @@ def _product_shape(ctx: Infer, op: str, a: Value, b: Value) -> Shape:
 
 
 def _fixed(op: str, rank_a: int, rank_b: int) -> InferRule:
-    """mm, mv, dot: ranks are fixed under torch's rules; under NumPy's the op is np.matmul."""
+    """Mm, mv, dot: ranks are fixed under torch's rules; under NumPy's the op is np.matmul."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         a, b = operands[:2]
@@ -68,6 +76,63 @@ def _fixed(op: str, rank_a: int, rank_b: int) -> InferRule:
         return Tensor(_dtype(ctx, op, "matmul", a, b), _product_shape(ctx, op, a, b))
 
     return infer
+
+
+def one_dtype_of_arrays(op: str, *arrays: np.ndarray) -> None:
+    """Torch's TypeError unless all have one dtype, which is not bool."""
+    first = arrays[0].dtype
+    for array in arrays:
+        if array.dtype != first:
+            raise TypeError(f"{op}: expected operands of the same dtype, but got: {name_of(first)} != {name_of(array.dtype)}")
+    if first == np.bool_:
+        raise TypeError(f"{op}: not implemented for 'Bool'")
+
+
+def _ranks_of_arrays(op: str, *expected: tuple[np.ndarray, int]) -> None:
+    for array, rank in expected:
+        if array.ndim != rank:
+            raise ValueError(f"{op}: expected a tensor of rank {rank}, but got one of rank {array.ndim}")
+
+
+def _inner(op: str, a: np.ndarray, b: np.ndarray) -> None:
+    """The dims that are summed over: a's last and b's second to last (or only) one."""
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        shapes = " and ".join("x".join(map(str, x.shape)) for x in (a, b))
+        raise ValueError(f"{op}: mat1 and mat2 shapes cannot be multiplied ({shapes})")
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b, in float32 for the halves."""
+    with quiet:
+        return np.asarray(np.matmul(widened(a), widened(b)))
+
+
+@op("aten.mm(Tensor self, Tensor mat2) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mm", 2, 2), tolerance=Tolerance(4.0, 1.0))
+def mm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Aten.mm: (n, k) x (k, m) -> (n, m)."""
+    _ranks_of_arrays("mm", (a, 2), (b, 2))
+    _inner("mm", a, b)
+    one_dtype_of_arrays("mm", a, b)
+    return rounded(_product(a, b), a.dtype)
+
+
+@mm.under_numpy(form="matmul")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b: np.matmul."""
+    return np.asarray(np.matmul(a, b))
+
+
+def _mm(g: Backward, x: ir.Value, y: ir.Value) -> ir.Value:
+    return g.call("aten.mm", x, y)
+
+
+def _t(g: Backward, x: ir.Value) -> ir.Value:
+    return g.call("aten.t", x)
+
+
+@mm.vjp(reads=("self", "mat2"))
+def _(g: Backward) -> Gradients:
+    return g.cast_to(_mm(g, g.grad, _t(g, g.promoted("mat2"))), 0), g.cast_to(_mm(g, _t(g, g.promoted("self")), g.grad), "mat2")
 
 
 def _matmul(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -91,9 +156,104 @@ def _bmm(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(_dtype(ctx, "bmm", "matmul", a, b), _batch_shape(ctx, "bmm", a, b))
 
 
+def _batches(op: str, a: np.ndarray, b: np.ndarray) -> None:
+    _ranks_of_arrays(op, (a, 3), (b, 3))
+    if b.shape[0] != a.shape[0] or b.shape[1] != a.shape[2]:
+        raise ValueError(
+            f"{op}: Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] "
+            f"but got: [{b.shape[0]}, {b.shape[1]}]."
+        )
+    one_dtype_of_arrays(op, a, b)
+
+
+@op("aten.bmm(Tensor self, Tensor mat2) -> Tensor", kind=Kind.PRODUCT, infer=_bmm, tolerance=Tolerance(4.0, 1.0))
+def bmm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Aten.bmm: (b, n, k) x (b, k, m) -> (b, n, m); batches do not broadcast."""
+    _batches("bmm", a, b)
+    return rounded(_product(a, b), a.dtype)
+
+
+@bmm.under_numpy(form="matmul")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b: np.matmul."""
+    return np.asarray(np.matmul(a, b))
+
+
+def _swap(g: Backward, x: ir.Value) -> ir.Value:
+    return g.call("aten.transpose.int", x, -2, -1)
+
+
+@bmm.vjp(reads=("self", "mat2"))
+def _(g: Backward) -> Gradients:
+    x, y = g.promoted("self"), g.promoted("mat2")
+    return g.cast_to(g.call("aten.bmm", g.grad, _swap(g, y)), 0), g.cast_to(g.call("aten.bmm", _swap(g, x), g.grad), "mat2")
+
+
+@op("aten.matmul(Tensor self, Tensor other) -> Tensor", kind=Kind.PRODUCT, infer=_matmul, tolerance=Tolerance(4.0, 1.0))
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Vectors, matrices and batches of them, which broadcast."""
+    if not a.ndim or not b.ndim:
+        raise ValueError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+    _inner("matmul", a, b)
+    one_dtype_of_arrays("matmul", a, b)
+    return rounded(_product(a, b), a.dtype)
+
+
+@matmul.under_numpy(form="matmul")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b: np.matmul."""
+    return np.asarray(np.matmul(a, b))
+
+
+def _is_vector(g: Backward, i: int) -> bool | ir.Value:
+    rank = g.rank(i)
+    if rank is not None:
+        return rank == 1
+    return g.call("aten.eq.int", g.call("aten.dim", g.like(i), type_="!torch.int"), 1, type_="!torch.bool")
+
+
+@matmul.vjp(reads=("self", "other"))
+def _(g: Backward) -> Gradients:
+    """A vector on the left is a row, one on the right a column; what the product broadcast is summed."""
+    if g.rank("self") == g.rank("other") == 2:
+        return mm(g)
+    row, column = _is_vector(g, 0), _is_vector(g, 1)
+    x, y = g.promoted("self"), g.promoted("other")
+    left = g.choose(row, lambda: g.call("aten.unsqueeze", x, 0), lambda: x)
+    right = g.choose(column, lambda: g.call("aten.unsqueeze", y, 1), lambda: y)
+    widened = g.choose(column, lambda: g.call("aten.unsqueeze", g.grad, -1), lambda: g.grad)
+    grad = g.choose(row, lambda: g.call("aten.unsqueeze", widened, -2), lambda: widened)
+    of_right = g.call("aten.matmul", _swap(g, left), grad)
+    return (
+        g.sum_to(g.call("aten.matmul", grad, _swap(g, right)), "self"),
+        g.sum_to(g.choose(column, lambda: g.call("aten.squeeze.dim", of_right, -1), lambda: of_right), "other"),
+    )
+
+
+@op("aten.mv(Tensor self, Tensor vec) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mv", 2, 1), tolerance=Tolerance(4.0, 1.0))
+def mv(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Aten.mv: (n, k) x (k) -> (n)."""
+    _ranks_of_arrays("mv", (a, 2), (x, 1))
+    _inner("mv", a, x)
+    one_dtype_of_arrays("mv", a, x)
+    return rounded(_product(a, x), a.dtype)
+
+
+@mv.under_numpy(form="matmul")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b: np.matmul."""
+    return np.asarray(np.matmul(a, b))
+
+
+@mv.vjp(reads=("self", "vec"))
+def _(g: Backward) -> Gradients:
+    outer = g.call("aten.outer", g.grad, g.promoted("vec"))
+    return g.cast_to(outer, 0), g.cast_to(g.call("aten.mv", _t(g, g.promoted("self")), g.grad), "vec")
+
+
 @or_unknown
 def _dot_shape(ctx: Infer, a: Value, b: Value) -> Shape:
-    """np.dot's rule: scalars multiply; else the last axis of a goes with the second to last of b."""
+    """Np.dot's rule: scalars multiply; else the last axis of a goes with the second to last of b."""
     left, right = shape(a), shape(b)
     if not left or not right:
         return left or right
@@ -107,6 +267,30 @@ def _dot(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         return Tensor(_dtype(ctx, "dot", "dot", a, b), _dot_shape(ctx, a, b))
     _ranks("dot", (a, 1), (b, 1))
     return Tensor(one_dtype("dot", a, b), _product_shape(ctx, "dot", a, b))
+
+
+@op(
+    "aten.dot(Tensor self, Tensor tensor) -> Tensor",
+    kind=Kind.PRODUCT, infer=_dot, tolerance=Tolerance(4.0, 1.0), note="vectors only; under NumPy's rules np.dot, of any rank",
+)  # fmt: skip
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of two vectors of one length."""
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    _inner("dot", a, b)
+    one_dtype_of_arrays("dot", a, b)
+    return rounded(_product(a, b), a.dtype)
+
+
+@dot.under_numpy(form="dot")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Np.dot(a, b), for operands of any rank: the last axis of a with the second to last of b."""
+    return np.asarray(np.dot(a, b))
+
+
+@dot.vjp(reads=("self", "tensor"))
+def _(g: Backward) -> Gradients:
+    return g.cast_to(g.mul(g.promoted("tensor"), g.grad), 0), g.cast_to(g.mul(g.promoted("self"), g.grad), "tensor")
 
 
 @or_unknown
@@ -123,6 +307,29 @@ def _outer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(None if da is None or db is None else promote(da, db), _outer_shape(ctx, a, b))
 
 
+@op("aten.outer(Tensor self, Tensor vec2) -> Tensor", kind=Kind.PRODUCT, infer=_outer, tolerance=Tolerance(4.0, 1.0))
+def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Aten.outer: (n), (m) -> (n, m), in their common dtype."""
+    for name, x in (("self", a), ("vec2", b)):
+        if x.ndim != 1:
+            raise ValueError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
+    dtype = common_dtype(a, b)
+    with quiet:
+        return cast(np.multiply.outer(widened(cast(a, dtype)), widened(cast(b, dtype))), dtype)
+
+
+@outer.under_numpy(form="outer")
+def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Np.outer(a, b): operands of any rank are flattened."""
+    return np.outer(a, b)
+
+
+@outer.vjp(reads=("self", "vec2"))
+def _(g: Backward) -> Gradients:
+    of_first, of_second = g.call("aten.mv", g.grad, g.promoted("vec2")), g.call("aten.mv", _t(g, g.grad), g.promoted("self"))
+    return g.cast_to(of_first, "self"), g.cast_to(of_second, "vec2")
+
+
 @or_unknown
 def _expanded(ctx: Infer, op: str, x: Value, result: Shape | None) -> None:
     """x must broadcast to the result's shape, and not enlarge it."""
@@ -137,7 +344,7 @@ def _expanded(ctx: Infer, op: str, x: Value, result: Shape | None) -> None:
 
 
 def _added(op: str, rank_a: int, rank_b: int) -> InferRule:
-    """addmm and baddbmm."""
+    """Addmm and baddbmm."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         x, a, b = operands[:3]
@@ -147,6 +354,66 @@ def _added(op: str, rank_a: int, rank_b: int) -> InferRule:
         return Tensor(one_dtype(op, x, a, b), result)
 
     return infer
+
+
+Number = int | float
+
+
+def _added_of_arrays(op: str, x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
+    """Beta * x + alpha * (a @ b), rounded once. x is not read when beta is 0, nor a @ b when alpha is 0 (as in BLAS), so that
+    their NaNs do not show. For integers alpha and beta are truncated to integers."""
+    one_dtype_of_arrays(op, x, a, b)
+    shape = (*a.shape[:-1], *b.shape[-1:]) if b.ndim > 1 else a.shape[:-1]
+    try:
+        start = np.broadcast_to(x, shape)
+    except ValueError:
+        raise ValueError(f"{op}: input of shape {list(x.shape)} cannot be expanded to {list(shape)}") from None
+    if x.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    compute = np.dtype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    with quiet:
+        scale_x, scale_product = np.asarray([beta, alpha]).astype(compute)
+        result = _product(a, b) * scale_product if alpha != 0 else np.zeros(shape, compute)
+        if beta != 0:
+            result += start * scale_x if beta != 1 else start
+        return rounded(result, x.dtype)
+
+
+@op(
+    "aten.addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kind=Kind.PRODUCT, infer=_added("addmm", 2, 2), tolerance=Tolerance(4.0, 1.0),
+    note="input is not read when beta is 0, nor the product when alpha is 0",
+)  # fmt: skip
+def addmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
+    """Beta * x + alpha * (a @ b); x broadcasts to (n, m)."""
+    _ranks_of_arrays("addmm", (a, 2), (b, 2))
+    _inner("addmm", a, b)
+    return _added_of_arrays("addmm", x, a, b, beta, alpha)
+
+
+@addmm.vjp(reads=("mat1", "mat2", "beta", "alpha"))
+def _(g: Backward) -> Gradients:
+    scaled = g.mul(g.grad, g.number("alpha"))
+    return g.sum_to(g.mul(g.grad, g.number("beta")), "self"), _mm(g, scaled, _t(g, g.operands[2])), _mm(g, _t(g, g.operands[1]), scaled)
+
+
+@op(
+    "aten.baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kind=Kind.PRODUCT, infer=_added("baddbmm", 3, 3), tolerance=Tolerance(4.0, 1.0),
+    note="input is not read when beta is 0, nor the product when alpha is 0",
+)  # fmt: skip
+def baddbmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
+    """Beta * x + alpha * (a @ b) over batches; x broadcasts to (b, n, m)."""
+    _batches("baddbmm", a, b)
+    return _added_of_arrays("baddbmm", x, a, b, beta, alpha)
+
+
+@baddbmm.vjp(reads=("batch1", "batch2", "beta", "alpha"))
+def _(g: Backward) -> Gradients:
+    scaled = g.mul(g.grad, g.number("alpha"))
+    x, y = g.operands[1:3]
+    of_products = g.call("aten.bmm", scaled, _swap(g, y)), g.call("aten.bmm", _swap(g, x), scaled)
+    return g.sum_to(g.mul(g.grad, g.number("beta")), "self"), *of_products
 
 
 @or_unknown
@@ -183,21 +450,43 @@ def _linear(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(one_dtype("linear", x, weight, bias), result)
 
 
-_SUMMED = Tolerance(4.0, 1.0)
+@op(
+    "aten.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    kind=Kind.PRODUCT, infer=_linear, tolerance=Tolerance(4.0, 1.0),
+)  # fmt: skip
+def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    """x @ weight.T + bias, rounded once. x (*, in), weight (out, in) or (in), bias broadcasting to the result;
+    a weight of rank 1 takes a bias of rank 0 only, and none when x is a matrix."""
+    if not x.ndim or not weight.ndim:
+        raise ValueError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {weight.ndim}D")
+    if weight.ndim > 2:
+        raise ValueError(f"linear: weight must have at most 2 dimensions, but has {weight.ndim}")
+    _inner("linear", x, weight.T)
+    one_dtype_of_arrays("linear", x, weight, *(() if bias is None else (bias,)))
+    if bias is None:
+        return rounded(_product(x, weight.T), x.dtype)
+    if weight.ndim == 1 and (x.ndim == 2 or x.ndim > 2 and bias.ndim):
+        raise ValueError("linear: a weight of rank 1 takes no bias: mat2 must be a matrix, got 1-D tensor")
+    return _added_of_arrays("linear", bias, x, weight.T, 1, 1)
 
 
-def _row(name: str, kernel: str, infer: InferRule, numpy: str | None = None, note: str = "") -> Op:
-    return Op(f"aten.{name}", Kind.PRODUCT, f"products.{kernel}", infer, numpy=numpy, tolerance=_SUMMED, note=note)
+@linear.vjp(reads=("input", "weight"))
+def _(g: Backward) -> Gradients:
+    """A weight of rank 1 is one row, and the result has no dim for it."""
+    x, weight = g.operands[:2]
+    bias = None if g.is_none("bias") else g.sum_to(g.grad, "bias")
+    if g.rank("input") == g.rank("weight") == 2:
+        return _mm(g, g.grad, weight), _mm(g, _t(g, g.grad), x), bias
+    vector = _is_vector(g, 1)
 
+    def of_input() -> ir.Value:
+        return g.mul(g.call("aten.unsqueeze", g.grad, -1), weight)
 
-ROWS = (
-    _row("mm", "mm", _fixed("mm", 2, 2), "numpy_products.matmul"),
-    _row("bmm", "bmm", _bmm, "numpy_products.matmul"),
-    _row("matmul", "matmul", _matmul, "numpy_products.matmul"),
-    _row("mv", "mv", _fixed("mv", 2, 1), "numpy_products.matmul"),
-    _row("dot", "dot", _dot, "numpy_products.dot", "vectors only; under NumPy's rules np.dot, of any rank"),
-    _row("outer", "outer", _outer, "numpy_products.outer"),
-    _row("addmm", "addmm", _added("addmm", 2, 2), note="input is not read when beta is 0, nor the product when alpha is 0"),
-    _row("baddbmm", "baddbmm", _added("baddbmm", 3, 3), note="input is not read when beta is 0, nor the product when alpha is 0"),
-    _row("linear", "linear", _linear),
-)
+    def of_vector() -> ir.Value:
+        return g.sum_to(g.mul(g.call("aten.unsqueeze", g.grad, -1), x), "weight")
+
+    def of_matrix() -> ir.Value:
+        rows = [g.call("aten.reshape", v, [-1, g.size_of(weight, dim)]) for v, dim in ((g.grad, 0), (x, 1))]
+        return _mm(g, _t(g, rows[0]), rows[1])
+
+    return g.choose(vector, of_input, lambda: g.call("aten.matmul", g.grad, weight)), g.choose(vector, of_vector, of_matrix), bias
