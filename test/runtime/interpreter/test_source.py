@@ -99,7 +99,7 @@ def test_entry_is_found_named_or_given_as_function() -> None:
 
 def test_only_the_kernels_of_the_program_are_bound() -> None:
     f = main("(%x: !t) -> !t", "%y = torch.aten.tanh %x : !t -> !t\n return %y : !t")
-    assert [path.rpartition(":")[2] for path in f.kernels] == ["tanh"]
+    assert [path.rpartition(":")[2] for path in f.kernels] == ["tanh.tier0"]
 
 
 def test_pickled_program_runs_without_mlir() -> None:
