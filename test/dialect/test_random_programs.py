@@ -95,7 +95,7 @@ PIPELINES: dict[str, Promise] = {
     "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
     "profile-assumptions": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "bailouts": Promise(("profiled",), leaves="guarded", bets=True),
-    "cut-bailouts": Promise(("bailouts",), leaves=""),
+    "cut-bailouts": Promise(("bailouts",), leaves="", again=True),  # a second run types what the first cleared
     "final": Promise(),
     "final-strict": Promise(("grouped", "outlined"), refuses=True),
     "profiling-insensitive": Promise(rounds=True, again=True),
