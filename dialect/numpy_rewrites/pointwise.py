@@ -13,6 +13,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site
@@ -106,6 +107,12 @@ def copied(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+_OF_TENSORS = {
+    "aten.floor_divide.Scalar": "aten.floor_divide", "aten.remainder.Scalar": "aten.remainder.Tensor",
+    "aten.fmod.Scalar": "aten.fmod.Tensor", "aten.div.Scalar_mode": "aten.div.Tensor_mode",
+}  # fmt: skip
+
+
 def division(ufunc: np.ufunc) -> Rewrite:
     """floor_divide, remainder, fmod: an integer by zero is 0 in NumPy, an error in torch."""
 
@@ -115,14 +122,19 @@ def division(ufunc: np.ufunc) -> Rewrite:
         rest = site.operands[2:]
         if dtype.is_float:
             return [_signed_zero(site, site.again([a, b, *rest])[0], b)] if ufunc is np.remainder else site.again([a, b, *rest])
-        divisor = site.known(b)
-        if not isinstance(divisor, Tensor):
-            if not isinstance(divisor, Int) or divisor.value in (None, 0):
-                raise Keep("an integer divided by a number that may be zero")
-            return site.again([a, b, *rest])
+        divisor, name = site.known(b), site.name
+        if isinstance(divisor, Int):
+            known = divisor.value
+            if known is not None and (at_least(known, 1) or at_least(-1 * known, 1)):
+                return site.again([a, b, *rest])
+            none = site.constant(NoneValue())
+            b = site.one("aten.full", site.list_of([], "int"), b, site.integer(dtype.code), none, none, none)
+            name = _OF_TENSORS[name]
+        elif not isinstance(divisor, Tensor):
+            raise Keep("an integer divided by a number that is no int")
         zero = site.one("aten.eq.Scalar", b, site.integer(0))
         safe = site.one("aten.where.ScalarSelf", zero, site.integer(1), b)
-        return [site.one("aten.where.ScalarSelf", zero, site.integer(0), site.again([a, safe, *rest])[0])]
+        return [site.one("aten.where.ScalarSelf", zero, site.integer(0), site.one(name, a, safe, *rest))]
 
     return rewrite
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from sampling import drawn
 
@@ -120,3 +121,19 @@ def test_a_negative_float_has_whole_powers():
     assert [jitted(-2.0, 3.0) for _ in range(3)] == [-8.0] * 3
     with pytest.raises(ValueError, match="complex"):
         jitted(-2.0, 0.5)
+
+
+@tierup.jit
+def divided(x, n):
+    return x // n, x % n, np.fmod(x, n), x % len(x[x > 3])
+
+
+def test_ints_divided_by_a_number_that_only_the_call_tells_are_native_and_numpys():
+    x = np.array([7, -7, 0, 5, -(2**63)])
+    with np.errstate(all="ignore"):
+        for n in (3, 3, 4, -4, 0, 1, -1, -(2**63), 0):
+            for y in (x, x - 10):
+                for got, want in zip(divided(y, n), divided.__wrapped__(y, n), strict=True):
+                    assert got.dtype == want.dtype
+                    np.testing.assert_array_equal(got, want)
+    assert divided.stats().hits >= 10
