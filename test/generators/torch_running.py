@@ -78,6 +78,8 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
         elif how == "transposed" and x.dim() == 2:
             x = x.t().contiguous().t() if not wants else (x * 1).t().clone().t()
         given.append(x)
+    if not autograd and entry_of(program) != "compile":  # PyTorch's own guards miss what shares memory with another
+        _share(given, random.Random(f"shared {program.seed} {number}"))
     arguments = [*given, chance.choice((0, 2, 3)), chance.random() < 0.5]
     leaves += list(module.parameters()) if autograd else []
     inference = not autograd and chance.random() < 0.4
@@ -100,6 +102,14 @@ def call(f: Any, module: Any, program: TorchProgram, number: int, *, ours: bool 
                 expected = "modified by an inplace operation" in str(e) or "in the TorchScript interpreter" in str(e)
                 return Seen(results, None, given, autograd, None, "" if expected else str(e))
     return Seen(results, None, given, autograd, gradients)
+
+
+def _share(given: list[torch.Tensor], chance: random.Random) -> None:
+    """Now and then let a tensor lie in the memory of another, or be it."""
+    for i, j in itertools.combinations(range(len(given)), 2):
+        if given[i].shape == given[j].shape and chance.random() < 0.25:
+            whole = torch.cat([given[i], given[i][:1]]) if given[i].dim() else given[i]
+            given[i], given[j] = chance.choice([(given[i], given[i]), (whole[: len(given[i])], whole[1:]) if given[i].dim() else (given[i], given[i].view(()))])
 
 
 def difference(got: Seen, want: Seen, *, joins: bool = False, memory: bool = True) -> str:
