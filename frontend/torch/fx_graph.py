@@ -23,7 +23,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.torch import by_torch, fx_control, fx_scalars
+from tierup.frontend.torch import by_torch, fx_control, fx_layouts, fx_scalars
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.fx_nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
 from tierup.frontend.torch.script_module import Attributes
@@ -239,8 +239,9 @@ class FxBuilder:
         target = for_numbers(target, args)
         schema = target._schema
         name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
-        if name == "aten.as_strided" and _lies_so(*args, **kwargs):
-            return self.op(torch.ops.aten.alias.default, args[:1], {}, meta)
+        same = fx_layouts.restrided(name, args, kwargs)
+        if same is not None:
+            return self.op(*same, {}, meta)
         if name in _OF_MEMORY:
             raise UnsupportedProgram(f"{name} asks how a tensor lies in memory")
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
@@ -362,11 +363,3 @@ class FxBuilder:
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
-
-
-def _lies_so(source: Node, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None) -> bool:
-    """Whether as_strided gives its operand as it is: where PyTorch states what an axis of one element strides, which says nothing."""
-    tensor = source.meta["val"]
-    strides = zip(tensor.shape, stride, tensor.stride(), strict=False)
-    same_place = storage_offset is None or storage_offset == tensor.storage_offset()
-    return same_place and list(size) == list(tensor.shape) and all(n == 1 or a == b for n, a, b in strides)

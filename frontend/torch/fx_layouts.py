@@ -8,8 +8,9 @@ A tensor whose dims fill memory in another order than theirs (`relu(x.transpose(
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import torch
@@ -96,3 +97,40 @@ def _hint(size: Any) -> int | None:
         return size
     hint = size.node.hint
     return int(hint) if hint is not None else None
+
+
+# --- ops that ask how a tensor lies in memory, where that says no more than its sizes ----------------------------------
+
+
+def restrided(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]] | None:
+    """The op, and its operands, that gives what an as_strided gives: of a tensor that stays as it is but for strides of axes of one
+    element, or that is row-major before and after; of an as_strided_scatter, where all of such a tensor is written. Else None."""
+    if name not in ("aten.as_strided", "aten.as_strided_scatter"):
+        return None
+    source, *others = args
+    written = others.pop(0) if name == "aten.as_strided_scatter" else None
+    size, stride, *offset = others
+    tensor, numbers = source.meta["val"], [*map(_number, size)]
+    shape, strides = [*map(_number, tensor.shape)], [*map(_number, tensor.stride())]
+    start, place = _number(tensor.storage_offset()), [*offset, kwargs.get("storage_offset")][0]
+    if place is not None and _number(place) != start:
+        return None
+    is_whole = _is_row_major(shape, strides) and _is_row_major(numbers, [*map(_number, stride)]) and prod(shape) == prod(numbers)
+    if written is not None:
+        known = len(shape) == 1 or all(type(n) is int for n in shape)
+        if not is_whole or not known or written.meta["val"].dtype != tensor.dtype:
+            return None
+        return _aten.reshape.default, (written, shape if len(shape) > 1 else [-1])
+    if numbers == shape and all(n == 1 or a == _number(b) for n, a, b in zip(shape, strides, stride, strict=True)):
+        return _aten.alias.default, (source,)
+    return (_aten.reshape.default, (source, size)) if is_whole else None
+
+
+def _number(value: Any) -> Any:
+    """A size that a graph states, as a number or what symbols it is."""
+    value = value.meta["val"] if isinstance(value, Node) else value
+    return value.node.expr if isinstance(value, torch.SymInt) else value
+
+
+def _is_row_major(sizes: Sequence[Any], strides: Sequence[Any]) -> bool:
+    return all(n == 1 or stride == prod(sizes[d + 1 :]) for d, (n, stride) in enumerate(zip(sizes, strides, strict=True)))

@@ -406,6 +406,26 @@ def test_pooling_to_one_element_is_taken_though_pytorch_states_its_strides():
     assert [g.stats().hits for g in graphs()] == [2]
 
 
+def test_the_same_memory_by_other_sizes_is_taken_in_training_too():
+    """ConvNeXt and Swin: pooling of what was channels-last, whose gradient PyTorch writes as an as_strided_scatter into zeros."""
+    layer = torch.nn.Conv2d(3, 4, 3)
+
+    def program(x):
+        y = layer(x).permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+        return F.adaptive_avg_pool2d(y, 1).flatten(1)
+
+    ours = compiled(program, fullgraph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        for n in (2, 2, 3, 4):
+            x, found = torch.randn(n, 3, 6, 6), []
+            for f in (ours, program):
+                result = f(x)
+                found.append((result, *torch.autograd.grad(result.pow(2).sum(), layer.parameters())))
+            torch.testing.assert_close(*found)
+    assert all("as_strided" in str(g._graph.graph) and g.function is not None for g in graphs()) and len(graphs()) == 4
+
+
 @pytest.mark.parametrize("strides", [(3, 1), (1, 2)], ids=["the same", "others"])
 def test_another_view_of_the_memory_is_pytorchs(strides: tuple[int, int]):
     def program(x):
