@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import bool_of, float_of, is_none
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_graph import GraphBuilder
@@ -46,6 +48,22 @@ def training(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> 
     noise = em.create("torch.aten.type_as", [kept, x], [tensor]).results[0]
     noise = em.create("torch.aten.div.Scalar", [noise, em.float(1 - probability)], [tensor]).results[0]
     (result,) = builder.create(f"aten.mul{'_' if name.endswith('_') else ''}.Tensor", None, [x, noise], [tensor])
+    return result
+
+
+def drawn(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
+    """`x.bernoulli_(p)` of what was just made, as a draw that is copied there, which gradients know. Else None."""
+    owner = operands[0].owner if name == "aten.bernoulli_.float" and is_none(operands[2]) else None
+    row = None if owner is None or isinstance(owner, ir.Block) else optable.lookup(owner.name)
+    if row is None or row.writes or row.aliasing is not Aliasing.FRESH:  # a part of something may be drawn in another order
+        return None
+    import torch  # here: optional, and whoever has a graph has it
+
+    x, em = operands[0], builder.em
+    schema: Any = torch.ops.aten.bernoulli.p._schema
+    given = em.create("torch.aten.detach", [x], [em.types.tensor]).results[0]
+    (drawn,) = builder.create("aten.bernoulli.p", schema, [given, *operands[1:]], [em.types.tensor])
+    (result,) = builder.create("aten.copy_", None, [x, drawn, em.bool(False)], [em.types.tensor])
     return result
 
 

@@ -192,7 +192,7 @@ class GraphBuilder:
         script_queries.refuse_devices(self, name, operands)
         same = script_dropout.identity(name, operands)
         if same is None:
-            same = script_dropout.training(self, name, operands)
+            same = script_dropout.training(self, name, operands) or script_dropout.drawn(self, name, operands)
         if same is None:
             same = script_sizes.folded(self, name, operands)
         if same is not None:

@@ -125,3 +125,20 @@ def test_factories_draw_from_the_generator_too():
         mine, theirs = (seeded(lambda x: f(x, 4), seed, x) for f in (ours, program))  # noqa: B023 - called at once
         torch.testing.assert_close(mine, theirs)
         torch.testing.assert_close(torch.autograd.grad(mine[0].sum(), x), torch.autograd.grad(theirs[0].sum(), x))
+
+
+def stochastic_depth(x, p: float):
+    noise = torch.empty([x.size(0), 1], dtype=x.dtype).bernoulli_(p)
+    return x.sin() * noise.div_(p) + x
+
+
+def test_what_is_drawn_into_fresh_memory_leaves_gradients_to_us():
+    ours = from_torchscript(torch.jit.script(stochastic_depth))
+    for seed in range(3):
+        x, found = torch.randn(6, 3, requires_grad=True), []
+        for f in (ours, stochastic_depth):
+            torch.manual_seed(seed)
+            result = f(x, 0.5)
+            found.append((result, *torch.autograd.grad(result.pow(2).sum(), x)))
+        torch.testing.assert_close(*found)
+    assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
