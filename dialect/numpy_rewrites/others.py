@@ -12,7 +12,7 @@ from tierup.dialect.functional.views import LOCKED
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is, of_known_rank
+from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is, of_known_rank, unary
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.optable.core import Kind, Op
 
@@ -33,6 +33,13 @@ def accumulating(at: int) -> Rewrite:
         return mean(at)(site)
 
     return rewrite
+
+
+def accumulating_floats(site: Site) -> list[ir.Value]:
+    """The operand in the dtype of the result, which NumPy rounds to at each step: of halves torch does not."""
+    if site.dtype in _HALF:
+        raise Keep("NumPy accumulates float16 and bfloat16 in themselves")
+    return unary(site)
 
 
 def _adds_in_float(site: Site) -> bool:
@@ -297,6 +304,7 @@ def locked(site: Site) -> list[ir.Value]:
 
 FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "accumulating": lambda op: accumulating(op.operands.index("dtype")),
+    "accumulating_floats": lambda op: accumulating_floats,
     "mean": lambda op: mean(op.operands.index("dtype")),
     "spread": lambda op: spread,
     "norm": lambda op: norm,

@@ -47,6 +47,7 @@ class Combine(Enum):
 
     ADD = "add"
     MULTIPLY = "multiply"
+    LOG_ADD_EXP = "log add exp"
 
 
 class Promotion(Enum):

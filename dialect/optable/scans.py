@@ -1,4 +1,4 @@
-"""Running sums and products: each element of a dim combined with all before it.
+"""Running sums and products, and logarithms of sums: each element of a dim combined with all before it.
 
 torch's results of bools and integers are int64, NumPy's are those of its sums; torch keeps rank 0, NumPy makes a vector of it.
 Native code is lowering/reductions/scans.py, on a GPU tierup-scans-to-blocks.
@@ -15,7 +15,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import accumulated_dtype, accumulator, axis_of, dtype_named, in_rows, quiet, rounded
+from tierup.dialect.kernels.axes import accumulated_dtype, accumulator, axis_of, dtype_named, in_rows, is_float, quiet, rounded
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable.core import Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import op
@@ -40,13 +40,13 @@ def _torch_dtype(of: DType, asked: DType | None) -> DType:
     return widened(of, asked)
 
 
-def _infer(numpy: DTypeRule) -> InferRule:
+def _infer(numpy: DTypeRule, torch: DTypeRule = _torch_dtype) -> InferRule:
     """The operand's shape; `numpy`: the dtype under NumPy's rules."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         is_numpy = ctx.promotion is Promotion.NUMPY
-        dtype = result_dtype(numpy if is_numpy else _torch_dtype, operands[0], given(operands, 2))
-        return Tensor(dtype, _shape(operands[0], given(operands, 1), is_numpy))
+        sizes = _shape(operands[0], given(operands, 1), is_numpy)
+        return Tensor(result_dtype(numpy if is_numpy else torch, operands[0], given(operands, 2)), sizes)
 
     return infer
 
@@ -146,3 +146,57 @@ def _with_zeros(g: Backward, x: ir.Value, dim: int) -> ir.Value:
     without = g.where(g.compare("eq", of, factor), 1.0, g.call("aten.unsqueeze", rows, -2))  # [..., j, k]: x[k], 1 where k is j
     products = g.where(g.compare("ge", of, factor), g.call("aten.cumprod", without, -1, None), 0.0)
     return moved_last(g, g.call("aten.sum.dim_IntList", g.mul(products, g.call("aten.unsqueeze", gradient, -2)), [-1], False, None), dim)
+
+
+def _infer_logarithms(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    if ctx.promotion is Promotion.NUMPY and or_unknown(shape)(operands[0]) == ():
+        raise TypeError("cannot accumulate on a scalar")
+    return _logarithms(ctx, operands)
+
+
+def _floats(of: DType, asked: DType | None) -> DType:
+    if not of.is_float:
+        raise TypeError(f"logcumsumexp is not implemented for {of.name}")
+    return of
+
+
+_logarithms = _infer(partial(numpy_result, "logaddexp.accumulate"), _floats)
+
+
+@op(
+    "aten.logcumsumexp(Tensor self, int dim) -> Tensor", kind=Kind.SCAN, infer=_infer_logarithms, combine=Combine.LOG_ADD_EXP,
+    tolerance=_TOLERANCE, spelled=("np.logaddexp.accumulate",),
+)  # fmt: skip
+def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
+    """The logarithm of the running sum of exp(x) along dim, of floats, without leaving logarithms."""
+    axis = axis_of(dim, x.ndim)
+    if not is_float(x.dtype):
+        raise TypeError(f"logcumsumexp is not implemented for {x.dtype}")
+    if x.ndim == 0:
+        return x.copy()
+    with quiet:
+        return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64), axis=axis), x.dtype))
+
+
+@logcumsumexp.under_numpy(form="accumulating_floats")
+def _(x: np.ndarray, dim: int) -> np.ndarray:
+    return np.logaddexp.accumulate(x, axis=dim)
+
+
+_NOTHING = -3e4  # for log(0): below the logarithm of every gradient, a number of every dtype, and without an infinite derivative
+
+
+@logcumsumexp.vjp(reads=("self", "result"))
+def _(g: Backward) -> ir.Value:
+    """Each element has its share exp(x - result) in all sums from its own on; positive and negative gradients apart, in logarithms
+    (FunctionsManual.cpp: logcumsumexp_backward)."""
+    x, dim, result = g.promoted("self"), int(g.constant("dim")), g.results[0]
+
+    def share(sign: str) -> ir.Value:
+        of_sign = g.compare(sign, g.grad, 0)
+        size = g.call("aten.log", g.call("aten.abs", g.where(of_sign, g.grad, 1.0)))
+        own = g.where(of_sign, size, _NOTHING)
+        from_the_end = g.call("aten.flip", g.call("aten.logcumsumexp", g.call("aten.flip", g.sub(own, result), [dim]), dim), [dim])
+        return g.call("aten.exp", g.add(from_the_end, x))
+
+    return _as_operand(g, g.sub(share("gt"), share("lt")))

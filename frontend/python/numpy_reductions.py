@@ -11,6 +11,7 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python import array_operators
+from tierup.frontend.python.array_operators import ufunc_dtype
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code, refuse_axis
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.scalars import number, to_bool
@@ -206,8 +207,20 @@ def _scan(name: str):
     return handler
 
 
+def _accumulated(name: str):
+    """A function's `accumulate`: along the first axis unless told."""
+
+    def handler(frame: Frame, node: ast.AST, array: Value, axis: Value = ZERO) -> Value:
+        x = as_array(frame, node, array)
+        dims = _one_axis(frame, node, axis)
+        assert dims is not None
+        return Array(frame.em.numpy(name, [x.ssa, dims[0]]), x.rank, x.min_rank, ufunc_dtype(np.exp, x))
+
+    return handler
+
+
 for _op in optable.of_kind(Kind.SCAN):
-    spelled(_op)(_scan(_op.name))
+    spelled(_op)(_scan(_op.name) if "dtype" in _op.operands else _accumulated(_op.name))
 
 
 @function(np.count_nonzero)

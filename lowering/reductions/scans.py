@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes, optable
@@ -12,10 +13,11 @@ from tierup.lowering import tensors
 from tierup.lowering.arith import Scalar, constant
 from tierup.lowering.call import Call, Lowering
 from tierup.lowering.loops import nest
+from tierup.lowering.pointwise.elements import SCALARS
 from tierup.lowering.tensors import Tensor, pointwise, widened
 
 
-def _scan(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
+def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
     def lower(c: Call) -> list[Tensor]:
         x, target = c.tensor(0), c.dtype()
         dims = c.ints(1)
@@ -44,9 +46,10 @@ def _scan(start: int, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
     return lower
 
 
-_COMBINE: dict[Combine, tuple[int, Callable[[Scalar, Scalar], Scalar]]] = {
+_COMBINE: dict[Combine, tuple[float, Callable[[Scalar, Scalar], Scalar]]] = {
     Combine.ADD: (0, lambda x, y: x + y),
     Combine.MULTIPLY: (1, lambda x, y: x * y),
+    Combine.LOG_ADD_EXP: (-math.inf, SCALARS.logaddexp),
 }
 
 

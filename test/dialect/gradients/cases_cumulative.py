@@ -33,6 +33,7 @@ PRODUCTS = [
     *(case("aten.cumprod", x, dim, None) for x in (LETTERS, VIEW, _ZERO, _ZEROS) for dim in (0, -1)), case("aten.cumprod", EMPTY, 0, None),
     *(case("aten.cumsum", x, dim, None) for x in (LETTERS, VIEW, EMPTY) for dim in (0, -1)),
     *(case(f"aten.{op}", POINT, 0, None) for op in ("cumsum", "cumprod")),
+    *(case("aten.logcumsumexp", x, dim) for x in (LETTERS, VIEW, EMPTY) for dim in (0, -1)), case("aten.logcumsumexp", POINT, 0),
 ]  # fmt: skip
 
 CASES = [*TAKEN, *PRODUCTS]

@@ -152,6 +152,12 @@ def test_running_sums(op: str, of: Callable[..., Any]) -> None:
         check(f"aten.{op}", (x, axis), lambda: of(x, axis))  # noqa: B023 - called at once
 
 
+def test_logarithms_of_running_sums_are_what_logaddexp_accumulates() -> None:
+    for dtype, shape, axis in itertools.product(dtypes.ALL, SHAPES, (0, -1, 2)):
+        x = array(shape, dtype)
+        check("aten.logcumsumexp", (x, axis), lambda: np.logaddexp.accumulate(x, axis=axis))  # noqa: B023 - called at once
+
+
 def test_norms_along_axes() -> None:
     x = array((3, 4), dtypes.f32)
     for ord, axis in itertools.product((1, 2, 3.0, float("inf")), (0, 1)):

@@ -128,6 +128,15 @@ def test_trace_takes_matrices_only() -> None:
             check(Sample("aten.trace", (array(shape, dtype),), 4.0))
 
 
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+def test_logarithms_of_running_sums_agree_with_torch(dtype: dtypes.DType) -> None:
+    """Of floats alone; infinities and NaN as they come."""
+    for shape, dim in (((3, 4), 0), ((3, 4), -1), ((0,), 0), ((), 0), ((2, 0, 3), 1), ((2, 3), 2)):
+        for special in (False, True):
+            check(Sample("aten.logcumsumexp", (array(shape, dtype, special=special), dim), 8.0))
+    check(Sample("aten.logcumsumexp", (np.array([1000.0, 1000.0, -1000.0], np.float32), 0), 8.0))
+
+
 def test_half_sums_are_kept_in_float32() -> None:
     x = np.full(4096, 100.0, np.float16)
     check(Sample("aten.sum", (x,)))

@@ -151,6 +151,7 @@ def test_running_sums() -> None:
     agrees(lambda x: x.cumsum(1), (f32(5, 37),))
     agrees(lambda x: x.cumsum(0), (f32(5, 37),))
     agrees(lambda x: np.cumprod(x, 1), (f32(5, 7),))
+    agrees(lambda x: np.logaddexp.accumulate(x, 1), (f32(5, 7),))
     for outcome in agrees(lambda x: x.cumsum(0), (f32(5, 37),), (f32(3, 300),), dynamic=True):
         assert outcome.reads == 0
 
