@@ -132,7 +132,12 @@ def _t(g: Backward, x: ir.Value) -> ir.Value:
 
 @mm.vjp(reads=("self", "mat2"))
 def _(g: Backward) -> Gradients:
-    return g.cast_to(_mm(g, g.grad, _t(g, g.promoted("mat2"))), 0), g.cast_to(_mm(g, _t(g, g.promoted("self")), g.grad), "mat2")
+    return _of_matrices(g)
+
+
+def _of_matrices(g: Backward) -> Gradients:
+    """Of the product of the first two operands."""
+    return g.cast_to(_mm(g, g.grad, _t(g, g.promoted(1))), 0), g.cast_to(_mm(g, _t(g, g.promoted(0)), g.grad), 1)
 
 
 def _matmul(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -216,7 +221,7 @@ def _is_vector(g: Backward, i: int) -> bool | ir.Value:
 def _(g: Backward) -> Gradients:
     """A vector on the left is a row, one on the right a column; what the product broadcast is summed."""
     if g.rank("self") == g.rank("other") == 2:
-        return mm(g)
+        return _of_matrices(g)
     row, column = _is_vector(g, 0), _is_vector(g, 1)
     x, y = g.promoted("self"), g.promoted("other")
     left = g.choose(row, lambda: g.call("aten.unsqueeze", x, 0), lambda: x)
