@@ -55,7 +55,7 @@ def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
         if not isinstance(result, np.ndarray):
             result = np.asarray(result)
         elif any(result is x for x in operands):
-            result = result.copy()
+            result = result.copy(order="K")
         return result if result.dtype is types.result else cast(result, types.result)
 
     return kernel

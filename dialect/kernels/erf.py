@@ -86,7 +86,7 @@ def erf64(x: np.ndarray) -> np.ndarray:
         out[large] = np.copysign(1.0 - _tail(a[large]), flat[large])
     beyond = a >= 6.0
     out[beyond] = np.copysign(1.0, flat[beyond])
-    return out.reshape(x.shape)
+    return _laid_out_as(x, out)
 
 
 def erfc64(x: np.ndarray) -> np.ndarray:
@@ -111,7 +111,14 @@ def erfc64(x: np.ndarray) -> np.ndarray:
         out[large] = np.where(flat[large] > 0, tail, 2.0 - tail)
     beyond = a >= 28.0
     out[beyond] = np.where(flat[beyond] > 0, 0.0, 2.0)
-    return out.reshape(x.shape)
+    return _laid_out_as(x, out)
+
+
+def _laid_out_as(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Elements in row-major order as an array that lies in memory in the order that x does, as NumPy's functions give it."""
+    result = np.empty_like(x, np.float64, subok=False)
+    result[...] = elements.reshape(x.shape)
+    return result
 
 
 def erf(x: np.ndarray) -> np.ndarray:

@@ -241,13 +241,13 @@ def _parts(op: str, dim: int, sizes_of: Callable[[Infer, Dim, Value], Sequence[D
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> List:
         x, rest = operands[0], operands[1:]
-        cut = _cut(ctx, x, rest)
-        if cut is None:
+        pieces = _pieces(ctx, x, rest)
+        if pieces is None:
             return List(None, Tensor(read.dtype_of(x), None))
-        return List(tuple(Tensor(read.dtype_of(x), shape) for shape in cut))
+        return List(tuple(Tensor(read.dtype_of(x), shape) for shape in pieces))
 
     @or_unknown
-    def _cut(ctx: Infer, x: Value, rest: Sequence[Value]) -> list[Shape]:
+    def _pieces(ctx: Infer, x: Value, rest: Sequence[Value]) -> list[Shape]:
         of = read.shape(x)
         if not of:
             raise ShapeError(f"{op} expects at least a 1-dimensional tensor")

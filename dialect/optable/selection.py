@@ -313,7 +313,7 @@ def _(g: Backward) -> Gradients:
 def nan_to_num(x: np.ndarray, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
     """NaN becomes `nan` (0), infinities the dtype's extremes or what is told. Integers stay."""
     if not is_float(x.dtype):
-        return x.copy()
+        return x.copy(order="K")
     largest = float(ml_dtypes.finfo(x.dtype).max)
     values = (0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf)
     zero, high, low = (cast(np.asarray(v), x.dtype) for v in values)
