@@ -71,7 +71,9 @@ def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fal
 
 def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """aten.copy_: source broadcast to x's shape and converted to its dtype, whatever that loses. ValueError for
-    memory that PyTorch refuses to write (overlap.py)."""
+    memory that PyTorch refuses to write (overlap.py), but of a copy to itself, which it leaves."""
+    if source is x:
+        return x
     try:
         shape = np.broadcast_shapes(x.shape, source.shape)
     except ValueError:
