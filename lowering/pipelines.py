@@ -29,7 +29,8 @@ REFINE = NamedPipeline(
 )
 
 # What an expansion or a list that became a tensor leaves without types is inferred again, in these functions alone. MLIR's canonicaliser
-# is not asked before torch's ops are gone: it drops errors that nobody reads, makes of copies what they copy, and folds as tier 0 does not.
+# knows torch's dtype rules only, drops errors that nobody reads, and folds as tier 0 does not: so promotion is explicit before it, and
+# what it would change is hidden from it.
 SPECIALISE = NamedPipeline(
     "specialise",
     "from a graph of values with guards (`tierup.guard`) to one in which every type is known, canonical",
@@ -42,8 +43,10 @@ SPECIALISE = NamedPipeline(
         "tierup-expand-sum-to-size",
         "func.func(tierup-infer-types{stale-only=true},tierup-verify-promotion)",
         "tierup-custom-passes{when=pre-fusion}",
-        "tierup-cse",
-        "tierup-dce",
+        "func.func(tierup-hide-from-folding)",
+        "canonicalize",
+        "cse",
+        "func.func(tierup-restore-hidden)",
         "tierup-custom-passes{when=post-fusion}",
     ),
     leaves="specialized",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect.definitions.checks import check_tensors, check_truth_value, integer, types_of, word
+from tierup.dialect.definitions.checks import check_tensors, check_truth_value, check_types, integer, types_of, word
 from tierup.dialect.definitions.definition import Broken, define
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
@@ -167,3 +167,14 @@ def library_fits(op: ir.Operation) -> None:
 def library_product(op: ir.Operation) -> None:
     """A product of buffers by NVIDIA's library, where `library_fits`."""
     _check_equation(op)
+
+
+@define("hidden", operands=["value"], results=["same"], optional={"own": "the value has memory of its own, a unit attribute"})
+def hidden(op: ir.Operation) -> None:
+    """Its operand, which canonicalisation does not see through. See tierup-hide-from-folding."""
+    check_types(types_of(op.results), types_of(op.operands), "result", "operand")
+
+
+@define("kept", operands=["values*"])
+def kept(op: ir.Operation) -> None:
+    """Uses the results of an op that may raise, so that canonicalisation does not drop it. See tierup-hide-from-folding."""

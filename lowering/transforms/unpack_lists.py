@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
-from tierup.dialect.ir.rewriting import is_used, items_of
+from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.option_limits import AtLeast
 from tierup.dialect.records import dataclass
@@ -43,8 +43,6 @@ class UnpackLists(Pass):
                 number = t.known_int(op.operands[1])
                 if number is not None:
                     _replace(op, [number])
-                elif not is_used(op.results[0]):
-                    _forget(op)
             elif op.name == "torch.aten.size":
                 _sizes(op)
             elif op.name == "torch.aten.len.t":
@@ -125,32 +123,23 @@ def _length(op: ir.Operation) -> None:
     op.erase()
 
 
-def _check_count(op: ir.Operation, source: ir.Operation) -> bool:
-    """Assert that a list which is cut out of a tensor has as many items as a ListUnpack takes out of it, or the one that
-    `__getitem__` does, where the run decides. False where it can be told of no such list."""
-    if source.name not in _COUNTS or (axis := _axis(source)) is None:
-        return False
-    known = t.sizes_of(source.operands[0])
-    position = None if op.name == "torch.prim.ListUnpack" else t.Number(op.operands[1])
+def check_items(op: ir.Operation) -> None:
+    """Assert that a list which is cut out of a tensor has the items that a ListUnpack or `__getitem__` takes out of it, where how many it
+    has is for the run to say."""
+    made = b.defining_op(op.operands[0])
+    if made is None or made.name not in _COUNTS or (axis := _axis(made)) is None:
+        return
+    known = t.sizes_of(made.operands[0])
+    position = op.operands[1] if len(op.operands) > 1 else None
     if known is not None and known[0][axis] is not None and (position is None or t.known_int(position) is not None):
-        return True  # inference has seen to it
-    length = _COUNTS[source.name](source, t.size(source.operands[0], axis))
-    if position is None:
-        t.check(length.equals(len(op.results)), "a list has another number of items")
-        return True
-    t.check(position < length, "list index out of range")
-    if t.known_int(position) is None:
-        t.check(position >= -length, "list index out of range")
-    return True
-
-
-def _forget(op: ir.Operation) -> None:
-    """Of an item that nobody reads it is asked whether it is there."""
-    source = b.defining_op(op.operands[0])
+        return  # inference has seen to it
     with op.location, ir.InsertionPoint(op):
-        is_told = source is not None and _check_count(op, source)
-    if is_told:
-        op.erase()
+        length = t.Number(b.value("torch.aten.len.t", [op.operands[0]], t.int_type()))
+        if position is None:
+            t.check(length.equals(len(op.results)), "a list has another number of items")
+        else:
+            t.check(t.Number(position) < length, "list index out of range")
+            t.check(t.Number(position) >= -length, "list index out of range")
 
 
 def _axis(op: ir.Operation) -> int | None:
@@ -200,7 +189,6 @@ def _replace(op: ir.Operation, numbers: list[int]) -> None:
             if piece.type != result.type:
                 return
             pieces.append(piece)
-        _check_count(op, source)
     for result, piece in zip(op.results, pieces, strict=True):
         result.replace_all_uses_with(piece)
     op.erase()

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.dialect import registry
+from tierup.dialect.ir.ir_text import parse_module
+from tierup.lowering import builders
 
 T, L, B, I = "!torch.vtensor", "!torch.list<int>", "!torch.bool", "!torch.none"  # noqa: E741
 
@@ -45,3 +48,12 @@ def test_windows_without_strides_move_on_by_their_own_size(op: str, tmp_path: Pa
         x = np.random.default_rng(size).normal(size=(2, 3, *[size] * POOLING[op][0]))
         np.testing.assert_array_equal(made[0](x), made[1](x))
     assert made[0].stats().hits >= 2 and "in tier 0: aten" not in made[0].explain(), made[0].explain()
+
+
+@pytest.mark.parametrize("op", POOLING)
+def test_the_canonicalizer_gets_the_strides(op: str) -> None:
+    """It reads as many as the windows have dims."""
+    module = parse_module(program(op, ": ()"))
+    registry.parse("tierup-hide-from-folding,canonicalize,cse,tierup-restore-hidden").run(module)
+    (pool,) = [o for o in builders.walk(module.operation) if o.name == f"torch.aten.{op}"]
+    assert [str(v.owner.attributes["value"]) for v in pool.operands[2].owner.operands] == ["2 : i64"] * len(pool.operands[1].owner.operands)

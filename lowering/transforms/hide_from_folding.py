@@ -1,0 +1,131 @@
+"""tierup-hide-from-folding: what MLIR's canonicaliser and CSE would change of a program's results or errors is hidden from them.
+
+    %0 = torch.vtensor.literal(dense<0.0> : tensor<2xf32>) : !torch.vtensor<[2],f32>
+    %1 = torch.aten.add.Scalar %0, %n, %one : ...
+    %2 = torch.aten.eq.Tensor %x, %x : ...
+    %3 = torch.aten.index_select %x, %dim, %i : ...
+
+becomes
+
+    %0 = torch.vtensor.literal(dense<0.0> : tensor<2xf32>) : !torch.vtensor<[2],f32>
+    %h = "tierup.hidden"(%0) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+    %1 = torch.aten.add.Scalar %h, %n, %one : ...
+    %g = "tierup.hidden"(%x) : ...
+    %2 = torch.aten.eq.Tensor %x, %g : ...
+    %3 = torch.aten.index_select %x, %dim, %i : ...
+    "tierup.kept"(%3) : ...
+
+* Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64).
+* The right operand of comparisons that NaN decides, which fold to true where both operands are one value.
+* What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
+* Copies where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
+
+Lists are checked to have the items that are taken out, and windows without strides get those that they mean, their own size: torch-mlir
+reads beyond both. `tierup-restore-hidden` undoes the rest.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.analysis.contiguity import VIEWS
+from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import items_of
+from tierup.dialect.ir.torch_types import is_tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.objects.copies_kept import HIDDEN, KEPT, hide
+from tierup.lowering.transforms.unpack_lists import check_items
+
+# What torch-mlir folds to true when both operands are one value: not so for NaN.
+_FALSE_FOR_NAN = ("torch.aten.eq.Tensor", "torch.aten.eq.float", "torch.aten.ge.float")
+
+# Where windows have their strides, behind the kernel size. When there are none torch-mlir reads them from beyond the list's end.
+_STRIDES = {
+    **{f"torch.aten.{kind}_pool{n}d": 2 for kind in ("max", "avg") for n in (1, 2, 3)},
+    **{f"torch.aten.max_pool{n}d_with_indices": 2 for n in (1, 2, 3)}, **{f"torch.aten.avg_pool{n}d_backward": 3 for n in (2, 3)},
+}  # fmt: skip
+
+
+@register
+@dataclass(frozen=True)
+class HideFromFolding(Pass):
+    """Hide from canonicalisation what it would change."""
+
+    name = "tierup-hide-from-folding"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        if b.first(function, lambda op: op.name in (HIDDEN, KEPT)) is not None:
+            return  # it is hidden already
+        hidden: dict[ir.Value, ir.Value] = {}
+        _merge_floats(function)
+        for op in b.unerased(b.walk(function)):
+            if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
+                _hide_constants(op, hidden)
+            if op.name in ("torch.prim.ListUnpack", "torch.aten.__getitem__.t"):
+                check_items(op)
+            strides = _STRIDES.get(op.name)
+            if strides is not None and items_of(op.operands[strides]) == []:
+                op.operands[strides] = op.operands[strides - 1]
+            if op.name in _FALSE_FOR_NAN:
+                right, before = op.operands[1], ir.InsertionPoint(op)
+                op.operands[1] = ir.Operation.create(HIDDEN, [right.type], [right], loc=op.location, ip=before).result
+            if _may_raise(op):
+                end = ir.InsertionPoint.at_block_terminator(op.block)
+                ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)
+        hide(function)
+
+
+def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:
+    """Let an op read constant tensors and floats from ops that nothing folds: one for each constant, so that equal ops still merge."""
+    for i, value in enumerate(op.operands):
+        made = b.defining_op(value)
+        if made is None or made.name != "torch.constant.float" and not _makes_a_constant(made):
+            continue
+        if value not in hidden:
+            after = ir.InsertionPoint.after(made)
+            hidden[value] = ir.Operation.create(HIDDEN, [value.type], [value], loc=made.location, ip=after).result
+        op.operands[i] = hidden[value]
+
+
+def _merge_floats(function: ir.Operation) -> None:
+    """Have each float constant of a function once, where it begins: equal constants are hidden as one."""
+    first: dict[str, ir.Operation] = {}
+    for op in b.unerased(b.walk(function)):
+        if op.name == "torch.constant.float":
+            kept = first.setdefault(str(op.attributes["value"]), op)
+            if kept == op:
+                op.move_before(function.regions[0].blocks[0].operations[0])
+            else:
+                op.results[0].replace_all_uses_with(kept.results[0])
+                op.erase()
+
+
+_READS = frozenset(f"torch.aten.{n}" for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit"))
+_AS_IT_IS = {dtypes.i64: "!torch.int", dtypes.f64: "!torch.float"}
+
+
+def _reads_what_was_put_in(op: ir.Operation) -> bool:
+    """Whether an op gives the very number that a tensor was made of, as traces do for sizes: nothing is computed when that folds."""
+    made = b.defining_op(op.operands[0]) if op.name in _READS else None
+    if made is None or made.name not in ("torch.prim.NumToTensor.Scalar", "torch.vtensor.literal"):
+        return False
+    dtype = torch_types.parse_tensor(str(made.results[0].type))[1]
+    return dtype is not None and _AS_IT_IS.get(dtype) == str(op.results[0].type)
+
+
+def _makes_a_constant(op: ir.Operation) -> bool:
+    """Whether an op makes a tensor of numbers alone."""
+    return len(op.results) == 1 and is_tensor(op.results[0].type) and not any("tensor" in str(v.type) for v in op.operands)
+
+
+def _may_raise(op: ir.Operation) -> bool:
+    """Whether an op may raise though its types are inferred: for what is in its operands, or for numbers that only the run knows."""
+    row = optable.lookup(op.name)
+    if row is None or len(op.regions):
+        return False
+    listed = [item for v in op.operands for item in items_of(v) or ()]
+    hangs = any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
+    return hangs or op.name in VIEWS or raises_for_values(op, row)

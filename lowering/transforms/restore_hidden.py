@@ -1,0 +1,35 @@
+"""tierup-restore-hidden: what `tierup-hide-from-folding` hid is there again.
+
+    %1 = "tierup.hidden"(%0) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32>
+    %2 = torch.aten.eq.Tensor %x, %1 : ...
+    "tierup.kept"(%2) : (!torch.vtensor<[2],i1>) -> ()
+
+becomes
+
+    %2 = torch.aten.eq.Tensor %x, %0 : ...
+
+A value that is to have memory of its own (`own`) and that no op makes any more is copied. Backwards: what such an op reads is hidden, too.
+"""
+
+from __future__ import annotations
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.dialect.registry import Pass, register
+from tierup.lowering import builders as b
+from tierup.lowering.objects import copies_kept
+
+
+@register
+@dataclass(frozen=True)
+class RestoreHidden(Pass):
+    """Put back what was hidden from canonicalisation."""
+
+    name = "tierup-restore-hidden"
+
+    def run_on_function(self, function: ir.Operation) -> None:
+        for op in b.unerased(reversed(list(b.walk(function)))):
+            if op.name == copies_kept.HIDDEN:
+                copies_kept.restore(op)
+            elif op.name == copies_kept.KEPT:
+                op.erase()
