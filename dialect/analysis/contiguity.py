@@ -8,7 +8,7 @@ arguments say how they lie; an op gives such a tensor when its operands are (PyT
 that permute, skip or repeat; `contiguous` and products always do. A part along a dim (a slice, a piece of a split) is row-major but for a
 gap before that dim: it has the views that leave the dims before it as they are.
 
-So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results share memory.
+So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results of NumPy's Python share memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from tierup.dialect import optable
 from tierup.dialect.analysis.showing import reached
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.float_constants import is_from_python
 from tierup.dialect.ir.rewriting import int_of, maker
 from tierup.dialect.ir.values import Shape
 from tierup.dialect.mlir import ir
@@ -57,7 +58,9 @@ def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: S
 
 
 def _deciding(func: ir.Operation) -> set[ir.Operation]:
-    """Ops that give a view or a copy, which decides whether results share memory with each other."""
+    """Ops that give a view or a copy, which decides whether results of NumPy's Python share memory with each other."""
+    if not is_from_python(func):
+        return set()
     aliases = func.attributes["tierup.result_aliases"] if "tierup.result_aliases" in func.attributes else ()
     if not any("may_result:" in str(alias) for alias in aliases):
         return set()

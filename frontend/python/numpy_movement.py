@@ -207,6 +207,8 @@ def _triangle(name: str):
     def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
         x = as_array(frame, node, m)
         rank = None if x.rank is None else max(x.rank, 2)  # a vector becomes the rows of a matrix
+        if isinstance(k, Array) and k.dtype is None:
+            raise frame.error(node, "`k` that may be other than an int", "write int(...) around it")  # NumPy takes floats, too
         return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), rank, max(x.min_rank, 2))
 
     return handler

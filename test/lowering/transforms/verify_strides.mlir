@@ -27,7 +27,7 @@ func.func @no_entry(%x: !torch.vtensor<[2,3],f32>, %size: !torch.list<int>) -> !
 
 // -----
 // Whether a reshape is a view or a copy decides which results share memory.
-func.func @one_memory_or_two(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [2, 3]}}) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>) attributes {tierup.entry, tierup.result_aliases = ["fresh", "may_result:0"]} {
+func.func @one_memory_or_two(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [2, 3]}}) -> (!torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>) attributes {tierup.entry, tierup.result_aliases = ["fresh", "may_result:0"], tierup.source = "jit"} {
   %n = torch.constant.int 6
   %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
   %0 = torch.aten.tanh %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
