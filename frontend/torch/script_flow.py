@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
 from tierup.frontend.torch import by_script, script_queries
 from tierup.frontend.torch.script_places import place_of
+from tierup.frontend.torch.script_values import cast
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script_graph import GraphBuilder
@@ -49,9 +50,7 @@ def _raise(builder: GraphBuilder, node: Any) -> None:
 
 def _cast(builder: GraphBuilder, node: Any) -> None:
     (value,), (type_,) = builder.operands(node), builder.result_types(node)
-    if value.type != type_:
-        value = builder.em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]
-    builder.bind(node, [value])
+    builder.bind(node, [cast(builder, value, type_)])
 
 
 def _branch(builder: GraphBuilder, node: Any) -> None:

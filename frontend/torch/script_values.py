@@ -9,6 +9,7 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script_types import spelled
 
 if TYPE_CHECKING:
+    from tierup.dialect.mlir import ir
     from tierup.frontend.torch.script_graph import GraphBuilder
 
 
@@ -35,7 +36,15 @@ def _unwrap(builder: GraphBuilder, node: Any) -> None:
                     em.create("torch.prim.RaiseException", [em.str("Unwrapping null optional"), em.str("AssertionError")], [])
                 em.create("torch.prim.If.yield", [], [])
     (type_,) = builder.result_types(node)
-    builder.bind(node, [value if value.type == type_ else em.create("torch.prim.unchecked_cast", [value], [type_]).results[0]])
+    builder.bind(node, [cast(builder, value, type_)])
+
+
+def cast(builder: GraphBuilder, value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A value as what TorchScript knows that it is; an int or a float as a number."""
+    if value.type == type_:
+        return value
+    widens = str(type_) == "!torch.number" and str(value.type) in ("!torch.int", "!torch.float")
+    return builder.em.create("torch.derefine" if widens else "torch.prim.unchecked_cast", [value], [type_]).results[0]
 
 
 def _isinstance(builder: GraphBuilder, node: Any) -> None:

@@ -544,3 +544,20 @@ def test_an_optional_tensor_that_a_branch_gives_is_native_between_ops_left_to_py
         torch.testing.assert_close(ours(x, mask, causal), chosen(x, mask, causal))
     assert (ours.stats().profiled_runs, ours.stats().hits) == (2, 3)
     assert "aten.linalg_det: has no native code" in ours.explain()
+
+
+def test_the_order_of_a_norm_may_be_an_int_or_a_float_of_the_program_under_autograd() -> None:
+    """TorchScript calls it a number once it knows that it is not None."""
+
+    def norms(x: torch.Tensor) -> torch.Tensor:
+        return torch.norm(x, 3.0, dim=0) + torch.norm(x, 1, dim=0) + torch.norm(x, 3.0)
+
+    program = torch.jit.script(norms)
+    ours = from_torchscript(program)
+    for seed in range(3):
+        x = torch.randn(3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        ours(a).sum().backward()
+        program(b).sum().backward()
+        torch.testing.assert_close(a.grad, b.grad)
+    assert ours.stats().hits
