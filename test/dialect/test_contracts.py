@@ -24,7 +24,8 @@ def test_inference_knows_all_of_structure() -> None:
 
 def test_every_op_of_the_dialect_runs_in_tier_0() -> None:
     in_lowering = {"tierup.held_product", "tierup.library_fits", "tierup.library_product"}  # of MLIR's tensors and buffers
-    assert set(DEFINITIONS) - {"tierup.yield"} - in_lowering == set(tierup_ops.HANDLERS)
+    in_specialise = {"tierup.hidden", "tierup.kept"}  # gone once MLIR's canonicaliser is through
+    assert set(DEFINITIONS) - {"tierup.yield"} - in_lowering - in_specialise == set(tierup_ops.HANDLERS)
 
 
 def test_value_ops_are_ops_of_the_dialect() -> None:
