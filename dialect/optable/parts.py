@@ -78,7 +78,7 @@ def _(x: np.ndarray, dim: int, index: int) -> np.ndarray:
 
 
 @select.vjp(reads=("dim", "index"))
-def _select_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     return g.call("aten.select_scatter", g.zeros("self"), g.grad, *g.operands[1:3])
 
 
@@ -145,7 +145,7 @@ def _slice_backwards(g: Backward, step: int) -> ir.Value:
 
 
 @slice_.vjp(reads=("dim", "start", "end", "step"))
-def _slice__gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     step = g.constant("step") if g.numpy else 1
     if step < 0:
         return _slice_backwards(g, -int(step))
@@ -508,5 +508,5 @@ def _(x: np.ndarray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> np.ndarra
 
 
 @diagonal.vjp(reads=("offset", "dim1", "dim2"))
-def _diagonal_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     return g.call("aten.diagonal_scatter", g.zeros("self"), g.grad, *(g.number(i) for i in (1, 2, 3)))

@@ -294,7 +294,7 @@ def _(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 @unsqueeze.vjp(reads=("dim",))
-def _unsqueeze_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     return g.call("aten.squeeze.dim", g.grad, g.number("dim"))
 
 
@@ -357,7 +357,7 @@ def _(x: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
 
 
 @transpose.vjp(reads=("dim0", "dim1"))
-def _transpose_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     return g.call("aten.transpose.int", g.grad, g.number("dim0"), g.number("dim1"))
 
 
@@ -376,7 +376,7 @@ def t(x: np.ndarray) -> np.ndarray:
 
 
 @t.vjp()
-def _t_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     return g.call("aten.t", g.grad)
 
 
@@ -425,7 +425,7 @@ def _(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 @permute.vjp()
-def _permute_gradient(g: Backward) -> Gradients:
+def _(g: Backward) -> Gradients:
     dims = g.ints("dims")
     if dims is None:
         raise g.no_gradient("its dims are not given")
