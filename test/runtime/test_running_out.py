@@ -12,7 +12,7 @@ import pytest
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime.compiling import placement
+from tierup.runtime.compiling import background, placement
 from tierup.runtime.compiling import version as compile_version
 from tierup.runtime.events import EventKind
 
@@ -81,13 +81,22 @@ def test_a_compiler_that_fails_otherwise_is_not_asked_again(monkeypatch):
     assert len(asked) == 1 and events(f, EventKind.GAVE_UP) and not events(f, EventKind.POSTPONED)
 
 
+def the_thread_of_compiles_ends(monkeypatch):
+    """As it does when it has had nothing to do for a while."""
+    with monkeypatch.context() as impatient:
+        impatient.setattr(background, "_SECONDS_IDLE", 0)
+        with background.queue._changed:
+            thread = background.queue._thread
+            background.queue._changed.notify_all()
+        thread.join(60)
+    assert background.queue._thread is None
+
+
 def test_without_a_thread_to_spare_a_background_compile_waits(monkeypatch):
     f = tierup.jit(chain, compile="background")
     f(X)
     tierup.wait_for_compiles(200)
-    from tierup.runtime.compiling.background import queue
-
-    monkeypatch.setattr(queue, "_thread", None)
+    the_thread_of_compiles_ends(monkeypatch)
 
     def refuse(*_):
         raise RuntimeError("can't start new thread")

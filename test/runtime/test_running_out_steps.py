@@ -123,7 +123,7 @@ def test_the_simple_plan_is_made_again(monkeypatch, how):
     assert all(kind.simple.made is not kind.program for e in f._executors for kind in e._kinds.values())
 
 
-def test_what_goes_on_where_a_bet_is_lost_is_made_again(monkeypatch):
+def test_what_goes_on_where_an_assumption_is_lost_is_made_again(monkeypatch):
     f = called(sized, BAILOUT, 4)
     fails = RunsOut(monkeypatch, "bailouts.continuation")
     other = X[::-1] * 1.3
