@@ -2,6 +2,7 @@
 
 Run as `python -m benchmarks.startup` it is one such process: it prints seconds of `import tierup`, of the first result of the
 gelu chain, and of the second call, which compiles; then the CPU's seconds of the two calls, which a busy machine disturbs less.
+`python -m benchmarks.startup workers` compares compiles by a worker with those in the process itself, in turns, nothing on disk.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,17 +34,33 @@ class Startup:
 
 def measure(processes: int = PROCESSES) -> Startup:
     """One process more than is counted: the first writes byte code and fills the disk cache."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    rows = []
-    for _ in range(processes + 1):
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.startup"],
-            env=environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        rows.append([float(word) for word in done.stdout.split()])
-    imported, first, second, first_cpu, second_cpu, compiled = zip(*rows[1:], strict=True)
-    median = statistics.median
-    return Startup(median(imported), median(first), median(second), median(first_cpu), median(second_cpu), all(compiled))
+    return _medians([_process() for _ in range(processes + 1)][1:])
+
+
+def _process(**environment: str) -> list[float]:
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.startup"],
+        env=kept | environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    return [float(word) for word in done.stdout.split()]
+
+
+def _medians(rows: list[list[float]]) -> Startup:
+    *seconds, compiled = zip(*rows, strict=True)
+    return Startup(*map(statistics.median, seconds), all(compiled))
+
+
+def workers(processes: int = 10) -> dict[str, Startup]:
+    """By where is compiled: "in this process" and "by a worker", in turns, nothing on disk."""
+    rows: dict[str, list[list[float]]] = {"in this process": [], "by a worker": []}
+    for number in range(processes + 1):
+        for asked, place in enumerate(rows):
+            with tempfile.TemporaryDirectory() as folder:
+                row = _process(TIERUP_WORKER=str(asked), TIERUP_CACHE_DIR=folder)
+            if number:
+                rows[place].append(row)
+    return {place: _medians(them) for place, them in rows.items()}
 
 
 def main() -> None:
@@ -64,4 +82,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["workers"]:
+        for place, row in workers().items():
+            whole = row.imported + row.first + row.second
+            print(f"{place}: second call {row.second * 1e3:.0f} ms, CPU here {row.second_cpu * 1e3:.0f} ms; whole {whole * 1e3:.0f} ms")
+    else:
+        main()
