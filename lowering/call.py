@@ -8,6 +8,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import NUMPYS_STEPS
 from tierup.dialect.records import dataclass
 from tierup.lowering import tensors
 from tierup.lowering.arith import INDEX, Number, Scalar
@@ -86,6 +87,11 @@ class Call:
     def tensors(self, i: int) -> list[Tensor]:
         """A list of tensors."""
         return [tensors.of_torch(v) for v in self.listed(i)]
+
+    @property
+    def in_numpys_steps(self) -> bool:
+        """Whether it rounds and overflows on the way as NumPy does, not as PyTorch."""
+        return NUMPYS_STEPS in self.op.attributes
 
     def sizes(self, result: int = 0) -> tuple[int | None, ...]:
         """A result's sizes, as inference found them."""

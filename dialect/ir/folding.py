@@ -20,7 +20,7 @@ from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.inplace import COPIES, INPLACE
 
 NOTHING = object()  # "not known": None is a value
@@ -77,7 +77,7 @@ def read_constant(op: ir.Operation) -> Any:
 def evaluate(op: ir.Operation, row: Op, operands: Sequence[Any], max_elements: int) -> tuple[Any, ...]:
     """What the op gives, one value per result. Raises NotFolded where its kernel raises, or where it would read or make more than
     `max_elements` elements."""
-    promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+    promotion = Promotion.NUMPY if PROMOTION in op.attributes or NUMPYS_STEPS in op.attributes else Promotion.TORCH
     if any(_size(v) > max_elements for v in operands) or not _is_small(row, operands, promotion, max_elements):
         raise NotFolded
     path = row.numpy if row.numpy and promotion is Promotion.NUMPY else row.kernel

@@ -30,7 +30,7 @@ def accumulating(at: int) -> Rewrite:
     def rewrite(site: Site) -> list[ir.Value]:
         if not _adds_in_float(site):
             _refuse_half(site)
-        return mean(at)(site)
+        return site.in_numpys_steps(_with_dtype(site, at))
 
     return rewrite
 
@@ -65,13 +65,17 @@ def mean(at: int) -> Rewrite:
     """As `accumulating`; NumPy computes means of float16 in float32, as torch does."""
 
     def rewrite(site: Site) -> list[ir.Value]:
-        if site.dtype_of(site.operands[0]) is dtypes.bf16 or site.dtype is dtypes.bf16:
-            raise Keep("NumPy accumulates bfloat16 in itself")
-        operands = list(site.operands)
-        operands[at] = site.integer(site.dtype.code)
-        return site.again(operands)
+        return site.again(_with_dtype(site, at))
 
     return rewrite
+
+
+def _with_dtype(site: Site, at: int) -> list[ir.Value]:
+    if site.dtype_of(site.operands[0]) is dtypes.bf16 or site.dtype is dtypes.bf16:
+        raise Keep("NumPy accumulates bfloat16 in itself")
+    operands = list(site.operands)
+    operands[at] = site.integer(site.dtype.code)
+    return operands
 
 
 def spread(site: Site) -> list[ir.Value]:
@@ -80,7 +84,7 @@ def spread(site: Site) -> list[ir.Value]:
     operands = [site.cast(site.operands[0], site.dtype), *site.operands[1:]]
     if len(operands) > 2 and isinstance(site.values[2], NoneValue):
         operands[2] = site.integer(0)
-    return site.again(operands)
+    return site.in_numpys_steps(operands)
 
 
 def norm(site: Site) -> list[ir.Value]:

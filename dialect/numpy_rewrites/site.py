@@ -19,7 +19,7 @@ from tierup.dialect.inference.refined_types import constant, refined_type
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, ShapeError, Tie
+from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
 
 
 class Keep(Exception):
@@ -107,6 +107,12 @@ class Site:
         made = constant(value, self._ip)
         assert made is not None, "the value of a constant is known"
         return self._record(made.owner.operation, [value])[0]
+
+    def in_numpys_steps(self, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        """`again`, of an op that is to round and overflow where NumPy does on the way: native code reads the mark."""
+        results = self.again(operands)
+        self.made[-1].attributes[NUMPYS_STEPS] = ir.UnitAttr.get(self.op.context)
+        return results
 
     def integer(self, value: int) -> ir.Value:
         return self.constant(Int(value))

@@ -50,6 +50,9 @@ class Combine(Enum):
     LOG_ADD_EXP = "log add exp"
 
 
+NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does
+
+
 class Promotion(Enum):
     """Whose dtype rules an op follows (DESIGN: MLIR and PyTorch programs torch's, @tierup.jit code NumPy's)."""
 

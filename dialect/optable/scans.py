@@ -66,6 +66,8 @@ def _scan(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.nda
     x = cast(x, target)
     if x.ndim == 0:
         return x.copy()
+    if ufunc is np.add:
+        x = x + 0  # torch adds the first to 0.0: -0.0 is 0.0
     # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
     carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
     with quiet:

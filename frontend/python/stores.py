@@ -75,9 +75,13 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
             return
         value = arrays.strong(frame, node, value)
     source = as_array(frame, node, value)
-    if source.rank and view.rank == 0 and view.decays and not _elements_take_arrays():
+    if source.rank != 0 and view.at_least == 0 and view.decays and not _elements_take_arrays():
         code = em.scalar("prim.dtype", [view.ssa], em.types.int)
         refuses = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
+        for array, relation in ((view, "eq"), (source, "gt")):
+            if array.rank is None and array.at_least == 0:
+                holds = em.scalar(f"aten.{relation}.int", [rank_ssa(frame, array), em.int(0)], em.types.bool)
+                refuses = em.scalar("aten.__and__.bool", [refuses, holds], em.types.bool)
         raise_if(frame, refuses, "ValueError", "setting an array element with a sequence.")
     if source.rank == 0 and source.decays and source.dtype != np.bool_:
         em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])

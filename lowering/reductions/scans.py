@@ -24,11 +24,11 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
         if not x.rank or dims is None:
             return [pointwise(x, [(x, range(x.rank))], target, lambda v: v)]
         axis = dims[0] % x.rank
-        carried = dtypes.f64 if target is dtypes.f32 else widened(target)
+        carried = dtypes.f64 if target is dtypes.f32 and not c.in_numpys_steps else widened(target)
         dynamic = [x.size(i) for i, size in enumerate(x.sizes) if size is None]
         out = tensors.empty(x.sizes, dynamic, target)
-        # -0.0 stays -0.0 when nothing but -0.0 came before
-        first = constant(-0.0 if start == 0 and carried.is_float else start, carried)
+        from_nothing = c.in_numpys_steps and start == 0 and carried.is_float  # NumPy adds nothing to the first: it may be -0.0
+        first = constant(-0.0 if from_nothing else start, carried)
         outer = [i for i in range(x.rank) if i != axis]
 
         def line(positions: list[ir.Value], state: list[ir.Value]) -> list[ir.Value]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
 from tierup.lowering import tensors
 from tierup.lowering.arith import Scalar, absolute, maximum, select
 from tierup.lowering.call import Call, Lowering, axes_of
@@ -15,16 +16,15 @@ from tierup.lowering.reductions.sums import mean, shaped, total
 from tierup.lowering.tensors import Tensor, kept_axes, pointwise, widened
 
 
-def _moments(x: Tensor, axes: Sequence[int], correction: float) -> tuple[Tensor, Tensor]:
-    """Variance and mean in float64, two passes; the divisor is max(0, n - correction)."""
-    f64 = dtypes.f64
-    center = mean(x, axes, f64)
+def _moments(x: Tensor, axes: Sequence[int], correction: float, dtype: DType) -> tuple[Tensor, Tensor]:
+    """Variance and mean in `dtype`, two passes; the divisor is max(0, n - correction)."""
+    center = mean(x, axes, dtype)
     kept = kept_axes(x.rank, axes)
-    deviation = pointwise(x, [(x, range(x.rank)), (center, kept)], f64, lambda v, m: v.cast(f64) - m)
-    squares = total(deviation, axes, f64, lambda v: v * v)
+    deviation = pointwise(x, [(x, range(x.rank)), (center, kept)], dtype, lambda v, m: v.cast(dtype) - m)
+    squares = total(deviation, axes, dtype, lambda v: v * v)
     n = tensors.count(x, axes)
-    divisor = max(0.0, n - correction) if isinstance(n, int) else maximum(n.cast(f64) - float(correction), 0.0)
-    return pointwise(squares, [(squares, range(squares.rank))], f64, lambda v: v / divisor), center
+    divisor = max(0.0, n - correction) if isinstance(n, int) else maximum(n.cast(dtype) - float(correction), 0.0)
+    return pointwise(squares, [(squares, range(squares.rank))], dtype, lambda v: v / divisor), center
 
 
 def _variance(dims: int | None, correction: int, keepdim: int | None, *, root: bool = False, with_mean: bool = False) -> Lowering:
@@ -36,9 +36,10 @@ def _variance(dims: int | None, correction: int, keepdim: int | None, *, root: b
         given = c.known(correction)
         if isinstance(given, str):
             raise NotHandled
-        variance, center = _moments(x, axes, 1 if given is None else float(given))
+        dtype = widened(x.dtype) if c.in_numpys_steps else dtypes.f64
+        variance, center = _moments(x, axes, 1 if given is None else float(given), dtype)
         if root:
-            variance = pointwise(variance, [(variance, range(variance.rank))], dtypes.f64, lambda v: v.call("math.sqrt"))
+            variance = pointwise(variance, [(variance, range(variance.rank))], dtype, lambda v: v.call("math.sqrt"))
         keep = keepdim is not None and bool(c.known(keepdim))
         made = [variance, center] if with_mean else [variance]
         return [shaped(m, x.dtype, x, axes, keep) for m in made]

@@ -5,6 +5,7 @@ Sums may be added in any order (`reassoc` on the combiner alone), so that they v
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
@@ -12,7 +13,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
 from tierup.lowering import tensors
-from tierup.lowering.arith import Number, Scalar, constant, select
+from tierup.lowering.arith import Scalar, select
 from tierup.lowering.call import Call, Lowering, axes_of
 from tierup.lowering.tensors import Tensor, widened
 
@@ -32,10 +33,8 @@ def times(x: Scalar, y: Scalar) -> Scalar:
 
 
 def total(x: Tensor, axes: Sequence[int], dtype: DType, of: Callable[[Scalar], Scalar] = lambda v: v) -> Tensor:
-    """The sum of `of(element)` in `dtype`. -0.0 is the identity of addition that keeps -0.0, but no elements sum to 0.0."""
-    empty = any(x.sizes[a] == 0 for a in axes)
-    start: Number = 0 if empty or not dtype.is_float else -0.0
-    return tensors.reduce(x, axes, [(start, dtype)], lambda v, acc: [plus(acc[0], of(v).cast(dtype))])[0]
+    """The sum of `of(element)` in `dtype`, from 0.0: NumPy's and PyTorch's sum of -0.0 is 0.0."""
+    return tensors.reduce(x, axes, [(0, dtype)], lambda v, acc: [plus(acc[0], of(v).cast(dtype))])[0]
 
 
 def shaped(made: Tensor, target: DType, x: Tensor, axes: Sequence[int], keepdim: bool) -> Tensor:
@@ -51,19 +50,11 @@ def _accumulated(c: Call, axes: list[int], keepdim: bool, product: bool) -> list
         return _truth(c, axes, keepdim, every=product)
     accumulator = widened(target)
     if product:
-        made = tensors.reduce(x, axes, [(1, accumulator)], lambda v, acc: [times(acc[0], v.cast(target).cast(accumulator))])[0]
+        combine = operator.mul if c.in_numpys_steps else times  # another order may overflow where NumPy's does not
+        made = tensors.reduce(x, axes, [(1, accumulator)], lambda v, acc: [combine(acc[0], v.cast(target).cast(accumulator))])[0]
     else:
-        made = _of_none(total(x, axes, accumulator, lambda v: v.cast(target)), x, axes)
+        made = total(x, axes, accumulator, lambda v: v.cast(target))
     return [shaped(made, c.dtype(), x, axes, keepdim)]
-
-
-def _of_none(summed: Tensor, x: Tensor, axes: Sequence[int]) -> Tensor:
-    """`total` starts from -0.0 where the run may know of no elements: then 0.0 is added, else -0.0, which changes nothing."""
-    n = tensors.count(x, axes)
-    if isinstance(n, int) or not summed.dtype.is_float:
-        return summed
-    zero = select(n.equals(0), constant(0.0, summed.dtype), -0.0)
-    return tensors.pointwise(summed, [(summed, range(summed.rank))], summed.dtype, lambda v: v + zero)
 
 
 def _rank(c: Call) -> int:

@@ -1,4 +1,4 @@
-"""tierup-relax-reductions: the sums and products of a reduction may be taken in any order.
+"""tierup-relax-reductions: the sums of a reduction may be taken in any order.
 
     linalg.generic {iterator_types = ["reduction"]} ... {
       %s = arith.addf %in, %out : f32
@@ -8,6 +8,7 @@ becomes
 Without this LLVM keeps one accumulator and adds element by element; with it, it keeps a vector of them. Only the combiner of
 a reduction is relaxed, so the user's own operations stay as written, and no other liberty is taken: NaN, infinities and signed
 zeros come out right. The documented bound on reductions covers the order.
+Products whose order is free say so themselves (lowering/reductions/sums.py).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tierup.lowering import builders as b
 @register
 @dataclass(frozen=True)
 class RelaxReductions(Pass):
-    """The sums and products of a reduction may be taken in any order."""
+    """The sums of a reduction may be taken in any order."""
 
     name = "tierup-relax-reductions"
 
@@ -35,7 +36,7 @@ class RelaxReductions(Pass):
             yielded = list(list(block.operations)[-1].operation.operands)
             for accumulator, value in zip(accumulators, yielded, strict=True):
                 combiner = b.defining_op(value)
-                if combiner is None or combiner.name not in ("arith.addf", "arith.mulf"):
+                if combiner is None or combiner.name != "arith.addf":
                     continue
                 if any(operand == accumulator for operand in combiner.operands):
                     _relax(combiner)

@@ -187,6 +187,34 @@ def test_a_product_over_no_elements_is_zeros() -> None:
     the_same(natively(product, empty)[0], np.zeros((20, 30), np.float32))
 
 
+# What leaves the range of a dtype on the way, and comes back: NumPy rounds products at every step, and sums of float32 to float32.
+ON_THE_WAY = [
+    np.array([1e30, 1e30, 1e-30, 1e-30, 2, 3, 4, 5]), np.array([1e-30, 1e-30, 1e30, 1e30] * 5), np.array([3e38, 3e38, -3e38, -3e38] * 5),
+    np.array([1.7e19] * 20 + [-1.7e19] * 20), np.array([-0.0, -0.0]), np.array([-0.0]), np.array([1e30, 0, 1e30, -1e30, np.inf]),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_what_overflows_or_vanishes_on_the_way_of_a_reduction_does_as_in_numpy(axis: int | None) -> None:
+    def reduced(x):
+        return np.prod(x, axis), np.cumprod(x, axis), np.cumsum(x, axis), np.sum(x, axis), np.mean(x, axis), np.var(x, axis), np.std(x, axis)
+
+    compiled = jit(reduced)
+    for dtype in (np.float32, np.float64):
+        for row in ON_THE_WAY:
+            x = row if dtype is np.float32 else np.where(abs(row) > 1e10, row * abs(row) ** 7, row)
+            x = np.stack([x, x], 1 if axis == 0 else 0).astype(dtype)
+            for _ in range(3):
+                found = compiled(x)
+            for got, want in zip(found, reduced(x), strict=True):
+                assert got.dtype == want.dtype
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(np.max(abs(x))))  # infinities and NaNs in the same places
+                zero = want == 0
+                np.testing.assert_array_equal(np.signbit(got) & zero & (got == 0), np.signbit(want) & zero & (got == 0))
+    assert compiled.stats().hits
+
+
 def test_nan_is_not_equal_to_itself() -> None:
     def same(x):
         y = x.reshape(-1).reshape(x.shape)
