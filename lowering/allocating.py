@@ -17,14 +17,3 @@ LARGE = 1 << 16  # bytes: from here on a block is noted
 def may_fail(names: Iterable[str]) -> bool:
     """Whether a kernel that needs these functions allocates much."""
     return MALLOC in names
-
-
-def addresses(names: Iterable[str]) -> dict[str, int]:
-    """The addresses of these functions among `names`; none where there is no dispatcher: then the C library's serve."""
-    from tierup.lowering.entry.probe import unavailable  # here: generates code
-
-    if not may_fail(names) or unavailable() is not None:
-        return {}
-    from tierup.lowering.entry.jit import code
-
-    return {MALLOC: code().malloc, FREE: code().free}

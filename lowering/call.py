@@ -12,8 +12,7 @@ from tierup.dialect.optable.core import NUMPYS_STEPS
 from tierup.dialect.records import dataclass
 from tierup.lowering import tensors
 from tierup.lowering.arith import INDEX, Number, Scalar
-from tierup.lowering.pointwise.context import NotHandled, parameter, tensor_type
-from tierup.lowering.pointwise.formula import Parameter
+from tierup.lowering.pointwise.context import NotHandled, Parameter, parameter, tensor_type
 from tierup.lowering.sizes import Size
 from tierup.lowering.tensors import Tensor
 

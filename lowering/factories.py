@@ -13,8 +13,7 @@ from tierup.lowering import builders as b
 from tierup.lowering import sizes, tensors
 from tierup.lowering.arith import Scalar, constant, select
 from tierup.lowering.call import Call
-from tierup.lowering.pointwise.context import NotHandled, parameter
-from tierup.lowering.pointwise.formula import Parameter
+from tierup.lowering.pointwise.context import NotHandled, Parameter, parameter
 from tierup.lowering.sizes import Size
 from tierup.lowering.sizes import value as size_value
 from tierup.lowering.tensors import Tensor

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import ListGradient
+from tierup.dialect.gradients.core import Gradient
+from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir.rewriting import int_of, is_none
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
-if TYPE_CHECKING:
-    from tierup.dialect.autodiff.reverse import Reverse
+
+class Giver(Protocol):
+    """What is asked here of a block's gradients (`reverse.Reverse`)."""
+
+    emitter: Emitter
+    active: dict[ir.Value, bool]
+
+    def give(self, value: ir.Value, gradient: Gradient | ListGradient) -> None: ...
 
 
-def packed(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
+def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
     """To each item what is its own. Where the place of a part is for the run to say, each item gets it or zeros."""
     e, items = reverse.emitter, list(op.operands)
     if gradient.spans:
@@ -37,7 +45,7 @@ def packed(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
                 reverse.give(value, e.choose(is_mine, partial(_same, part), zeros))
 
 
-def joined(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
+def joined(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
     """Lists made of the items of others."""
     e, source = reverse.emitter, op.operands[0]
     name = op.name.removeprefix("torch.aten.")
@@ -59,7 +67,7 @@ def joined(reverse: Reverse, op: ir.Operation, gradient: ListGradient) -> None:
         reverse.give(source, ListGradient(spans=((bounds[0], bounds[1], lists.whole(e, op.results[0], gradient)),)))
 
 
-def _parted(reverse: Reverse, op: ir.Operation, items: ir.Value) -> None:
+def _parted(reverse: Giver, op: ir.Operation, items: ir.Value) -> None:
     """The gradients of two lists that were joined."""
     e = reverse.emitter
     left, right = op.operands

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from tierup.dialect.functional.memory import Entry, Items, Memory, Ref, Storage, taken_from_lists, value_type
+from tierup.dialect.functional.walk import Regions, Walker
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-
-if TYPE_CHECKING:
-    from tierup.dialect.functional.walk import Walker
-
 
 # --- branches ----------------------------------------------------------------------------------------------------------
 
@@ -154,14 +151,19 @@ class Guesses:
         )
 
 
-def loop(w: Walker, op: ir.Operation) -> None:
+def regions() -> Regions:
+    """For one function: what is guessed of a loop is kept from walk to walk."""
+    return {"torch.prim.If": branch, "torch.prim.Loop": partial(loop, Guesses())}
+
+
+def loop(guesses: Guesses, w: Walker, op: ir.Operation) -> None:
     """torch.prim.Loop. One that stands in no other is walked until all guesses hold, its own and those of the loops in it; these are walked
     once each time. So nested loops take a few walks each, however deep they stand."""
     trip, condition, *_ = operands = list(op.operands)
     inits = [w.entry(v) for v in operands[2:]]
     outer = w.memory.copy()
     head = [w.value(trip), w.value(condition)]
-    guesses, around = w.guesses, w.guesses.around
+    around = guesses.around
     while True:
         guess = guesses.of(w, op, inits)
         guesses.around, guesses.hold = (*around, guess.same), guesses.hold or not around

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect.analysis.points_to import row_of
-from tierup.dialect.functional import regions as functional_regions
 from tierup.dialect.functional import views as functional_views
 from tierup.dialect.functional import writes as functional_writes
 from tierup.dialect.functional.memory import (
@@ -45,10 +44,14 @@ class Acts(PassFailure):
     """The program prints, or changes a list, a dict or an attribute, whichever way it goes: no program of values does that."""
 
 
+Regions = Mapping[str, "Callable[[Walker, ir.Operation], None]"]
+"""How ops with regions are made again, by name."""
+
+
 class Walker:
     """`block` makes the ops of an old block at `ip`. Old values are looked up with `entry`, made into new ones with `value`."""
 
-    def __init__(self, func: ir.Operation, writers: frozenset[str], lists_change: bool) -> None:
+    def __init__(self, func: ir.Operation, writers: frozenset[str], lists_change: bool, regions: Regions) -> None:
         self.memory = Memory.empty()
         self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by `inside`
         self._env: dict[ir.Value, Entry] = Notes()
@@ -57,7 +60,7 @@ class Walker:
         self._lists_change = lists_change
         self.carried: dict[Storage, ir.Operation] = {}  # what a loop carries on from round to round, and the loop
         self._made_for: dict[Storage, ir.Value] = {}
-        self.guesses = functional_regions.Guesses()
+        self._regions = regions
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
@@ -149,10 +152,8 @@ class Walker:
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
         row = row_of(op)
-        if name == "torch.prim.If":
-            functional_regions.branch(self, op)
-        elif name == "torch.prim.Loop":
-            functional_regions.loop(self, op)
+        if name in self._regions:
+            self._regions[name](self, op)
         elif len(op.regions):
             raise PassFailure(op, "has a body, which cannot be turned into values")
         elif name == "torch.tensor.literal":

@@ -41,6 +41,7 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
+from tierup.dialect.functional.regions import regions
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
@@ -88,7 +89,7 @@ class _Function:
     def __init__(self, func: ir.Operation, writers: frozenset[str]) -> None:
         self.func = func
         changing = any(op.name in LIST_WRITERS and holds_tensors(op.operands[0].type) for op in walk(func))
-        self.walker = Walker(func, writers, changing)
+        self.walker = Walker(func, writers, changing, regions())
 
     def rewrite(self) -> None:
         """Make the function again, on values, and put it in the place of the old one."""

@@ -19,13 +19,9 @@ from tierup.dialect import forking
 from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.records import Form, Inputs, VersionRecord
+from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, VersionRecord
 
 NEWEST = (3, 13)  # the newest Python whose object layouts were checked by hand
-
-
-class ProbeFailed(Exception):
-    """Says what is not as expected."""
 
 
 _lock = forking.lock()

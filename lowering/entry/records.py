@@ -25,6 +25,10 @@ RELEASE_WORK = 1 << 17
 LINEAR = 8
 
 
+class ProbeFailed(Exception):
+    """Says what of the interpreter, NumPy or PyTorch is not as the native entry expects it."""
+
+
 class SlowCause(IntEnum):
     """Why a table called `slow` instead of a kernel. Which guard failed is `guards.first_mismatch`'s to say."""
 

@@ -162,12 +162,12 @@ class NativeTable:
         The table's first flat arguments are the positional ones. What is not a plain tensor is answered by `slow`, and so is an array
         beside tensors. `always`: all calls give tensors, also those of numbers alone, and `slow` answers calls with arrays.
         """
-        from tierup.lowering.entry import tensor_probe  # here: it imports PyTorch, and this module
+        from tierup.lowering.entry import tensor_probe  # here: it imports PyTorch
 
-        reason = tensor_probe.unavailable()
+        reason = tensor_probe.unavailable(NativeTable)
         if reason is None:
             self._struct.gives_tensors = always
-            self.set_tensors(tensor_probe.address())
+            self.set_tensors(tensor_probe.address(NativeTable))
         return reason
 
     def set_tensors(self, address: int) -> None:

@@ -12,6 +12,7 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -20,8 +21,7 @@ from tierup.dialect.inference.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.jit import code
-from tierup.lowering.entry.probe import ProbeFailed
-from tierup.lowering.entry.records import Form, Inputs, SlowCause, VersionRecord
+from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, SlowCause, VersionRecord
 
 _FIELDS = range(16, 208, 8)  # of a TensorImpl
 _ALLOCATE, _EXPORT = 16, 40  # in DLPackExchangeAPI, of version 1.3
@@ -37,39 +37,42 @@ _MODES = "_ZN3c104impl26raw_local_dispatch_key_setE"  # thread-local
 _lock = forking.lock()
 
 
-def unavailable() -> str | None:
-    """Why tensors cannot be passed to native code directly, or None; then `address()` is what tables need. Imports PyTorch."""
+MakeTable = Callable[[Inputs, Callable[..., None]], Any]  # NativeTable, which imports this module
+
+
+def unavailable(make_table: MakeTable) -> str | None:
+    """Why tensors cannot be passed to native code directly, or None; then `address` is what tables need. Imports PyTorch."""
     with _lock:
         try:
-            found = _found()
+            found = _found(make_table)
         except RuntimeError as e:  # the system allows no more threads now
             return str(e)
     return found if isinstance(found, str) else None
 
 
-def address() -> int:
+def address(make_table: MakeTable) -> int:
     """The address of the process's Tensors. Call `unavailable` first."""
-    found = _found()
+    found = _found(make_table)
     assert not isinstance(found, str)  # the caller asked
     return ctypes.addressof(found)
 
 
 @cache
-def _found() -> layout.Tensors | str:
+def _found(make_table: MakeTable) -> layout.Tensors | str:
     """In a thread of its own: in the caller's grad mode may be off, or a dispatch mode in force."""
     found: list[layout.Tensors | str] = []
-    prober = threading.Thread(target=lambda: found.append(_find()), name="tierup-tensors")
+    prober = threading.Thread(target=lambda: found.append(_find(make_table)), name="tierup-tensors")
     prober.start()
     prober.join()
     return found[0] if found else "the probe was interrupted"
 
 
-def _find() -> layout.Tensors | str:
+def _find(make_table: MakeTable) -> layout.Tensors | str:
     pointer = ctypes.c_void_p.from_address(code().tensors)
     try:
         made = _Finder().tensors
         pointer.value = ctypes.addressof(made)
-        _check_call(made)
+        _check_call(made, make_table)
     except (ProbeFailed, AttributeError, OSError, ValueError, TypeError, RuntimeError) as failure:
         return f"{failure}" if isinstance(failure, ProbeFailed) else f"{type(failure).__name__}: {failure}"
     return made
@@ -213,14 +216,12 @@ def _signed(word: int) -> int:
     return ctypes.c_int64(word).value
 
 
-def _check_call(made: layout.Tensors) -> None:
+def _check_call(made: layout.Tensors, make_table: MakeTable) -> None:
     """The probe kernel doubles a float32 vector; tensors that guards are for must not reach it."""
     import torch  # here: as above
 
-    from tierup.lowering.entry.table import NativeTable  # here: it imports this module
-
     missed: list[Any] = []
-    table = NativeTable(Inputs(3), lambda *args: missed.append(args))
+    table = make_table(Inputs(3), lambda *args: missed.append(args))
     kinds = ArgumentSpec(ArgumentKind.ARRAY, "f32", ("s0",)), ArgumentSpec(ArgumentKind.INT), ArgumentSpec(ArgumentKind.FLOAT)
     results = (
         ResultSpec(ResultKind.BUFFER, "f32", (symbol("s0"),)), ResultSpec(ResultKind.SCALAR, "int"), ResultSpec(ResultKind.SCALAR, "float")

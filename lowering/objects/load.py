@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import weakref
 
-from tierup.lowering import allocating, blas, faults, polling
+from tierup.lowering import blas, faults
 from tierup.lowering.abi import Artifact
+from tierup.lowering.entry import given
 from tierup.lowering.objects import linking, perf_map
 
 _loaded: weakref.WeakSet[NativeCode] = weakref.WeakSet()
@@ -60,7 +61,7 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     exported = (artifact.symbol, artifact.forced) if artifact.forced else (artifact.symbol,)
     try:
         needed = artifact.externals
-        external = blas.addresses(needed) | polling.addresses(needed) | allocating.addresses(needed)
+        external = blas.addresses(needed) | given.addresses(needed)
         linked = linking.link(artifact.object, external, exported, {artifact.symbol: shown})
     except RuntimeError as e:
         raise RuntimeError(f"{shown} cannot be linked: {e}") from e

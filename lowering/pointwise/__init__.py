@@ -11,9 +11,8 @@ from tierup.dialect.kernels.promotion import Strength
 from tierup.dialect.optable.elementwise import PointwiseOp
 from tierup.lowering.arith import Scalar
 from tierup.lowering.pointwise import selection
-from tierup.lowering.pointwise.context import Context
+from tierup.lowering.pointwise.context import Context, Parameter, Recipe
 from tierup.lowering.pointwise.elements import SCALARS
-from tierup.lowering.pointwise.formula import Parameter, Recipe
 
 
 def handles(name: str) -> bool:

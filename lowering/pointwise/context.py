@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
@@ -12,7 +13,6 @@ from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.lowering import builders as b
 from tierup.lowering.arith import Scalar, constant, element_type
-from tierup.lowering.pointwise.formula import Parameter
 
 _CONSTANTS = {
     "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
@@ -25,6 +25,9 @@ _TO_BUILTIN = {
     "!torch.float": ("torch_c.to_f64", dtypes.f64),
     "!torch.bool": ("torch_c.to_i1", dtypes.bool_),
 }
+
+Parameter = Any  # an operand that came as it is: a Python value, or a Scalar when the program computes it
+Recipe = Callable[["Context"], Scalar]  # the native body of an op that types its operands in a way of its own
 
 
 class NotHandled(Exception):

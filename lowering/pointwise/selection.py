@@ -9,9 +9,8 @@ import ml_dtypes
 from tierup.dialect import dtypes
 from tierup.dialect.optable import division
 from tierup.lowering.arith import Scalar, absolute, isnan, select
-from tierup.lowering.pointwise.context import Context, NotHandled, opmath
+from tierup.lowering.pointwise.context import Context, NotHandled, Recipe, opmath
 from tierup.lowering.pointwise.elements import SCALARS
-from tierup.lowering.pointwise.formula import Recipe
 
 
 def _where(c: Context) -> Scalar:

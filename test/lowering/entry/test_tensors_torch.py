@@ -22,6 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - it may be m
 from tierup.lowering.abi import ResultKind, ResultSpec  # noqa: E402 - as above
 from tierup.lowering.entry import tensor_probe  # noqa: E402 - as above
 from tierup.lowering.entry.records import Form, GlobalSource, Inputs, Positional, SlowCause  # noqa: E402
+from tierup.lowering.entry.table import NativeTable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -299,7 +300,7 @@ def test_memory_that_cannot_be_had_is_an_error() -> None:
 
 
 def test_a_probe_notices_guards_that_do_not_work() -> None:
-    assert tensor_probe.unavailable() is None
+    assert tensor_probe.unavailable(NativeTable) is None
     for field, wrong in (("requires_grad", "grad_enabled"), ("modes_index", None), ("keys", None)):
         made = tensor_probe._Finder().tensors
         zeros = (ctypes.c_size_t * 4)()
@@ -310,7 +311,7 @@ def test_a_probe_notices_guards_that_do_not_work() -> None:
         else:
             made.keys = made.inference_keys = 0
         with pytest.raises((tensor_probe.ProbeFailed, TypeError)):
-            tensor_probe._check_call(made)
+            tensor_probe._check_call(made, NativeTable)
 
 
 def _identity() -> Any:
@@ -328,15 +329,16 @@ def test_the_probe_does_not_mind_where_it_is_asked() -> None:
     text = """
 import os
 import torch
-from tierup.lowering.entry.tensor_probe import unavailable
+from tierup.lowering.entry import tensor_probe
+from tierup.lowering.entry.table import NativeTable
 
 def asked(mode):
     if mode == "trace":
         found = []
-        torch.jit.trace(lambda x: (found.append(unavailable()), x + 1)[1], (torch.ones(1),), check_trace=False)
+        torch.jit.trace(lambda x: (found.append(tensor_probe.unavailable(NativeTable)), x + 1)[1], (torch.ones(1),), check_trace=False)
         return found
     with torch.autocast("cpu") if mode == "autocast" else getattr(torch, mode)():
-        return [unavailable()]
+        return [tensor_probe.unavailable(NativeTable)]
 
 for mode in ("no_grad", "inference_mode", "autocast", "trace"):
     child = os.fork()
