@@ -28,7 +28,6 @@ from tierup.dialect.mlir import ir
 State = bool | None
 NEEDS_GRADIENT = "tierup.needs_gradient"  # on a function, between the pass that decides and the one that groups
 
-FOLLOW_FIRST = frozenset({"aten.type_as", "aten.to.other", "aten.expand_as", "aten.reshape_as"})  # the second operand is only looked at
 _IDENTITIES = frozenset({
     "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast",
 })  # fmt: skip
@@ -176,10 +175,10 @@ class RequiresGrad:
             return [False if op.name in STRUCTURE else None] * count
         state: State = False
         if row.differentiable:
-            state = any_of(operands[:1] if name in FOLLOW_FIRST else operands)
+            state = any_of(row.followed(operands))
         if row.writes and state is not False:
             self._written = True
-        return [state] * count
+        return [False if k in row.flat else state for k in range(count)]
 
     def _ours(self, op: ir.Operation, operands: list[State], count: int) -> list[State]:
         if op.name == "tierup.profile":

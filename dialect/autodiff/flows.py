@@ -24,7 +24,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Union
 
 from tierup.dialect.analysis.points_to import row_of
-from tierup.dialect.analysis.requires_grad import FOLLOW_FIRST
 from tierup.dialect.autodiff.differentiation import activity
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.rewriting import bool_of, int_of, maker
@@ -162,7 +161,7 @@ class _Finder:
         if taken is not None:
             return taken
         row = row_of(op)
-        operands = list(op.operands)[:1] if row is not None and row.name in FOLLOW_FIRST else list(op.operands)
+        operands = list(op.operands) if row is None else row.followed(list(op.operands))
         return [self._combined([self.of(v) for v in operands], self.any_of)] * len(op.results)
 
     def _combined(self, each: Sequence[Parts], combine: Callable[[Sequence[int | None]], int | None]) -> Parts:

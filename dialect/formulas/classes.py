@@ -46,6 +46,7 @@ def likelihood(o: Ops[T], x: T, target: T, weight: T | None, reduction: int, ign
     if weight is None:
         total = o.call("aten.sum", valid, None)
     else:
+        o.no_gradient_of(weight, "weight")
         taken = o.call("aten.index_select", weight, 0, o.call("aten.reshape", index, [-1]))
         weights = o.call("aten.reshape", taken, o.call("aten.size", index, type_=SIZES))
         picked = o.mul(picked, weights)

@@ -45,6 +45,9 @@ class Ops(ABC, Generic[T]):
     def equal(self, x: T, i: int, y: T, j: int, what: str) -> None:
         """Require that dim i of x and dim j of y, of known rank, have one size; else `what` is a ShapeError."""
 
+    def no_gradient_of(self, x: T, operand: str) -> None:
+        """Say that PyTorch refuses a gradient of an operand."""
+
     def check(self, condition: T, message: str) -> None:
         """Require that all elements of a condition are true; else a ValueError, for the run to raise."""
 
@@ -109,7 +112,8 @@ class Ops(ABC, Generic[T]):
 class Formula:
     """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `plain`: which
     operands are no tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
-    table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula."""
+    table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula.
+    `looked_at`: as a row's."""
 
     name: str
     operands: tuple[str, ...]
@@ -120,6 +124,7 @@ class Formula:
     kind: Kind
     is_row: bool
     is_gradient: bool
+    looked_at: tuple[int, ...]
 
     @property
     def head(self) -> str:
@@ -131,15 +136,17 @@ FORMULAS: dict[str, Formula] = {}
 
 
 def formula(
-    *heads: str, results: int = 1, raises: bool = False, kind: Kind = Kind.REDUCTION, is_row: bool = True, is_gradient: bool = True
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    *heads: str, results: int = 1, raises: bool = False, kind: Kind = Kind.REDUCTION, is_row: bool = True, is_gradient: bool = True,
+    looked_at: tuple[int, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
         for head in heads:
             name, _, rest = head.rstrip(")").partition("(")
             first, others = ([p for part in group.split(",") if (p := part.strip(" *"))] for group in f"{rest};".split(";")[:2])
             plain = frozenset(i for i, p in enumerate((*first, *others)) if p.startswith("=") or i >= len(first))
             operands = tuple(p.removeprefix("=") for p in (*first, *others))
-            FORMULAS[f"aten.{name}"] = Formula(f"aten.{name}", operands, plain, compute, results, raises, kind, is_row, is_gradient)
+            name = f"aten.{name}"
+            FORMULAS[name] = Formula(name, operands, plain, compute, results, raises, kind, is_row, is_gradient, looked_at)
         return compute
 
     return register

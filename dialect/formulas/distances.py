@@ -46,7 +46,7 @@ def triplet_margin_loss(
     return reduced(o, o.call("aten.clamp_min", o.add(o.sub(near, far), margin), 0), reduction)
 
 
-@formula("cosine_embedding_loss(input1, input2, target; margin, reduction)")
+@formula("cosine_embedding_loss(input1, input2, target; margin, reduction)", looked_at=(2,))
 def cosine_embedding_loss(o: Ops[T], x: T, y: T, target: T, margin: float = 0.0, reduction: int = 1) -> T:
     """1 - cos for a target of 1, max(0, cos - margin) for one of -1, else 0."""
     rank = o.rank(target)

@@ -50,12 +50,13 @@ def huber_loss(o: Ops[T], x: T, target: T, reduction: int = 1, delta: float = 1.
 @formula("soft_margin_loss(self, target; reduction)")
 def soft_margin_loss(o: Ops[T], x: T, target: T, reduction: int = 1) -> T:
     """log(1 + exp(-target x)), of the dtype and sizes of its input."""
+    o.no_gradient_of(target, "target")
     each = o.call("aten.log1p", o.call("aten.exp", o.mul(o.neg(target), x)))
     o.same_sizes(each, x, "soft_margin_loss: the target does not broadcast to the input")
     return reduced(o, as_dtype_of(o, "soft_margin_loss", each, x), reduction)
 
 
-@formula("hinge_embedding_loss(self, target; margin, reduction)")
+@formula("hinge_embedding_loss(self, target; margin, reduction)", looked_at=(1,))
 def hinge_embedding_loss(o: Ops[T], x: T, target: T, margin: float = 1.0, reduction: int = 1) -> T:
     near = o.where(o.call("aten.ne.Scalar", target, 1), o.call("aten.clamp_min", o.rsub(margin, x), 0), 0)
     far = o.where(o.call("aten.ne.Scalar", target, -1), x, 0)
@@ -121,6 +122,7 @@ def binary_cross_entropy_with_logits(
         raise TypeError("binary_cross_entropy_with_logits is not implemented for integers")
     log = o.call("aten.log_sigmoid", x)
     if pos_weight is not None:
+        o.no_gradient_of(pos_weight, "pos_weight")
         log = o.mul(o.add(o.mul(o.sub(pos_weight, 1), target), 1), log)
     each = o.sub(o.mul(o.rsub(1, target), x), log)
     return reduced(o, _weighted(o, "binary_cross_entropy_with_logits", each, weight, target), reduction)
@@ -128,6 +130,7 @@ def binary_cross_entropy_with_logits(
 
 def _weighted(o: Ops[T], op: str, each: T, weight: T | None, like: T) -> T:
     if weight is not None:
+        o.no_gradient_of(weight, "weight")
         each = o.mul(each, weight)
     o.same_sizes(each, like, f"{op}: an operand does not broadcast to the sizes of the result")
     return as_dtype_of(o, op, each, like)

@@ -43,6 +43,10 @@ class _Graph(Ops[ir.Value]):
     def is_tensor(self, x: Any) -> bool:
         return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
+    def no_gradient_of(self, x: ir.Value, operand: str) -> None:
+        if self.recorded.active.get(x, False):
+            self.recorded.g.leave_to_pytorch(f"PyTorch refuses one of its operand '{operand}': pass it detached")
+
     def equal(self, x: ir.Value, i: int, y: ir.Value, j: int, what: str) -> None:
         pass
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.kernels.promotion import Accepts, Gives, Strength
-from tierup.dialect.optable.elementary import zero_gradient
+from tierup.dialect.optable.elementary import refused_gradient
 from tierup.dialect.optable.elements import Element, Elements, Parameter
 from tierup.dialect.optable.elementwise import pointwise
 
@@ -311,7 +311,7 @@ def heaviside(m: Elements, x: Element, values: Element) -> Element:
     return m.select(m.equal(x, 0), values, m.cast(x > 0, m.dtype(x)))
 
 
-heaviside.vjp()(zero_gradient)
+heaviside.vjp()(refused_gradient)
 
 
 @pointwise("aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor", promoting=2, gives=Gives.FLOAT)

@@ -158,7 +158,7 @@ def _to_other(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @op(
     "aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
+    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT, looked_at=(1,),
     note=_OUT_OF_RANGE,
 )  # fmt: skip
 def to_other(
@@ -181,7 +181,7 @@ to_other.vjp()(_cast_gradient)
 
 @op(
     "aten.type_as(Tensor self, Tensor other) -> Tensor",
-    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
+    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT, looked_at=(1,),
     note=_OUT_OF_RANGE,
 )  # fmt: skip
 def type_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from tierup.dialect.inference.dims import Dim, Expr, symbol
 from tierup.dialect.ir.values import Int, Opaque, Shape, Tensor, Value
@@ -75,6 +75,7 @@ InferRule = Callable[["Infer", Sequence[Value]], "Value | tuple[Value, ...]"]
 GradientRule = Callable[[Any], Any]  # of a gradients.core.Backward: gradients of the operands
 
 
+Of = TypeVar("Of")
 AS_MANY = -1  # results: as many as the operand has items (ListUnpack, TupleUnpack)
 
 
@@ -96,6 +97,8 @@ class Op:
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes
     acts: bool = False  # prints, sets an attribute, changes a dict or list: tier 0 does that, once a call, in the user's order; random, too
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
+    looked_at: tuple[int, ...] = ()  # the operands that have no part in that: only their sizes, dtype or some truth of them is asked
+    flat: tuple[int, ...] = ()  # the results that never require a gradient
     note: str = ""  # one line for the docs: the edge that surprises
     operands: tuple[str, ...] = ()  # their names, where the schema is given
     combine: Combine | None = None  # of scans
@@ -108,6 +111,10 @@ class Op:
     @property
     def writes(self) -> bool:
         return self.aliasing is Aliasing.SELF
+
+    def followed(self, operands: Sequence[Of]) -> Sequence[Of]:
+        """Of what is said of each operand that of those which a result's gradient goes on to."""
+        return [x for i, x in enumerate(operands) if i not in self.looked_at] if self.looked_at else operands
 
 
 def declared(ctx: Infer, operands: Sequence[Value]) -> Value:

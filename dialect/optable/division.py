@@ -16,7 +16,7 @@ from tierup.dialect.kernels.promotion import Accepts, Gives, Strength, Typing
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.elementary import zero_gradient
+from tierup.dialect.optable.elementary import refused_gradient
 from tierup.dialect.optable.elements import ARRAYS, Element, Elements, Parameter
 from tierup.dialect.optable.elementwise import broadcast, numpy_dtype, pointwise, rule
 
@@ -76,7 +76,7 @@ def floor_divide(m: Elements, x: Element, y: Element) -> Element:
     return m.select(m.equal(y, 0), x / y, m.select(m.differ(quotient, 0), floored, signed_zero))
 
 
-floor_divide.vjp()(zero_gradient)
+floor_divide.vjp()(refused_gradient)
 
 
 # --- by mode: a string that says how the quotient is rounded -----------------------------------------------------------

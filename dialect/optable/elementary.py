@@ -26,6 +26,11 @@ def zero_gradient(g: Backward) -> None:
     """Of a function that is constant between its jumps."""
 
 
+def refused_gradient(g: Backward) -> None:
+    """The same, where PyTorch has not implemented it."""
+    g.leave_to_pytorch("PyTorch has not implemented it: use torch.div with a rounding mode, or torch.where")
+
+
 # --- floats of all dtypes: one function of `Elements` ------------------------------------------------------------------
 
 

@@ -103,7 +103,7 @@ def _row(formula: Formula) -> Op:
     kernel = f"formulas.{formula.name.removeprefix('aten.').replace('.', '_')}"
     return Op(
         formula.name, formula.kind, kernel, _rule(formula), max(formula.results, 1), native=False, raises=formula.raises,
-        tolerance=Tolerance(4.0, 1.0), note="native as the ops that tierup-expand-formulas makes of it",
+        tolerance=Tolerance(4.0, 1.0), looked_at=formula.looked_at, note="native as the ops that tierup-expand-formulas makes of it",
     )  # fmt: skip
 
 

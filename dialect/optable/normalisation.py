@@ -652,8 +652,14 @@ def _along_channels_gradient(
     return scaled, of_weight, None if g.is_none(bias) else g.cast_to(_over_channels(g, grad), bias)
 
 
+def _refuse_of_running(g: Backward) -> None:
+    if g.wants("running_mean") or g.wants("running_var"):
+        g.leave_to_pytorch("PyTorch refuses one of its running statistics: pass them detached")
+
+
 def _by_running_statistics(g: Backward) -> Gradients:
-    """They are operands like others. (PyTorch gives them no gradient, though the result depends on them.)"""
+    """They are operands like others, but in PyTorch, which refuses their gradients."""
+    _refuse_of_running(g)
     if g.grads[0] is None:
         return None  # the other results are empty
     shape = _sizes(g)
@@ -672,6 +678,7 @@ def _by_running_statistics(g: Backward) -> Gradients:
 def _(g: Backward) -> Gradients:
     if not g.constant("training"):
         return _by_running_statistics(g)
+    _refuse_of_running(g)
     operands = (g.operands[0], None, None, None, None, True, 0.0, g.number("eps"))
     return _batch(g, g.several("aten.native_batch_norm", *operands, types=["!torch.vtensor"] * 3)[1:], (None, None))
 

@@ -144,7 +144,7 @@ def _reshape_as(ctx: Infer, of: Shape, other: Shape) -> Shape:
 
 @op(
     "aten.reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-    kind=Kind.VIEW, infer=_like_other(_reshape_as), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
+    kind=Kind.VIEW, infer=_like_other(_reshape_as), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT, looked_at=(1,),
 )  # fmt: skip
 def reshape_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     return reshape(x, other.shape)
@@ -518,7 +518,7 @@ def _expand_as(ctx: Infer, of: Shape, other: Shape) -> Shape:
 
 @op(
     "aten.expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-    kind=Kind.VIEW, infer=_like_other(_expand_as), aliasing=Aliasing.VIEW, tolerance=EXACT,
+    kind=Kind.VIEW, infer=_like_other(_expand_as), aliasing=Aliasing.VIEW, tolerance=EXACT, looked_at=(1,),
 )  # fmt: skip
 def expand_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:
     return expand(x, other.shape)

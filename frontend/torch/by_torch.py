@@ -70,15 +70,24 @@ def _is_callable(name: str, schema: Any) -> bool:
     return True
 
 
-_DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "multinomial"})  # constants to a gradient, whatever of
+_DRAWN = frozenset({"rand_like", "randn_like", "randint_like", "multinomial", "new_empty_strided"})  # constants to a gradient, whatever of
 
 
 @cache
-def _without_gradients() -> frozenset[str]:
-    """Ops of which no result requires a gradient whatever they are given, as PyTorch's table of derivatives has it: `aten.histc`."""
-    table = resources.files("torchgen").joinpath("packaged", "autograd", "derivatives.yaml")
-    entry = re.compile(r"^- name: ([\w.]+)\(.*\n  output_differentiability: \[False(?:, False)*\]$", re.M)
-    return frozenset(f"aten.{name}" for name in entry.findall(table.read_text(encoding="utf-8")))
+def _flat() -> dict[str, tuple[int, ...]]:
+    """The results of ops that never require a gradient, as PyTorch's table of derivatives has them: `aten.histc`'s; of `aten.linalg_lu` the
+    first. All of those of which no operand has a derivative."""
+    table = resources.files("torchgen").joinpath("packaged", "autograd", "derivatives.yaml").read_text(encoding="utf-8")
+    found = {}
+    for entry in re.split(r"^- name: ", table, flags=re.M)[1:]:
+        head, _, body = entry.partition("\n")
+        said = re.search(r"^  output_differentiability:\s*\[([^\]]*)\]", body, re.M)
+        formulas = re.findall(r"^  [\w, ]+: (.*)$", re.sub(r"^  output_diff.*", "", body, flags=re.M), re.M)
+        flat = [k for k, each in enumerate(said[1].split(",")) if each.strip() == "False"] if said is not None else []
+        if formulas and all(f == "non_differentiable" for f in formulas):
+            flat = [*range(head.rpartition("->")[2].count("Tensor"))]
+        found["aten." + head.partition("(")[0]] = tuple(flat)
+    return found
 
 
 def _of_operand(infer: Infer, operands: Any) -> Value:
@@ -103,6 +112,7 @@ def _row(name: str, schema: Any) -> Op | None:
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     if noted not in ([], [0]) or (writes and (base in _RESHAPING or not base.endswith("_") or len(schema.returns) != 1)):
         return None
+    flat = _flat().get(name, ())
     return Op(
         name,
         Kind.OTHER,
@@ -114,7 +124,8 @@ def _row(name: str, schema: Any) -> Op | None:
         acts=base in _WRITES_UNSAID,
         random=base in _WRITES_UNSAID or _is_random(name),
         raises=True,
-        differentiable=name.split(".")[1] not in _DRAWN and name not in _without_gradients(),
+        differentiable=name.split(".")[1] not in _DRAWN and flat != tuple(range(len(schema.returns))),
+        flat=flat,
         note="called through PyTorch",
     )
 
