@@ -204,6 +204,9 @@ def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
         name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
         frame.em.numpy(name, operands)
         return target
+    if op is ast.Pow and not (isinstance(value, Const) and value.value >= 0):  # what cannot be cast comes before a negative exponent
+        one = one_like(frame, value) if isinstance(value, Array) else Const(KIND_DTYPES[number_kind(value)].type(1).item())
+        check_same_kind(frame, node, SYMBOLS[op], target, binary(frame, node, op, replace(one_like(frame, target), decays=False), one))
     result = binary(frame, node, op, target, value)
     check_same_kind(frame, node, SYMBOLS[op], target, result)
     frame.em.numpy("aten.copy_", [target.ssa, result.ssa, frame.em.bool(False)])

@@ -180,15 +180,18 @@ def dtype_code(frame: Frame, node: ast.AST | None, value: Value) -> tuple[ir.Val
     raise frame.error(node, f"{describe(value)} as a dtype", "write np.float32, 'float32' or x.dtype")
 
 
-def int_list(frame: Frame, node: ast.AST | None, value: Value, what: str = "a shape") -> tuple[ir.Value, int | None]:
-    """A shape or axes argument (an int, a tuple or list of ints, x.shape) as !torch.list<int>, and its length when known."""
+def int_list(
+    frame: Frame, node: ast.AST | None, value: Value, what: str = "a shape", *, bools: bool = False
+) -> tuple[ir.Value, int | None]:
+    """A shape or axes argument (an int, a tuple or list of ints, x.shape) as !torch.list<int>, and its length when known. `bools`: as in
+    `as_int`."""
     em = frame.em
     if isinstance(value, IntList):
         return value.ssa, None
     if isinstance(value, ShapeOf):
         return em.numpy("aten.size", [value.array.ssa], em.types.int_list), value.array.rank
     items = value.items if isinstance(value, Sequence) else [value]
-    return em.int_list([as_int(frame, node, item, what) for item in items]), len(items)
+    return em.int_list([as_int(frame, node, item, what, bools=bools) for item in items]), len(items)
 
 
 def taken(frame: Frame, node: ast.AST, a: Value) -> Array:
@@ -205,9 +208,11 @@ def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
 
 
-def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer") -> ir.Value:
-    """A value where Python wants an integer (operator.index) as !torch.int."""
+def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True) -> ir.Value:
+    """A value where Python wants an integer (operator.index) as !torch.int. `bools`: whether NumPy takes one there for an int."""
     em = frame.em
+    if not bools and is_number(value) and number_kind(value) == "bool":
+        raise WillRaise(TypeError("an integer is required"))
     if isinstance(value, Const) and isinstance(value.value, (int, np.integer)):
         return em.int(int(value.value))
     if isinstance(value, Scalar) and value.kind in ("int", "bool"):

@@ -126,7 +126,8 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return _sequence_method(frame, node, owner, name, args)
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
-    return table.invoke(frame, node, f"the method `.{name}`", table.METHODS[name], [as_array(frame, node, owner), *args], kwargs)
+    arguments = [as_array(frame, node, owner), *args]
+    return table.invoke(frame, node, f"the method `.{name}`", getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs)
 
 
 def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:

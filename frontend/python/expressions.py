@@ -354,7 +354,7 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
         return folded(frame, node, lambda: function(*constants[0], **constants[1]))
     handler = table.find(function)
     if handler is not None:
-        return table.invoke(frame, node, table.name_of(function), handler, args, kwargs)
+        return table.invoke(frame, node, table.name_of(function), function, handler, args, kwargs)
     if isinstance(function, types.FunctionType) and not (function.__module__ or "").startswith(("numpy", "tierup")):
         raise frame.error(node, f"calling the plain Python function `{function.__name__}`", "decorate it with @tierup.jit")
     raise table.unknown(frame, node, function)

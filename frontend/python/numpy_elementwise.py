@@ -14,10 +14,10 @@ from tierup.dialect.optable.core import Kind
 from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.array_operators import broadcast_rank, ufunc_dtype
 from tierup.frontend.python.arrays import as_array, strong, weak, weak_float
-from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_finding import nonzero
 from tierup.frontend.python.scalars import number, to_bool
-from tierup.frontend.python.table import constant, function
+from tierup.frontend.python.table import constant, function, method
 from tierup.frontend.python.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
 
 ZERO_FLOAT = Const(0.0)
@@ -132,6 +132,8 @@ def _float_one(frame: Frame, operand: Array) -> ir.Value:
 def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Value = NONE) -> Value:
     if isinstance(x, Const) and x.value is None and isinstance(y, Const) and y.value is None:
         return nonzero(frame, node, condition)
+    if x is NONE or y is NONE:
+        raise WillRaise(ValueError("either both or neither of x and y should be given"))
     cond = as_array(frame, node, condition)
     if cond.dtype != np.bool_:
         cond = array_operators.binary(frame, node, ast.NotEq, cond, Const(0))
@@ -152,10 +154,24 @@ def _sample(value: Value):
     return np.zeros((), arrays.KIND_DTYPES[number_kind(value)])
 
 
-@function(np.clip, method="clip")
-def clip(frame: Frame, node: ast.AST, a: Value, a_min: Value = NONE, a_max: Value = NONE, min: Value = NONE, max: Value = NONE) -> Value:
+@function(np.clip)
+def clip(
+    frame: Frame, node: ast.AST, a: Value, a_min: Value | None = None, a_max: Value | None = None, *,
+    min: Value | None = None, max: Value | None = None,
+) -> Value:  # fmt: skip
+    if a_min is None and a_max is None:
+        return clip_method(frame, node, a, min or NONE, max or NONE)
+    if a_min is None or a_max is None:
+        raise WillRaise(TypeError(f"clip() missing 1 required positional argument: '{'a_max' if a_max is None else 'a_min'}'"))
+    if min is not None or max is not None:
+        raise WillRaise(ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."))
+    return clip_method(frame, node, a, a_min, a_max)
+
+
+@method("clip")
+def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: Value = NONE) -> Value:
     """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""
-    low, high = (v if not _none(v) else w for v, w in ((a_min, min), (a_max, max)))
+    low, high = min, max
     x = as_array(frame, node, a)
     if _none(low) and _none(high):
         return array_operators.unary(frame, node, ast.UAdd, x)

@@ -132,7 +132,7 @@ def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO,
     if constant(frame, node, k, "`k`") != 0:
         raise frame.error(node, "np.eye off the main diagonal", "use np.diag outside the function")
     code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
-    rows = as_int(frame, node, N)
+    rows = as_int(frame, node, N, bools=False)
     columns = rows if is_none(M) else as_int(frame, node, M)
     return Array(em.numpy("aten.eye.m", [rows, columns, code, em.none, em.none, em.none]), 2, dtype=known, decays=False)
 

@@ -46,7 +46,7 @@ def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO)
 
 def _cat(frame: Frame, node: ast.AST, parts: list[Array], axis: Value) -> Array:
     em = frame.em
-    ssa = em.numpy("aten.cat", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
+    ssa = em.numpy("aten.cat", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis", bools=False)])
     rank = next((p.rank for p in parts if p.rank is not None), None)
     if rank == 0:
         raise WillRaise(ValueError("zero-dimensional arrays cannot be concatenated"))
@@ -111,7 +111,7 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
 @function(np.tile)
 def tile(frame: Frame, node: ast.AST, A: Value, reps: Value) -> Value:
     x = as_array(frame, node, A)
-    counts, length = int_list(frame, node, reps, "`reps`")
+    counts, length = int_list(frame, node, reps, "`reps`", bools=True)
     rank = None if x.rank is None or length is None else max(x.rank, length)
     return copied(x, frame.em.numpy("aten.tile", [x.ssa, counts]), rank, x.min_rank)
 
@@ -137,7 +137,7 @@ def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
         axis = Sequence("tuple", [Const(i) for i in range(known_rank(frame, node, x, "np.flip over all axes"))])
     if x.rank == 0 and isinstance(axis, Const):
         refuse_axis(frame, x, axis)
-    dims, _ = int_list(frame, node, axis, "an axis")
+    dims, _ = int_list(frame, node, axis, "an axis", bools=True)
     return replace(viewed(x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
 
 
@@ -155,8 +155,8 @@ def fliplr(frame: Frame, node: ast.AST, m: Value) -> Value:
 def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE) -> Value:
     em = frame.em
     x = as_array(frame, node, a)
-    shifts, _ = int_list(frame, node, shift, "`shift`")
-    dims = em.ints() if is_none(axis) else int_list(frame, node, axis, "an axis")[0]
+    shifts, _ = int_list(frame, node, shift, "`shift`", bools=True)
+    dims = em.ints() if is_none(axis) else int_list(frame, node, axis, "an axis", bools=True)[0]
     return copied(x, em.numpy("aten.roll", [x.ssa, shifts, dims]), x.rank, x.min_rank)
 
 

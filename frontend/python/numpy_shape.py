@@ -131,7 +131,7 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
         raise frame.error(node, "np.squeeze of several axes", "one axis at a time, or reshape")
     if x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):  # NumPy takes these for the axes of a scalar
         return viewed(x, em.numpy("aten.alias", [x.ssa]), 0)
-    dim = as_int(frame, node, axis, "an axis")
+    dim = as_int(frame, node, axis, "an axis", bools=False)
     refuse_axis(frame, x, axis, dim)
     length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
     wrong = em.scalar("aten.ne.int", [length, em.int(1)], em.types.bool)

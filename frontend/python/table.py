@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from tierup.dialect.optable.core import Op
 from tierup.dialect.spelling import nearest
-from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.values import Const, Value
 
 Handler = Callable[..., Value]
@@ -79,8 +80,24 @@ def name_of(obj: Any) -> str:
     return name if module in ("builtins", "") else f"{module}.{name}"
 
 
-def invoke(frame: Frame, node: ast.AST, name: str, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Call a handler; UnsupportedSyntax names an argument that it does not have."""
+@cache
+def _signature(obj: Any) -> inspect.Signature | None:
+    """None of built-ins of which nobody knows it, or not all: ndarray.sum(axis, dtype, out, **kwargs) takes `keepdims` by position, too."""
+    try:
+        found = inspect.signature(obj)
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()) else found
+
+
+def invoke(frame: Frame, node: ast.AST, name: str, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Call the handler of `obj`. TypeError where `obj` does not take such arguments; UnsupportedSyntax where the handler alone does not."""
+    own = _signature(obj)
+    if own is not None:
+        try:
+            own.bind(*args, **kwargs)
+        except TypeError as e:
+            raise WillRaise(TypeError(f"{name}: {e}")) from e
     parameters = inspect.signature(handler).parameters
     names = list(parameters)[2:]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())

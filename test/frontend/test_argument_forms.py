@@ -1,0 +1,47 @@
+"""Arguments in forms that NumPy refuses, or takes: its result, or its class of exception, in tier 0 and once compiled."""
+
+import linecache
+
+import numpy as np
+import pytest
+
+import tierup
+
+EXPRESSIONS = (
+    "np.clip(x, 2)", "np.clip(x, a_max=2)", "np.clip(x, 1, 2, max=3)", "np.clip(x, min=1)", "np.clip(x, None, 2)", "np.clip(x)", "x.clip(1, max=2)",
+    "x.clip(1)", "np.where(c, x=x, y=x)", "np.where(c, x)", "np.where(condition=c)", "np.where(c, x, x)",
+    "x.reshape((True, -1))", "x.reshape(True, -1)", "np.zeros((True, 2))", "np.ones(True)", "np.full([2, False], 1.0)", "np.eye(True)",
+    "np.broadcast_to(x, (True, 6))", "np.transpose(x[None], (True, False))", "np.sum(x, axis=False)", "np.concatenate([x, x], True)",
+    "np.squeeze(x[None], False)", "np.tile(x, True)", "np.tile(x, (True, 2))", "np.roll(x, True)", "np.flip(x, False)", "np.expand_dims(x, False)",
+    "np.roll(x[0], 1)", "np.roll(2.5, 1)", "np.tile(c[0], 2)", "np.tile(True, 2)", "np.tile(np.sum(x), (2, 1))", "np.roll(np.sum(x), 1)",
+    "np.add(x)", "np.add(x1=x, x2=x)", "np.sum()", "np.reshape(x, newshape=6)", "np.dot(x)", "np.exp(x, x, x, x)", "x[None].sum(axis=0, keepdims=True)",
+    "np.power(c, -1)", "np.arange(6).reshape(2, 3).swapaxes(0)",
+)  # fmt: skip
+STATEMENTS = ("c **= -1", "c **= n", "c **= x", "u **= -n", "u **= np.array([1, -1, 2, 0, 1, 1])", "i **= -1", "i **= n", "x **= -1", "x **= -n")
+
+
+def outcome(function):
+    x = np.arange(6.0) + 1
+    try:
+        with np.errstate(all="ignore"):
+            return function(x, x > 2, x.astype(np.uint8), x.astype(np.int8), 2)
+    except Exception as e:  # noqa: BLE001 - whatever it is
+        return e
+
+
+@pytest.mark.parametrize("text", [*(f"return {e}" for e in EXPRESSIONS), *(f"{s}\n    return x, c, u, i" for s in STATEMENTS)])
+def test_a_form_of_arguments_gives_what_it_gives_in_numpy(text):
+    source = f"def f(x, c, u, i, n):\n    {text}\n"
+    name, space = f"<{text}>", {"np": np}
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), space)  # noqa: S102 - our own
+    function, want = tierup.jit(space["f"]), outcome(space["f"])
+    for call in range(3):
+        got = outcome(function)
+        if isinstance(want, Exception):
+            assert isinstance(want, type(got)), f"call {call}: {want!r}, not {got!r}"
+        else:
+            assert not isinstance(got, Exception), f"call {call}: {got!r}"
+            for g, w in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, want)), strict=True):
+                assert type(g) is type(w) and g.dtype == w.dtype
+                np.testing.assert_allclose(g, w, rtol=1e-12)
