@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering import builders as b
-from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
+from tierup.lowering.stated import PART, RESULT_KINDS
 
 VIEWS = ("memref.subview", "memref.reinterpret_cast", "memref.cast", "memref.expand_shape", "memref.collapse_shape", "memref.transpose",
          "memref.reshape", "memref.view", "memref.memory_space_cast")  # fmt: skip

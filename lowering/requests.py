@@ -24,8 +24,7 @@ from tierup.lowering.driver import Driver, Keep
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.refused import Refused
 from tierup.lowering.service import request_json
-from tierup.lowering.stated import EXIT_SITES, RESULTS, TIES, dim, records, state
-from tierup.lowering.transforms.asserts_to_status import ERROR_SITES
+from tierup.lowering.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
 
 _OF_THE_PROGRAM = ("prepare-kernel", "prepare-gpu-kernel", "lower-torch")  # what fails in these is an op of the program
 

@@ -34,6 +34,10 @@ NO_FMA = "tierup.no_fma"  # the unit attribute of a module for a CPU on which ea
 RESULTS = "tierup.results"
 TIES = "tierup.ties"
 EXIT_SITES = "tierup.exit_sites"
+RESULT_KINDS = "tierup.result_kinds"  # of an entry that computes buffers and numbers: which each result is
+ERROR_SITES = "tierup.error_sites"
+LAYOUT = "tierup.layout"
+PART = "tierup.part"  # part of an entry (split_kernel.py): its memory lies apart as an entry's does
 
 
 def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, force: bool = False) -> ir.Operation:

@@ -24,9 +24,7 @@ from tierup.lowering import functions as fn
 from tierup.lowering.arith import of
 from tierup.lowering.loops import when
 from tierup.lowering.origins import Origin, origin
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
-
-ERROR_SITES = "tierup.error_sites"
+from tierup.lowering.stated import ERROR_SITES, RESULT_KINDS
 
 
 @register

@@ -32,7 +32,8 @@ from tierup.lowering.arith import INDEX, bytes_of, lifted, of
 from tierup.lowering.descriptors import allocated
 from tierup.lowering.exits.after_exits import written_after
 from tierup.lowering.loops import either
-from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
+from tierup.lowering.stated import ERROR_SITES
+from tierup.lowering.transforms.asserts_to_status import add_status
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
 
 _GLOBALS = 0xDEADBEEF  # what memref.get_global says it has allocated

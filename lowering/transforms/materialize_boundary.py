@@ -25,10 +25,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.lowering import builders as b
 from tierup.lowering.arith import of
-
-RESULT_KINDS = "tierup.result_kinds"
-LAYOUT = "tierup.layout"
-PART = "tierup.part"  # part of an entry (split_kernel.py): its memory lies apart as an entry's does
+from tierup.lowering.stated import LAYOUT, RESULT_KINDS
 
 
 @register

@@ -27,7 +27,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
 from tierup.lowering import builders as b
 from tierup.lowering import functions as fn
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+from tierup.lowering.stated import RESULT_KINDS
 
 EXIT, FORCED = "tierup.exit", "tierup.forced"
 EXITS = "tierup.exits"

@@ -42,8 +42,8 @@ from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
 from tierup.lowering.loops import when
 from tierup.lowering.origins import origin
-from tierup.lowering.transforms.asserts_to_status import ERROR_SITES, add_status
-from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
+from tierup.lowering.stated import ERROR_SITES, PART, RESULT_KINDS
+from tierup.lowering.transforms.asserts_to_status import add_status
 
 BUDGET = 1 << 17  # operations between two polls: some 50 us
 CHUNK = 1 << 12  # operations of the inner loop

@@ -27,8 +27,7 @@ from tierup.lowering import functions as fn
 from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.signature import ALIASES, WRITEBACKS, terminator
-from tierup.lowering.stated import RESULTS, guards, records
-from tierup.lowering.transforms.materialize_boundary import LAYOUT, RESULT_KINDS
+from tierup.lowering.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
 
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 _COMPUTED = {

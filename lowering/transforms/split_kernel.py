@@ -35,7 +35,7 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.lowering import builders as b
 from tierup.lowering import functions as fn
-from tierup.lowering.transforms.materialize_boundary import PART, RESULT_KINDS
+from tierup.lowering.stated import PART, RESULT_KINDS
 
 _TO_TENSOR = "bufferization.to_tensor"
 _MATERIALIZE = "bufferization.materialize_in_destination"

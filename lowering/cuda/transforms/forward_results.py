@@ -17,7 +17,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering import builders as b
-from tierup.lowering.transforms.materialize_boundary import RESULT_KINDS
+from tierup.lowering.stated import RESULT_KINDS
 
 
 @register
