@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from math import prod
 from operator import attrgetter
 from typing import Any
 
@@ -224,10 +226,24 @@ def _numpy_tier0(function: Callable[..., Any], operands: Sequence[str], empty_me
             named["dtype"] = None if code is None else dtype_named(code)
         if "correction" in operands:
             named["ddof"] = named.pop("correction", None) or 0
-        found = function(x, **named)
+        few = not x.size or ("ddof" in named and _count(x, named["axis"]) <= named["ddof"])
+        found = _quietly(function, x, named) if few else function(x, **named)
         return tuple(map(np.asarray, found)) if isinstance(found, tuple) else np.asarray(found)
 
     return kernel
+
+
+def _count(x: np.ndarray, axis: tuple[int, ...] | int | None) -> int:
+    """How many elements make one of the result; axes that x has not got are for NumPy to refuse."""
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return prod(x.shape[a] for a in axes if -x.ndim <= a < x.ndim)
+
+
+def _quietly(function: Callable[..., Any], x: np.ndarray, named: dict[str, Any]) -> Any:
+    """Without np.mean's and np.var's word that there are too few elements, which no error state covers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(x, **named)
 
 
 def numpy_axis(dims: Sequence[int] | int | None) -> tuple[int, ...] | int | None:
