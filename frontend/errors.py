@@ -23,10 +23,16 @@ class UnsupportedSyntax(SyntaxError):
 
     def plain(self) -> UnsupportedSyntax:
         """Itself without the subclass that a front end uses to try something else first."""
-        cls = NotDifferentiable if isinstance(self, NotDifferentiable) else UnsupportedSyntax
+        return self._as(NotDifferentiable if isinstance(self, NotDifferentiable) else UnsupportedSyntax, self.remedy)
+
+    def but(self, reason: str) -> UnsupportedSyntax:
+        """Itself, and why what it advises may not do."""
+        return self._as(type(self), f"{self.remedy} ({reason})")
+
+    def _as(self, cls: type[UnsupportedSyntax], remedy: str) -> UnsupportedSyntax:
         return cls(
             self.construct,
-            self.remedy,
+            remedy,
             filename=self.filename or "<unknown>",
             lineno=self.lineno or 0,
             offset=self.offset or 0,

@@ -55,8 +55,10 @@ def _for_from(
         return None
     except NeedsStatic as e:
         frame.env = saved
-        if known is None or known - offset > MAX_UNROLLED:
+        if known is None:
             raise e from None
+        if known - offset > MAX_UNROLLED:
+            raise e.but(f"this loop has {known} rounds: of at most {MAX_UNROLLED} each may be written out") from None
         return _write_out(frame, node, iterable, offset, rest, tail, execute, step)
     except Changes as e:
         frame.env = saved
@@ -182,7 +184,9 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: 
         return None
     except NeedsStatic as e:
         frame.env = saved
-        if not isinstance(first, Const) or _times_peeled(node) >= MAX_DEPTH or any(jumps_loop(s) for s in node.body):
+        if isinstance(first, Const) and _times_peeled(node) >= MAX_DEPTH:
+            raise e.but(f"of this loop at most {MAX_DEPTH} rounds may be written out") from None
+        if not isinstance(first, Const) or any(jumps_loop(s) for s in node.body):
             raise e from None
         return GoOn([*node.body, _peeled(node), *rest])
     except Changes as e:

@@ -138,7 +138,7 @@ def require_own_list(frame: Frame, node: ast.AST, owner: Sequence) -> None:
     if owner.external:
         raise frame.error(node, "changing a list from outside the function", "return a new list")
     if owner.region != frame.em.region:
-        remedy = "make an array with np.empty and assign its rows, or loop over a constant range"
+        remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
         raise frame.error(node, "changing a list inside a branch or loop that the run decides", remedy, NeedsStatic)
 
 

@@ -73,8 +73,12 @@ def name_of(obj: Any) -> str:
         return f"np.{obj.__name__}"
     module = getattr(obj, "__module__", "") or ""
     name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
-    if module.startswith("numpy.linalg"):
-        return f"np.linalg.{name}"
+    owner = getattr(obj, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"np.{owner.__name__}.{name.rpartition('.')[2]}"
+    for part in ("linalg", "random"):
+        if module.startswith(f"numpy.{part}"):
+            return f"np.{part}.{name}"
     if module.startswith("numpy"):
         return f"np.{name}"
     return name if module in ("builtins", "") else f"{module}.{name}"
@@ -115,6 +119,14 @@ def invoke(frame: Frame, node: ast.AST, name: str, obj: Any, handler: Handler, a
     return handler(*bound.args, **bound.kwargs)
 
 
+_INSTEAD = {
+    f"np.{ufunc}.{how}": f"write np.{function}(x, axis=0)" for how, functions in {
+        "accumulate": {"add": "cumsum", "multiply": "cumprod"},
+        "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"},
+    }.items() for ufunc, function in functions.items()
+}  # fmt: skip
+
+
 def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     """The error for a function that is not in the table, with the nearest that are."""
     name = name_of(obj)
@@ -126,6 +138,10 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
         return frame.error(node, "`tierup.vjp` in a program", "use tierup.value_and_grad there, or call vjp outside the function")
     if name == "print":
         return frame.error(node, "`print`", "return the value and print it outside")
+    if isinstance(getattr(obj, "__self__", None), np.ufunc):
+        ufunc, _, how = name.rpartition(".")
+        remedy = f"write {ufunc}(x[:, None], y)" if how == "outer" else _INSTEAD.get(name, "write a loop over the rows of an array")
+        return frame.error(node, f"`{name}` is not translated", remedy)
     return frame.error(
         node, f"`{name}` is not translated", f"did you mean {' or '.join(close)}?" if close else "call it outside the function"
     )
