@@ -217,13 +217,12 @@ def _is_vector(g: Backward, i: int) -> bool | ir.Value:
     return g.call("aten.eq.int", g.call("aten.dim", g.like(i), type_="!torch.int"), 1, type_="!torch.bool")
 
 
-@matmul.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
+def _of_any_ranks(g: Backward, other: str) -> Gradients:
     """A vector on the left is a row, one on the right a column; what the product broadcast is summed."""
-    if g.rank("self") == g.rank("other") == 2:
+    if g.rank("self") == g.rank(other) == 2:
         return _of_matrices(g)
     row, column = _is_vector(g, 0), _is_vector(g, 1)
-    x, y = g.promoted("self"), g.promoted("other")
+    x, y = g.promoted("self"), g.promoted(other)
     left = g.choose(row, lambda: g.call("aten.unsqueeze", x, 0), lambda: x)
     right = g.choose(column, lambda: g.call("aten.unsqueeze", y, 1), lambda: y)
     widened = g.choose(column, lambda: g.call("aten.unsqueeze", g.grad, -1), lambda: g.grad)
@@ -231,8 +230,13 @@ def _(g: Backward) -> Gradients:
     of_right = g.call("aten.matmul", _swap(g, left), grad)
     return (
         g.sum_to(g.call("aten.matmul", grad, _swap(g, right)), "self"),
-        g.sum_to(g.choose(column, lambda: g.call("aten.squeeze.dim", of_right, -1), lambda: of_right), "other"),
+        g.sum_to(g.choose(column, lambda: g.call("aten.squeeze.dim", of_right, -1), lambda: of_right), other),
     )
+
+
+@matmul.vjp(reads=("self", "other"))
+def _(g: Backward) -> Gradients:
+    return _of_any_ranks(g, "other")
 
 
 @op("aten.mv(Tensor self, Tensor vec) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mv", 2, 1), tolerance=Tolerance(4.0, 1.0))
@@ -295,6 +299,8 @@ def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dot.vjp(reads=("self", "tensor"))
 def _(g: Backward) -> Gradients:
+    if g.numpy and not g.rank("self") == g.rank("tensor") == 1:
+        return _of_any_ranks(g, "tensor")
     return g.cast_to(g.mul(g.promoted("tensor"), g.grad), 0), g.cast_to(g.mul(g.promoted("self"), g.grad), "tensor")
 
 

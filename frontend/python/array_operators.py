@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -135,16 +136,16 @@ def _form(frame: Frame, op: type, forms: tuple[str, str | None, str | None], a: 
     return name, operands
 
 
-def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value) -> Array:
-    """numpy.matmul."""
+def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value, function: Callable[..., Any] = np.matmul) -> Array:
+    """numpy.matmul, or numpy.dot of operands of ranks 1 and 2."""
     if is_number(a) or is_number(b):
         raise frame.error(node, "a Python number in a matrix product", "use `*`")
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     rank: int | None = None
     if x.rank is not None and y.rank is not None:
         rank = max(x.rank, y.rank, 2) - (x.rank == 1) - (y.rank == 1)
-    dtype = None if x.dtype is None or y.dtype is None else np.result_type(x.dtype, y.dtype)
-    return Array(frame.em.numpy("aten.matmul", [x.ssa, y.ssa], ranks=(x.rank, y.rank)), rank, 0, dtype)
+    dtype = None if x.dtype is None or y.dtype is None else function(np.ones((1, 1), x.dtype), np.ones((1, 1), y.dtype)).dtype
+    return Array(frame.em.numpy(f"aten.{function.__name__}", [x.ssa, y.ssa], ranks=(x.rank, y.rank)), rank, 0, dtype)
 
 
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:

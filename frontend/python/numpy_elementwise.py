@@ -190,12 +190,10 @@ def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: V
         if not is_number(bound):
             of_all = array_operators.binary(frame, node, ast.Mult, of_all, arrays.one_like(frame, as_array(frame, node, bound)))
     low, high = (weak(frame, v, of_all) if is_number(v) else v for v in (low, high))
-    found: Value = x
-    if not _none(low):
-        found = _binary(np.maximum, "aten.maximum")(frame, node, found, low)
-    if not _none(high):
-        found = _binary(np.minimum, "aten.minimum")(frame, node, found, high)
-    return found
+    each = [None if _none(v) else as_array(frame, node, v) for v in (low, high)]
+    rank, least = broadcast_rank(x, *filter(None, each))
+    operands = [x.ssa, *(frame.em.none if bound is None else bound.ssa for bound in each)]
+    return Array(frame.em.numpy("aten.clamp.Tensor", operands), rank, least)
 
 
 def _none(value: Value) -> bool:
@@ -240,13 +238,13 @@ def hypot(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
     raise frame.error(node, "`np.hypot`", "write np.sqrt(x * x + y * y)")
 
 
-@function(np.deg2rad, np.radians)
-def deg2rad(frame: Frame, node: ast.AST, x: Value) -> Value:
+@function(np.radians)
+def radians(frame: Frame, node: ast.AST, x: Value) -> Value:
     return _scaled(frame, node, x, np.pi / 180.0)
 
 
-@function(np.rad2deg, np.degrees)
-def rad2deg(frame: Frame, node: ast.AST, x: Value) -> Value:
+@function(np.degrees)
+def degrees(frame: Frame, node: ast.AST, x: Value) -> Value:
     return _scaled(frame, node, x, 180.0 / np.pi)
 
 

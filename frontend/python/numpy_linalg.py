@@ -37,7 +37,7 @@ def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             for name, bound in (("gt", 2), ("lt", 1)):
                 wrong = em.scalar(f"aten.{name}.int", [rank, em.int(bound)], em.types.bool)
                 raise_if(frame, wrong, "ValueError", "np.dot here takes arrays of rank 1 and 2; use @ for others")
-    return array_operators.matmul(frame, node, x, y)
+    return array_operators.matmul(frame, node, x, y, np.dot)
 
 
 @function(np.inner)

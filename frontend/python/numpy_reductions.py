@@ -250,8 +250,10 @@ def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value =
     if not is_none(ord) and not (isinstance(ord, Const) and ord.value == 2 and isinstance(axis, Const) and isinstance(axis.value, int)):
         raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
     array = as_array(frame, node, x)
-    if array.dtype is None or array.dtype.kind != "f":
-        array = array_operators.binary(frame, node, ast.Div, array, Const(1))  # ints become float64, floats stay what they are
+    if array.dtype is None or array.dtype.kind != "f":  # ints and ml_dtypes' bfloat16 become float64, NumPy's floats stay what they are
+        zero = em.numpy("aten.new_zeros", [array.ssa, em.ints(1), em.none, em.none, em.none, em.none])
+        like = em.numpy("aten.linalg_vector_norm", [zero, em.int(2), em.none, em.bool(False), em.none])
+        array = replace(array, ssa=em.numpy("aten.type_as", [array.ssa, like]), dtype=None)
     if is_none(axis) and not _keeps(keepdims):
         flat = em.numpy("aten.reshape", [array.ssa, em.ints(-1)])
         squares = Array(em.numpy("aten.dot", [flat, flat]), 0)
