@@ -97,6 +97,17 @@ def _last_items(
     return [found[i] for i in range(end, 0)] if len(found) == -end else None
 
 
+def each(e: Emitter, gradient: ListGradient, of: Callable[[ir.Value], ir.Value]) -> ListGradient:
+    """`of` each tensor of a gradient."""
+
+    def inside(value: ir.Value) -> ir.Value:
+        return of(value) if _is_tensor(value) else _mapped(e, value, lambda i: inside(item(e, value, i)))
+
+    whole = None if gradient.whole is None else inside(gradient.whole)
+    parts = tuple((i, each(e, g, of) if isinstance(g, ListGradient) else inside(g)) for i, g in gradient.parts)
+    return ListGradient(whole, parts, tuple((start, end, inside(items)) for start, end, items in gradient.spans))
+
+
 def added(e: Emitter, total: ir.Value, gradient: ListGradient) -> ir.Value:
     """A list of gradients, with more of them."""
     start = total if gradient.whole is None else _summed(e, total, gradient.whole)

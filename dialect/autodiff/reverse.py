@@ -13,6 +13,8 @@ are inlined: an op computes its results from its operands and does nothing else,
 A branch has a second one on the same condition, whose arms compute again what the taken arm computed, and then its gradient
 (reverse_branches.py). To hand these values out of the first branch, values would be needed for the arm that was not taken.
 
+A gradient that is there on some paths only is known to be (paths.py).
+
 With `undefined` the gradients that come in may be undefined (tierup.differentiable): each op's gradient is a `tierup.grad_of`, sums are
 `tierup.autograd_add`. Else what is undefined is known here, and there is no op for it.
 """
@@ -25,6 +27,7 @@ from typing import Union
 from tierup.dialect import gradients, ops, optable
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import ListGradient
+from tierup.dialect.autodiff.paths import Path, When, both, either, masked, same
 from tierup.dialect.autodiff.reverse_lists import joined, packed
 from tierup.dialect.gradients import by_torch
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
@@ -52,8 +55,9 @@ CONTAINERS = PACKS | _UNPACKS | _PICKS | _JOINS
 Found = Union[ir.Value, ListGradient, None]
 """A gradient so far: of a tensor a tensor, of a list or tuple what list_gradients.py says."""
 
-Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Found]], None]"]
-"""How ops with regions are differentiated, by name: handlers of (reverse, op, gradients of its results)."""
+Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Found], Sequence[When]], None]"]
+"""How ops with regions are differentiated, by name: handlers of (reverse, op, gradients of its results, when these are there, of the
+paths on which one is)."""
 
 
 class Reverse:
@@ -65,21 +69,35 @@ class Reverse:
         self.regions = regions
         self.undefined = undefined
         self.grads: dict[ir.Value, ir.Value | ListGradient] = Notes()
+        self.paths: dict[ir.Value, Path] = Notes()  # of the gradients that are not there on all
+        self.when: When = True  # of what is given: when what it is made of is there
         self.drops = False  # whether a rule passed nothing on to a tensor of which a gradient is asked: that is one of zeros
 
     def nested(self) -> Reverse:
         """One for a region inside, with gradients of its own."""
         return Reverse(self.emitter, self.active, self.regions, undefined=self.undefined)
 
-    def give(self, value: ir.Value, gradient: Gradient | ListGradient) -> None:
-        """Add to the gradient of a value: of a list a list, or the gradients of its first items."""
+    def give(self, value: ir.Value, gradient: Gradient | ListGradient, when: When = True, *, zeros: bool = False) -> None:
+        """Add to the gradient of a value: of a list a list, or the gradients of its first items. `when` it is there; `zeros`: else it is
+        zeros, which it was made as."""
         if gradient is None or not self.active.get(value, False):
             return
         if not torch_types.is_tensor(value.type) and not _is_optional(value.type) and not isinstance(gradient, ListGradient):
             gradient = ListGradient(gradient) if isinstance(gradient, ir.Value) else lists.noted(gradient)
         assert isinstance(gradient, (ir.Value, ListGradient))
-        old = self.grads.get(value)
-        self.grads[value] = gradient if old is None else self._sum(old, gradient)
+        path = Path(both(self.emitter, self.when, when), zeros and self.when is True)
+        if value in self.grads:
+            before, old = self.path(value), self.grads[value]
+            if not same(before.when, path.when):
+                old, gradient = masked(self.emitter, old, before), masked(self.emitter, gradient, path)
+                path, before = Path(either(self.emitter, before.when, path.when)), Path()
+            path = Path(path.when, path.zeros and before.zeros)
+            gradient = self._sum(old, gradient)
+        self.grads[value], self.paths[value] = gradient, path
+
+    def path(self, value: ir.Value) -> Path:
+        """When a value's gradient so far is there."""
+        return self.paths.get(value, Path()) if value in self.grads else Path(False)
 
     def _sum(self, a: ir.Value | ListGradient, b: ir.Value | ListGradient) -> ir.Value | ListGradient:
         e = self.emitter
@@ -93,8 +111,19 @@ class Reverse:
         return made.results[0]
 
     def take(self, value: ir.Value) -> Found:
-        """The gradient of a value, all of it: whoever uses the value stands behind the op that made it."""
-        return self.grads.pop(value, None)
+        """The gradient of a value, all of it: whoever uses the value stands behind the op that made it. Zeros on paths without."""
+        path, found = self.path(value), self.grads.pop(value, None)
+        return None if found is None else masked(self.emitter, found, path)
+
+    def _taken(self, values: Sequence[ir.Value]) -> tuple[list[Found], list[When]]:
+        """The gradients of an op's results, and when they are there, of the paths on which one is: `self.when`."""
+        paths = [self.path(v) for v in values]
+        self.when = False
+        for path in paths:
+            self.when = either(self.emitter, self.when, path.when)
+        if all(path.when is False or same(path.when, self.when) for path in paths):
+            return [self.grads.pop(v, None) for v in values], [path.when is not False for path in paths]
+        return [self.take(v) for v in values], [path.when for path in paths]
 
     def whole(self, value: ir.Value, gradient: Found) -> ir.Value:
         """The gradient of a tensor or a list of tensors as a value of its type, zeros where there is none."""
@@ -123,10 +152,16 @@ class Reverse:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
-        found = [self.take(r) for r in op.results]
-        if all(is_nothing(g) for g in found):
+        if all(is_nothing(self.grads.get(r)) for r in op.results):
+            for r in op.results:
+                self.grads.pop(r, None)
             return
         self.emitter.location = op.location
+        found, when = self._taken(list(op.results))
+        self._passed(op, found, when)
+        self.when = True
+
+    def _passed(self, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:
         name = op.name
         if name in _IDENTITIES:
             for operand, gradient in zip(op.operands, found, strict=False):
@@ -147,7 +182,7 @@ class Reverse:
             for operand in op.operands:
                 self.give(operand, found[0])
         elif name in self.regions:
-            self.regions[name](self, op, found)
+            self.regions[name](self, op, found, when)
         else:
             self._rule(op, found)
 

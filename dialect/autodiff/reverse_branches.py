@@ -8,7 +8,8 @@
     }                                                 torch.prim.If.yield %seed
                                                     }
 
-What the arms pass back to values from outside are its results; where only one arm does, the other gives what was there before, or zeros.
+What the arms pass back to values from outside are its results; where only one arm does, the other gives what was there before, or zeros,
+and whether there is a gradient is the condition's to say.
 Random numbers that the gradient needs would be others when they are drawn again: that is refused.
 """
 
@@ -18,48 +19,66 @@ from collections.abc import Mapping, Sequence
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.list_gradients import ListGradient, is_list
+from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
 from tierup.dialect.contracts import walk
+from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
 
-def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
+def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:
     """The handler of torch.prim.If."""
     e = reverse.emitter
     draft = e.create("torch.prim.If", [], [op.operands[0]], regions=2)
     blocks = [region.blocks.append() for region in draft.regions]
-    passed: list[dict[ir.Value, ir.Value | ListGradient]] = []
-    for region, block in zip(op.regions, blocks, strict=True):
-        with e.inside(block):
-            passed.append(_arm(reverse, op, region.blocks[0], found))
+    inner = [_arm(reverse, op, region.blocks[0], block, found, when) for region, block in zip(op.regions, blocks, strict=True)]
     e.location = op.location
-    values = list(dict.fromkeys(v for arm in passed for v in arm))
-    before = {v: reverse.take(v) for v in values}
-    for block, arm in zip(blocks, passed, strict=True):
+    values = list(dict.fromkeys(v for arm in inner for v in arm.grads))
+    paths = {v: [arm.path(v).when for arm in inner] for v in values}
+    told = [v for v in values if not all(isinstance(p, bool) for p in paths[v])]  # an arm's path decides
+    earlier = {v: reverse.path(v).when if reverse.when is True else False for v in values}
+    with e.before(draft):
+        before = {v: reverse.take(v) if reverse.when is True else None for v in values}
+    for k, (block, arm) in enumerate(zip(blocks, inner, strict=True)):
         with e.inside(block):
-            e.create("torch.prim.If.yield", [], [reverse.typed(v, _total(reverse, v, before[v], arm.get(v))) for v in values])
+            given = [reverse.typed(v, _total(reverse, v, before[v], arm.take(v))) for v in values]
+            e.create("torch.prim.If.yield", [], [*given, *(e.value(paths[v][k]) for v in told)])
         sweep(block)
         refuse_draws(block)
-    made = settle(draft, [op.operands[0]], [reverse.type_of(v) for v in values])
-    for value, result in zip(values, made.results, strict=True):
+    flag = ir.Type.parse("!torch.bool", e.context)
+    made = settle(draft, [op.operands[0]], [*map(reverse.type_of, values), *[flag] * len(told)])
+    flags = dict(zip(told, list(made.results)[len(values) :], strict=True))
+    taken: dict[tuple[When, ...], When] = {(True, True): True, (True, False): _condition(e, op), (False, True): negated(e, op.operands[0])}
+    for value, result in zip(values, made.results, strict=False):
         e.inference.values[result] = e.known(value)
-        reverse.give(value, result)
-        if isinstance(before[value], ListGradient):
-            reverse.give(value, before[value])
+        is_list, when_ = isinstance(before[value], ListGradient), flags.get(value) or taken[tuple(paths[value])]
+        reverse.give(value, result, when_ if is_list else either(e, earlier[value], when_), zeros=True)
+        if is_list:
+            reverse.give(value, before[value], earlier[value], zeros=True)
 
 
-def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, found: Sequence[Found]) -> dict[ir.Value, ir.Value | ListGradient]:
-    """Compute an arm again and go back through it; the gradients that it passes to values from outside."""
+def _arm(
+    reverse: Reverse, op: ir.Operation, arm: ir.Block, block: ir.Block, found: Sequence[Found], when: Sequence[When]
+) -> Reverse:
+    """Compute an arm again in a block and go back through it; what holds the gradients that it passes to values from outside."""
     inner = reverse.nested()
     *body, last = [view.operation for view in arm.operations]
-    clones, twins = replay(reverse, body, {})
-    for value, gradient in zip(last.operands, found, strict=True):
-        inner.give(twins.get(value, value), gradient)
-    inner.run(clones)
-    return passed_on(op, inner)
+    with reverse.emitter.inside(block):
+        clones, twins = replay(reverse, body, {})
+        for value, gradient, there in zip(last.operands, found, when, strict=True):
+            inner.give(twins.get(value, value), gradient, there, zeros=True)
+        inner.run(clones)
+        passed_on(op, inner)
+    return inner
+
+
+def _condition(e: Emitter, op: ir.Operation) -> ir.Value:
+    """The condition of a branch, as what is noted may be: a loop that gives it may be made again, with other results."""
+    value = op.operands[0]
+    return value if maker(value, "torch.prim.Loop") is None else e.call("aten.__and__.bool", value, True, type_="!torch.bool")
 
 
 def passed_on(op: ir.Operation, reverse: Reverse) -> dict[ir.Value, ir.Value | ListGradient]:
@@ -77,7 +96,7 @@ def passed_on(op: ir.Operation, reverse: Reverse) -> dict[ir.Value, ir.Value | L
     return reverse.grads
 
 
-def _total(reverse: Reverse, value: ir.Value, before: Found, passed: ir.Value | ListGradient | None) -> ir.Value:
+def _total(reverse: Reverse, value: ir.Value, before: Found, passed: Found) -> ir.Value:
     """Of a list what was there before is added later: a list of zeros is made for what is passed anyway."""
     if before is None or isinstance(before, ListGradient):
         return reverse.whole(value, passed)

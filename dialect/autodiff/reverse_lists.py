@@ -42,7 +42,7 @@ def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
                     raise PassFailure(op, "has no gradient: which of these lists is taken is not known; write the index as a number")
                 is_mine = e.call("aten.eq.int", place, k, type_="!torch.bool")
                 zeros = partial(e.zeros_like, value)
-                reverse.give(value, e.choose(is_mine, partial(_same, part), zeros))
+                reverse.give(value, e.choose(is_mine, partial(_same, part), zeros), is_mine, zeros=True)
 
 
 def joined(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:

@@ -23,30 +23,32 @@ that ends by its condition also counts its iterations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import is_list
+from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import Found, Reverse, is_nothing, settle, sweep
 from tierup.dialect.autodiff.reverse_branches import passed_on, refuse_draws, replay
 from tierup.dialect.autodiff.reverse_records import Gradients, read_backwards, records
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import bool_of, is_used
+from tierup.dialect.ir.rewriting import bool_of, int_of, is_used
 from tierup.dialect.ir.values import Int, List
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
+_ALWAYS, _FIRST, _LATER, _ANY = range(4)  # iterations of the backward loop at whose beginning the gradient of what is carried is there
 
-def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
+
+def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:
     """The handler of torch.prim.Loop."""
     e = reverse.emitter
     body = op.regions[0].blocks[0]
     number, *entering = body.arguments
-    *inside, last = [view.operation for view in body.operations]
-    leaving = list(last.operands)[1:]
+    *_, last = [view.operation for view in body.operations]
     kept = [r for k, r in records(op).items() if reverse.active.get(entering[k], False)]
     grown = {r.k for r in kept}
     carried = [k for k, v in enumerate(entering) if reverse.active.get(v, False) and k not in grown]
@@ -54,58 +56,105 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found]) -> None:
         if not torch_types.is_tensor(entering[k].type) and not is_list(entering[k]):
             raise PassFailure(op, f"has no gradient: it carries a {entering[k].type} of tensors; carry the tensors themselves")
 
-    draft = e.create("torch.prim.Loop", [], [], regions=1)
-    recorded = Gradients(reverse, op, found, [r for r in kept if not is_nothing(found[r.k])], draft)
-    types = [reverse.type_of(entering[k]) for k in carried]
-    block = draft.regions[0].blocks.append(number.type, *types, arg_locs=[op.location] * (len(carried) + 1))
-    begun = list(block.arguments)[1:]
-    with e.inside(block):
-        stand_ins = {v: e.create("torch.prim.Uninitialized", [v.type], []).results[0] for v in (number, *entering)}
-        for value, stand_in in stand_ins.items():
-            reverse.active[stand_in] = reverse.active.get(value, False)
-            if value in e.inference.values:
-                e.inference.values[stand_in] = e.inference.values[value]
-        for k, argument in zip(carried, begun, strict=True):
-            e.inference.values[argument] = e.known(leaving[k])
-        clones, now = replay(reverse, inside, stand_ins)
-        inner = reverse.nested()
-        for k, argument in zip(carried, begun, strict=True):
-            inner.give(now.get(leaving[k], leaving[k]), argument)
-        for record in recorded.kept:
-            inner.give(now.get(record.items, record.items), recorded.items(record, stand_ins[number]))
-        inner.run(clones)
-        e.location = op.location
-        back = [inner.take(stand_ins[entering[k]]) for k in carried]
-        passed = dict(passed_on(op, inner))
-        backwards = {v: g for v, found_ in passed.items() if (g := read_backwards(op, v, found_, stand_ins[number])) is not None}
-        done = [reverse.whole(stand_ins[entering[k]], g) for g, k in zip(back, carried, strict=True)]
-        for value, gradient in passed.items():
-            total = block.add_argument(reverse.type_of(value), op.location)
-            e.inference.values[total] = e.known(value) if value not in backwards else List(None)
-            done.append(reverse.added(total, gradient) if value not in backwards else _longer(e, total, backwards[value]))
-        of = [*(entering[k] for k in carried), *passed]
-        e.create("torch.prim.Loop.condition", [], [e.value(True), *map(reverse.typed, of, done)])
-    sweep(block, kept=set(stand_ins.values()))
-    refuse_draws(block)
+    recorded = Gradients(reverse, op, found, [r for r in kept if not is_nothing(found[r.k])])
+    there = {k: _ALWAYS if when[k] is True else _LATER if when[k] is False else _ANY for k in carried}
+    while (back := _Backwards(reverse, op, recorded, there)).there != there:  # an iteration shows whether a gradient stays there
+        back.draft.erase()
+        there = back.there
+    stand_ins, passed, backwards = back.stand_ins, back.passed, back.backwards
 
     needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
     counted = bool_of(op.operands[1]) is True and bool_of(last.operands[0]) is True
-    before = [*(found[k] for k in carried), *(None if v in backwards else reverse.take(v) for v in passed)]
+    joins = {v for v in passed if reverse.when is True and v not in backwards}  # what they have so far is added to
+    earlier = {v: reverse.path(v).when for v in joins}
+    with e.before(back.draft):
+        before = [*(found[k] for k in carried), *(reverse.take(v) if v in joins else None for v in passed)]
     forward = _saving(reverse, op, needed, counted)
     saved = list(forward.results)[len(entering) :]
     count = forward.operands[0] if counted else saved.pop()
-    _fill(reverse, block, count, stand_ins[number], {stand_ins[entering[k]]: v for k, v in zip(needed, saved, strict=True)})
+    _fill(reverse, back.block, count, stand_ins[number], {stand_ins[entering[k]]: v for k, v in zip(needed, saved, strict=True)})
     for stand_in in stand_ins.values():
         stand_in.owner.operation.erase()
-    with e.before(draft):
+    with e.before(back.draft):
         of = [*(forward.results[k] for k in carried), *passed]
         inits = [lists.packed(e, [], lists.type_of(v)) if v in backwards else reverse.whole(v, g) for g, v in zip(before, of, strict=True)]
-        made = settle(draft, [count, e.value(True), *map(reverse.typed, of, inits)], [reverse.type_of(v) for v in of])
+        inits = [*map(reverse.typed, of, inits)]
+        flags = [e.value(when[k]) for k in carried if there[k] == _ANY]
+        inits = [*inits[: len(carried)], *flags, *inits[len(carried) :], *(e.value(False) for _ in back.told)]
+        made = settle(back.draft, [count, e.value(True), *inits], [a.type for a in list(back.block.arguments)[1:]])
+    results = list(made.results)
+    told = results[len(carried) : len(carried) + len(flags)] + results[len(of) + len(flags) :]
+    results = results[: len(carried)] + results[len(carried) + len(flags) :]
+    rounds = int_of(count)
+    ran: When = rounds > 0 if rounds is not None else e.call("aten.gt.int", count, 0, type_="!torch.bool")
+    each = {_ALWAYS: True, _FIRST: negated(e, ran), _LATER: ran}
+    paths = [each[there[k]] if there[k] != _ANY else told.pop(0) for k in carried]
+    paths += [either(e, earlier.get(v, False), told.pop(0) if v in back.told else ran) for v in passed]
     targets = [*(forward.operands[2 + k] for k in carried), *passed]
-    for target, result in zip(targets, made.results, strict=True):
+    for target, result, path in zip(targets, results, paths, strict=False):
         e.inference.values[result] = e.known(target)
-        reverse.give(target, result)
+        reverse.give(target, result, path, zeros=True)
     recorded.give_starts(list(forward.operands)[2:])
+
+
+class _Backwards:
+    """A loop that goes back, without operands and results: `draft`. `passed`: the values from outside to which it gives gradients, `told`:
+    those of which it tells whether it did, `backwards`: the items that lists of them get."""
+
+    def __init__(self, reverse: Reverse, op: ir.Operation, recorded: Gradients, there: Mapping[int, int]) -> None:
+        e = reverse.emitter
+        body = op.regions[0].blocks[0]
+        number, *entering = body.arguments
+        *inside, last = [view.operation for view in body.operations]
+        leaving = list(last.operands)[1:]
+        e.location = op.location
+        self.draft = e.create("torch.prim.Loop", [], [], regions=1)
+        types = [reverse.type_of(entering[k]) for k in there]
+        self.block = block = self.draft.regions[0].blocks.append(number.type, *types, arg_locs=[op.location] * (len(there) + 1))
+        round_, *begun = block.arguments
+        flag = ir.Type.parse("!torch.bool", e.context)
+        with e.inside(block):
+            self.stand_ins = stand_ins = {v: e.create("torch.prim.Uninitialized", [v.type], []).results[0] for v in (number, *entering)}
+            for value, stand_in in stand_ins.items():
+                reverse.active[stand_in] = reverse.active.get(value, False)
+                if value in e.inference.values:
+                    e.inference.values[stand_in] = e.inference.values[value]
+            for k, argument in zip(there, begun, strict=True):
+                e.inference.values[argument] = e.known(leaving[k])
+            clones, now = replay(reverse, inside, stand_ins)
+            inner = reverse.nested()
+            first = e.call("aten.eq.int", round_, 0, type_="!torch.bool")
+            paths: dict[int, When] = {_ALWAYS: True, _FIRST: first, _LATER: negated(e, first)}
+            for (k, which), argument in zip(there.items(), begun, strict=True):
+                path = paths[which] if which != _ANY else block.add_argument(flag, op.location)
+                inner.give(now.get(leaving[k], leaving[k]), argument, path, zeros=True)
+            for record in recorded.kept:
+                inner.give(now.get(record.items, record.items), recorded.items(record, stand_ins[number]))
+            inner.run(clones)
+            e.location = op.location
+            left = {k: inner.path(stand_ins[entering[k]]).when for k in there}
+            back = [inner.take(stand_ins[entering[k]]) for k in there]
+            passed_on(op, inner)
+            ways = {v: inner.path(v).when for v in inner.grads}
+            passed = {v: g for v in ways if (g := inner.take(v)) is not None}
+            self.backwards = {v: g for v, found_ in passed.items() if (g := read_backwards(op, v, found_, stand_ins[number])) is not None}
+            done = [reverse.whole(stand_ins[entering[k]], g) for g, k in zip(back, there, strict=True)]
+            done = [*map(reverse.typed, (entering[k] for k in there), done), *(e.value(left[k]) for k in there if there[k] == _ANY)]
+            for value, gradient in passed.items():
+                total = block.add_argument(reverse.type_of(value), op.location)
+                e.inference.values[total] = e.known(value) if value not in self.backwards else List(None)
+                longer = value in self.backwards
+                sum_ = _longer(e, total, self.backwards[value]) if longer else reverse.added(total, gradient)
+                done.append(reverse.typed(value, sum_))
+            self.told = [v for v in passed if ways[v] is not True and ways[v] != first]  # of the others the first iteration tells
+            for value in self.told:
+                done.append(e.value(either(e, block.add_argument(flag, op.location), ways[value])))
+            e.create("torch.prim.Loop.condition", [], [e.value(True), *done])
+        self.passed = list(passed)
+        stays = {_ALWAYS: {True: _ALWAYS, False: _FIRST}, _FIRST: {False: _FIRST}, _LATER: {True: _LATER}}
+        self.there = {k: stays.get(which, {}).get(left[k], _ANY) if isinstance(left[k], bool) else _ANY for k, which in there.items()}
+        sweep(block, kept=set(stand_ins.values()))
+        refuse_draws(block)
 
 
 def _longer(e: Emitter, items: ir.Value, value: ir.Value) -> ir.Value:

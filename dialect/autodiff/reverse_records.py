@@ -44,18 +44,17 @@ def records(op: ir.Operation) -> dict[int, Record]:
 
 
 class Gradients:
-    """The gradients of a loop's records, as lists that are there before the loop that goes back, whose place is `draft`."""
+    """The gradients of a loop's records, as lists that are there before the loop that goes back."""
 
-    def __init__(self, reverse: Reverse, op: ir.Operation, found: Sequence[Found], kept: Sequence[Record], draft: ir.Operation) -> None:
+    def __init__(self, reverse: Reverse, op: ir.Operation, found: Sequence[Found], kept: Sequence[Record]) -> None:
         self.reverse, self.op, self.kept = reverse, op, kept
         e = reverse.emitter
         self.begun: dict[int, int | ir.Value] = {}  # how many items there are before the loop
-        with e.before(draft):
-            self.whole = {r.k: reverse.whole(op.results[r.k], found[r.k]) for r in kept}
-            for r in kept:
-                start = op.operands[2 + r.k]
-                count = lists.length(e, start)
-                self.begun[r.k] = e.call("aten.len.t", start, type_="!torch.int") if count is None else count
+        self.whole = {r.k: reverse.whole(op.results[r.k], found[r.k]) for r in kept}
+        for r in kept:
+            start = op.operands[2 + r.k]
+            count = lists.length(e, start)
+            self.begun[r.k] = e.call("aten.len.t", start, type_="!torch.int") if count is None else count
 
     def items(self, record: Record, number: ir.Value) -> ListGradient:
         """The gradients of the items that the iteration of that number adds."""
