@@ -13,8 +13,8 @@ from tierup.dialect.ir.rewriting import promotion, under_casts
 from tierup.dialect.ir.values import List, Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site, same_shape, tied
-from tierup.dialect.optable.formulas import lifted, operands_of
-from tierup.dialect.optable.operands import Unknown
+from tierup.dialect.optable.formulas import operands_of
+from tierup.dialect.optable.operands import Unknown, lifted
 
 
 def is_formula(op: ir.Operation) -> bool:

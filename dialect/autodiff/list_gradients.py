@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.ir.values import List, Tensor
+from tierup.dialect.ir.values import List
 from tierup.dialect.mlir import ir
 
 TYPE = "!torch.list<vtensor>"
@@ -101,7 +101,7 @@ def each(e: Emitter, gradient: ListGradient, of: Callable[[ir.Value], ir.Value])
     """`of` each tensor of a gradient."""
 
     def inside(value: ir.Value) -> ir.Value:
-        return of(value) if _is_tensor(value) else _mapped(e, value, lambda i: inside(item(e, value, i)))
+        return of(value) if _is_tensor(value) else _mapped(e, value, lambda i: inside(e.item(value, i)))
 
     whole = None if gradient.whole is None else inside(gradient.whole)
     parts = tuple((i, each(e, g, of) if isinstance(g, ListGradient) else inside(g)) for i, g in gradient.parts)
@@ -127,7 +127,7 @@ def _with(
         if not (isinstance(index, int) and index >= 0):  # counted from the end, or it may be
             at = e.call("aten.remainder.int", index, _count(e, items), type_="!torch.int")
         behind = at + 1 if isinstance(at, int) else e.call("aten.add.int", at, 1, type_="!torch.int")
-        old = item(e, items, at)
+        old = e.item(items, at)
         new = packed(e, [added(e, old, gradient) if isinstance(gradient, ListGradient) else _sum(e, old, gradient)], type_of(items))
         items = joined(e, joined(e, cut(e, items, None, at), new), cut(e, items, behind, None))
     return items
@@ -142,7 +142,7 @@ def _sum(e: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def _summed(e: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
-    return _mapped(e, a, lambda i: _sum(e, item(e, a, i), item(e, b, i)))
+    return _mapped(e, a, lambda i: _sum(e, e.item(a, i), e.item(b, i)))
 
 
 def _count(e: Emitter, items: ir.Value) -> ir.Value:
@@ -158,7 +158,7 @@ def zeros(e: Emitter, value: ir.Value) -> ir.Value:
     """A list of zeros, like the items of a list."""
 
     def zero(i: Index) -> ir.Value:
-        one = item(e, value, i)
+        one = e.item(value, i)
         return e.zeros_like(one) if _is_tensor(one) else zeros(e, one)
 
     return _mapped(e, value, zero)
@@ -169,20 +169,7 @@ def _mapped(e: Emitter, value: ir.Value, of: Callable[[Index], ir.Value]) -> ir.
     count = length(e, value)
     if count is not None:
         return packed(e, [of(i) for i in range(count)], type_of(value))
-    return built(e, _count(e, value), type_of(value), of)
-
-
-def built(e: Emitter, count: ir.Value, type_: str, of: Callable[[Index], ir.Value]) -> ir.Value:
-    """The list of `of` each number below `count`, by a loop."""
-    made_type = ir.Type.parse(type_, e.context)
-    start = e.create("torch.prim.ListConstruct", [made_type], []).results[0]
-    loop = e.create("torch.prim.Loop", [made_type], [count, e.value(True), start], regions=1)
-    number, items = loop.regions[0].blocks.append(count.type, made_type, arg_locs=[e.location] * 2).arguments
-    with e.inside(loop.regions[0].blocks[0]):
-        one = e.create("torch.prim.ListConstruct", [made_type], [of(number)]).results[0]
-        more = e.create("torch.aten.add.t", [made_type], [items, one]).results[0]
-        e.create("torch.prim.Loop.condition", [], [e.value(True), more])
-    return loop.results[0]
+    return e.built(_count(e, value), type_of(value), of)
 
 
 def packed(e: Emitter, items: Sequence[ir.Value], type_: str) -> ir.Value:
@@ -193,15 +180,3 @@ def packed(e: Emitter, items: Sequence[ir.Value], type_: str) -> ir.Value:
 
 def joined(e: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
     return e.call("aten.add.t", a, b, type_=type_of(a))
-
-
-def item(e: Emitter, items: ir.Value | None, index: Index) -> ir.Value:
-    assert items is not None
-    element = str(items.type).removeprefix("!torch.list<").removesuffix(">")
-    made = e.create("torch.aten.__getitem__.t", [ir.Type.parse(f"!torch.{element}", e.context)], [items, e.value(index)]).results[0]
-    known = e.known(items)
-    if isinstance(known, List):
-        one = known.items[index] if known.items is not None and isinstance(index, int) else known.element
-        if isinstance(one, Tensor):
-            e.inference.values[made] = one
-    return made

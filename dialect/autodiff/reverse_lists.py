@@ -30,7 +30,7 @@ def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
         gradient = ListGradient(lists.whole(e, op.results[0], gradient))
     for k, value in enumerate(items):
         if gradient.whole is not None and reverse.active.get(value, False):
-            reverse.give(value, lists.item(e, gradient.whole, k))
+            reverse.give(value, e.item(gradient.whole, k))
     for index, part in gradient.parts:
         if isinstance(index, int):
             reverse.give(items[index], part)  # type: ignore[arg-type]  # a tensor or a list, as the item is
@@ -58,7 +58,7 @@ def joined(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
         if count is None or times is None:
             raise PassFailure(op, "has no gradient: how often it repeats how many items is not known; write the list down")
         items = lists.whole(e, op.results[0], gradient)
-        reverse.give(source, ListGradient(None, tuple((k % count, lists.item(e, items, k)) for k in range(count * max(times, 0)))))
+        reverse.give(source, ListGradient(None, tuple((k % count, e.item(items, k)) for k in range(count * max(times, 0)))))
     else:
         _, start, end, step = op.operands
         if int_of(step) != 1:
@@ -74,7 +74,7 @@ def _parted(reverse: Giver, op: ir.Operation, items: ir.Value) -> None:
     ahead, behind = lists.length(e, left), lists.length(e, right)
     if behind is not None:
         reverse.give(left, lists.cut(e, items, None, -behind) if behind else items)
-        reverse.give(right, ListGradient(None, tuple((k, lists.item(e, items, k - behind)) for k in range(behind))))
+        reverse.give(right, ListGradient(None, tuple((k, e.item(items, k - behind)) for k in range(behind))))
     else:
         at: ir.Value | int = e.call("aten.len.t", left, type_="!torch.int") if ahead is None else ahead
         reverse.give(left, lists.cut(e, items, None, at))

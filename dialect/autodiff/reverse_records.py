@@ -61,7 +61,7 @@ class Gradients:
         e = self.reverse.emitter
         ahead = number if record.count == 1 else e.call("aten.mul.int", number, record.count, type_="!torch.int")
         at = _plus(e, ahead, self.begun[record.k])
-        return ListGradient(None, tuple((i, lists.item(e, self.whole[record.k], _plus(e, at, i))) for i in range(record.count)))
+        return ListGradient(None, tuple((i, e.item(self.whole[record.k], _plus(e, at, i))) for i in range(record.count)))
 
     def give_starts(self, inits: Sequence[ir.Value]) -> None:
         """Pass on the gradients of the lists before the loop."""

@@ -221,6 +221,51 @@ class Emitter:
     def expand(self, value: ir.Value, size: ir.Value) -> ir.Value:
         return self.call("aten.expand", value, size, False)
 
+    # --- numbers of the program ----------------------------------------------------------------------------------------
+
+    def plus(self, a: Operand, b: Operand) -> Operand:
+        """a + b of ints, each a number that is known or a `!torch.int`."""
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        return a + b if isinstance(a, int) and isinstance(b, int) else self.call("aten.add.int", a, b, type_="!torch.int")
+
+    def minus(self, a: Operand, b: Operand) -> Operand:
+        """a - b, as `plus`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else self.call("aten.sub.int", a, b, type_="!torch.int")
+
+    def times(self, a: Operand, b: Operand) -> Operand:
+        """a * b, as `plus`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        return b if a == 1 else a if b == 1 else self.call("aten.mul.int", a, b, type_="!torch.int")
+
+    # --- lists ---------------------------------------------------------------------------------------------------------
+
+    def built(self, count: ir.Value, type_: str, of: Callable[[ir.Value], ir.Value]) -> ir.Value:
+        """The list of `of` each number below `count`, by a loop."""
+        made_type = ir.Type.parse(type_, self.context)
+        start = self.create("torch.prim.ListConstruct", [made_type], []).results[0]
+        loop = self.create("torch.prim.Loop", [made_type], [count, self.value(True), start], regions=1)
+        number, items = loop.regions[0].blocks.append(count.type, made_type, arg_locs=[self.location] * 2).arguments
+        with self.inside(loop.regions[0].blocks[0]):
+            one = self.create("torch.prim.ListConstruct", [made_type], [of(number)]).results[0]
+            more = self.create("torch.aten.add.t", [made_type], [items, one]).results[0]
+            self.create("torch.prim.Loop.condition", [], [self.value(True), more])
+        return loop.results[0]
+
+    def item(self, items: ir.Value | None, index: int | ir.Value) -> ir.Value:
+        assert items is not None
+        type_ = ir.Type.parse("!torch." + str(items.type).removeprefix("!torch.list<").removesuffix(">"), self.context)
+        made = self.create("torch.aten.__getitem__.t", [type_], [items, self.value(index)]).results[0]
+        known = self.known(items)
+        if isinstance(known, List):
+            one = known.items[index] if known.items is not None and isinstance(index, int) else known.element
+            if isinstance(one, Tensor):
+                self.inference.values[made] = one
+        return made
+
     # --- branches ------------------------------------------------------------------------------------------------------
 
     def choose(self, condition: ir.Value | bool, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]) -> ir.Value:

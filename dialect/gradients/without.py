@@ -12,8 +12,6 @@ _PLAIN = "a number, a truth value, a text, or a list of them"
 _BY_KIND = {Kind.FACTORY: "made of numbers and sizes; of a tensor only sizes and dtype are read", Kind.SCALAR: _PLAIN}
 
 _BY_OP = {
-    "positions": ("aten.argsort",),
-    "made of integers": ("aten.repeat_interleave.Tensor",),
     _PLAIN: ("aten.__contains__.int_list", "aten.__contains__.str_list", "aten.add.str", "aten.any.bool", "aten.all.bool"),
 }
 

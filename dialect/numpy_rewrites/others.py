@@ -320,6 +320,8 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "of_known_rank": lambda op: of_known_rank,
     "locked": lambda op: locked,
     "slice_": lambda op: slice_,
+    "padded": lambda op: padded,
+    "joined": lambda op: joined,
     "take": lambda op: take(None if "dim" in op.operands else 0),
     "gather": lambda op: gather,
     "index": lambda op: index,
@@ -340,9 +342,5 @@ REWRITES: dict[str, Rewrite] = {
     "numpy_factories.eye_m": factory(2),
     "numpy_factories.scalar_tensor": factory(1, fill=0),
     "numpy_factories.tensor": factory(1),
-    **_all("numpy_movement", joined, "cat", "stack", "hstack", "column_stack"),
-    "numpy_movement.constant_pad_nd": padded,
-    **_all("numpy_movement", as_is, "tile", "repeat_interleave"),
-    **_all("numpy_movement", of_known_rank, "roll", "flip", "tril", "triu"),
     **_all("numpy_scalars", as_is, "item_int", "item_float", "item_bool"),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from tierup.dialect.optable.define import DefinedOp
 FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "scalars", "lists",
     "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products", "convolution", "pooling",
-    "views", "parts", "movement", "indexing", "inplace",
+    "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering", "indexing", "inplace",
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def _rows(family: ModuleType) -> Iterable[Op]:
     listed = getattr(family, "ROWS", None)
     if listed is not None:
         return listed
-    defined = [found for found in vars(family).values() if isinstance(found, DefinedOp) and found.defined_in(family.__name__)]
+    defined = dict.fromkeys(found for found in vars(family).values() if isinstance(found, DefinedOp) and found.defined_in(family.__name__))
     return [op for found in defined for op in found.overloads]
 
 

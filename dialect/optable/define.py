@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tierup.dialect.optable.core import GradientRule, InferRule, Kind, Op
+from tierup.dialect.optable.core import EXACT, GradientRule, Infer, InferRule, Kind, Op, ShapeError
+from tierup.dialect.optable.operands import lifted
 
 Kernel = Callable[..., Any]
 _PLACE = "tierup.dialect.optable."
@@ -33,6 +34,7 @@ class DefinedOp(Op):
 
     tier0: Kernel
     numpy_tier0: Kernel
+    copied: Kernel  # of a view: a copy of what it shows
     overloads: tuple[DefinedOp, ...]
 
     def defined_in(self, module: str) -> bool:
@@ -51,6 +53,23 @@ class DefinedOp(Op):
             return kernel
 
         return register
+
+    def checked(self, *operands: Any) -> Any:
+        """What the rule of the results' types says of arrays and Python values: tier 0 refuses what the rule does, as the rule does, but
+        for ValueError where sizes do not fit."""
+        try:
+            return self.infer(Infer(), [lifted(v) for v in operands])
+        except ShapeError as e:
+            raise ValueError(str(e)) from None
+
+    def copied_as(self, schema: str) -> None:
+        """Define the op that gives a copy of what this view shows, with its gradient."""
+        name, operands = read_schema(schema)
+        place = self.kernel.replace(".tier0", ".copied")
+        fields = {"operands": operands, "tolerance": EXACT, "raises": self.raises, "gradient": self.gradient}
+        copy = DefinedOp(name, Kind.MOVEMENT, place, self.infer, **fields)  # type: ignore[arg-type]  # Op's fields
+        self.copied = copy.tier0 = lambda *values: self.tier0(*values).copy()
+        self.overloads, copy.overloads = (*self.overloads, copy), (copy,)
 
     def vjp(self, *kinds: str, reads: Iterable[str] = ()) -> Callable[[GradientRule], GradientRule]:
         """The op's gradient; `kinds`: the overloads that it is for, all unless told; `reads`: operands, by the schema's names, and results

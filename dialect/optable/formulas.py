@@ -8,27 +8,9 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.core import LIST, TENSOR, Formula, Ops
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
+from tierup.dialect.ir.values import List, Str, Tensor, Value
 from tierup.dialect.optable.core import Infer, InferRule, Op, Tolerance
-from tierup.dialect.optable.operands import Unknown, integer, is_none, items, number, text
-
-
-def lifted(operand: Any) -> Value:
-    """A Python number, string, None or a list of such as what is known of it."""
-    if operand is None:
-        return NoneValue()
-    if isinstance(operand, bool):
-        return Bool(operand)
-    if isinstance(operand, int):
-        return Int(operand)
-    if isinstance(operand, float):
-        return Float(operand)
-    if isinstance(operand, str):
-        return Str(operand)
-    if isinstance(operand, (list, tuple)):
-        return List(tuple(map(lifted, operand)))
-    assert isinstance(operand, Value), operand
-    return operand
+from tierup.dialect.optable.operands import Unknown, integer, is_none, items, lifted, number, text
 
 
 class _Types(Ops[Value]):

@@ -42,7 +42,7 @@ _PARTIAL = {
 INPLACE = "tierup.inplace"
 COPIES = {"can_cast": "inplace.copy_if_can_cast", "same_kind": "numpy_inplace.copy_if_same_kind"}  # such a copy's kernel
 
-_FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "movement", "indexing", "products")
+_FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "products")
 _FUNCTIONAL = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
 

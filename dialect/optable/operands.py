@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+import numpy as np
+
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import Dim
@@ -19,12 +21,13 @@ from tierup.dialect.ir.values import (
     Int,
     List,
     NoneValue,
+    Opaque,
     Shape,
     Str,
     Tensor,
     Value,
 )
-from tierup.dialect.optable.core import Infer, InferRule
+from tierup.dialect.optable.core import Infer, InferRule, Promotion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -113,6 +116,29 @@ def items(value: Value) -> tuple[Value, ...]:
     if isinstance(value, List) and value.items is not None:
         return value.items
     raise Unknown
+
+
+def lifted(operand: object) -> Value:
+    """What is known of an array, a Python number, a string, None or a list of such: all. Other things are Opaque."""
+    if isinstance(operand, np.ndarray):
+        return Tensor(dtypes.from_numpy(operand.dtype), operand.shape)
+    if operand is None:
+        return NoneValue()
+    if isinstance(operand, (list, tuple)):
+        return List(tuple(map(lifted, operand)))
+    for type_, known in _LIFTED:
+        if isinstance(operand, type_):
+            return known(operand)
+    return operand if isinstance(operand, Value) else Opaque()
+
+
+_LIFTED: tuple[tuple[type, Callable[..., Value]], ...] = ((bool, Bool), (int, Int), (float, Float), (str, Str))
+
+
+def refuse_axes_of_rank_0(ctx: Infer, of: Shape, given: bool = True) -> None:
+    """NumPy's functions take no axis of an array without any, where torch's take 0 and -1."""
+    if given and not of and ctx.promotion is Promotion.NUMPY:
+        raise IndexError("axis 0 is out of bounds for array of dimension 0")
 
 
 def is_none(value: Value) -> bool:

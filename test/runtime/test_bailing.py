@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.kernels import numpy_movement
+from tierup.dialect.optable import ordering
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import Event, EventKind, log_listener
@@ -329,8 +329,8 @@ def test_live_values_are_handed_over_as_they_are() -> None:
 def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorting is done in tier 0, where its kernel is counted: as often as in the program, wherever an assumption fails."""
     sorts: list[int] = []
-    plain = numpy_movement.sort
-    monkeypatch.setattr(numpy_movement, "sort", lambda *operands: sorts.append(1) or plain(*operands))
+    plain = ordering.sort.numpy_tier0
+    monkeypatch.setattr(ordering.sort, "numpy_tier0", lambda *operands: sorts.append(1) or plain(*operands))
     arguments = KEPT[nested]
     with tierup.options(testing=True):
         f = bailing(nested, bailout_depth=1)

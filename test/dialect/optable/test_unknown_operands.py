@@ -11,7 +11,7 @@ from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.core import Formula
 from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.optable.core import Infer
-from tierup.dialect.optable.formulas import lifted
+from tierup.dialect.optable.operands import lifted
 
 
 @pytest.mark.parametrize("tensors", [List((Tensor(), Tensor())), List(None, Tensor())], ids=("two", "some"))
