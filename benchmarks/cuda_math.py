@@ -15,8 +15,8 @@ from pathlib import Path
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.registry import parse
-from tierup.lowering import builders as b
-from tierup.lowering import literals
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import literals
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.assembling import libdevice, ptx, ptxas
 from tierup.lowering.cuda.transforms import expand_remainders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-_PUBLIC = {"NativeCode": "objects.load", "Unsupported": "errors", "CompileError": "errors"}
+_PUBLIC = {"NativeCode": "artifacts.load", "Unsupported": "errors", "CompileError": "errors"}
 
 __all__ = sorted(_PUBLIC)  # noqa: PLE0604 - a list of str
 

@@ -5,7 +5,7 @@
 It returns 0 when done, `EXIT_BASE + n` when it left at exit site n, `ERROR_BASE + n` when error site n saw a value that the
 program cannot take (an index out of range, a zero divisor). It writes to fresh result buffers only, never to an argument,
 so that a caller may always throw the results away and run tier 0 instead, which raises the user's exception or goes on. With
-INTERRUPTED it left because the handler of a signal raised: the exception is set (`lowering/polling.py`).
+INTERRUPTED it left because the handler of a signal raised: the exception is set (`lowering/externals/polling.py`).
 What the program writes to an argument comes back as a result of kind ARGUMENT: the caller copies it over when the status
 is 0.
 

@@ -7,18 +7,20 @@ from collections.abc import Collection
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.records import dataclass
-from tierup.lowering import allocating, literals, llvm, polling
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
+from tierup.lowering import llvm
 from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.adapter import FORCED, adapter
-from tierup.lowering.blas import PREFIX
+from tierup.lowering.analysis.stated import state_cpu
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building import literals
+from tierup.lowering.building.symbol_names import plain
 from tierup.lowering.driver import Driver, Keep
 from tierup.lowering.errors import CompileError
+from tierup.lowering.externals import allocating, polling
+from tierup.lowering.externals.blas import PREFIX
 from tierup.lowering.pipelines import LLVM, STAGES
 from tierup.lowering.requests import Kernel, driver_of, failures_are_errors, kernel_of, parse
-from tierup.lowering.stated import state_cpu
-from tierup.lowering.symbol_names import plain
 from tierup.lowering.transforms.mark_allocations import ALLOCATES
 
 SYMBOL = "kernel"

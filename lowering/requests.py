@@ -16,15 +16,15 @@ from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering import signature
 from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
+from tierup.lowering.analysis import signature
+from tierup.lowering.analysis.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.refused import Refused
 from tierup.lowering.driver import Driver, Keep
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
-from tierup.lowering.refused import Refused
 from tierup.lowering.service import request_json
-from tierup.lowering.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
 
 _OF_THE_PROGRAM = ("prepare-kernel", "prepare-gpu-kernel", "lower-torch")  # what fails in these is an op of the program
 

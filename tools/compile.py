@@ -13,8 +13,8 @@ from tierup.frontend.errors import ProgramError
 from tierup.frontend.jit import built
 from tierup.frontend.mlir_file import load
 from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.cuda import targets
-from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.code.plans import NotCompiled

@@ -17,7 +17,7 @@ from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
 from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
 from tierup.dialect.pipelines.pipeline import MlirPass, Nest
 from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
-from tierup.lowering.pointwise.context import load_casts
+from tierup.lowering.ops.pointwise.context import load_casts
 from tierup.tools import opt_help
 from tierup.tools.opt_chunks import Chunk, split
 from tierup.tools.opt_expect import check_expected

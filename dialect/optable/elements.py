@@ -4,7 +4,7 @@
     def hardswish(m: Elements, x: Element) -> Element:
         return x * m.minimum(m.maximum(x + 3, 0), 6) / 6
 
-An `Element` is an array or NumPy scalar in tier 0, a typed SSA value in the body of a native loop (lowering/arith.py). It has
+An `Element` is an array or NumPy scalar in tier 0, a typed SSA value in the body of a native loop (lowering/building/arith.py). It has
 + - * / & | ^ ~ < <= > >=, between two of one dtype, or one and a Python number that its dtype holds; all else is a method of `m`.
 Integers wrap; bools add by or, multiply by and.
 """

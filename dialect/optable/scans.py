@@ -1,7 +1,7 @@
 """Running sums and products, and logarithms of sums: each element of a dim combined with all before it.
 
 torch's results of bools and integers are int64, NumPy's are those of its sums; torch keeps rank 0, NumPy makes a vector of it.
-Native code is lowering/reductions/scans.py, on a GPU tierup-scans-to-blocks.
+Native code is lowering/ops/reductions/scans.py, on a GPU tierup-scans-to-blocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Code for a device on disk, beside that for the CPU (`lowering/objects/cache.py`): the same request and target are compiled once."""
+"""Code for a device on disk, beside that for the CPU (`lowering/artifacts/cache.py`): the same request and target are compiled once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tierup.lowering.abi import Request
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts import cache
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.artifacts.places import Placed, placed
 from tierup.lowering.cuda.assembling import libdevice
-from tierup.lowering.objects import cache, keys, store
-from tierup.lowering.objects.places import Placed, placed
+from tierup.lowering.objects import keys, store
 
 if TYPE_CHECKING:
     from tierup.lowering.driver import Keep

@@ -8,11 +8,11 @@ from pathlib import Path
 from tierup.dialect import registry
 from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
-from tierup.lowering import builders as b
-from tierup.lowering import literals
 from tierup.lowering.abi import Request
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import literals
 from tierup.lowering.cuda import host_program, targets
-from tierup.lowering.cuda.artifact import CudaArtifact
 from tierup.lowering.cuda.assembling import ptx
 from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import NVVM, STAGES

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.arith import CmpF, CmpI
+from tierup.lowering.artifacts.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import CmpF, CmpI
+from tierup.lowering.building.origins import Origin, origin
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.origins import Origin, origin
 from tierup.lowering.transforms.outline_exits import EXIT
 
 _ARITHMETIC = {

@@ -15,11 +15,11 @@ from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering import sizes
-from tierup.lowering.arith import Scalar, dtype_of, known, lifted, maximum, of
-from tierup.lowering.loops import Span, carried
-from tierup.lowering.sizes import Size
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import sizes
+from tierup.lowering.building.arith import Scalar, dtype_of, known, lifted, maximum, of
+from tierup.lowering.building.loops import Span, carried
+from tierup.lowering.building.sizes import Size
 
 WARP = 32  # threads that run in step; shuffles exchange registers among them
 LAUNCH = "gpu.launch"

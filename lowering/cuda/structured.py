@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar, lifted
-from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, lifted
+from tierup.lowering.ops.products import NAMED_PRODUCTS, OVERWRITES
 
 _GENERIC = ("linalg.generic", *NAMED_PRODUCTS)
 OPS = (*_GENERIC, "linalg.fill", "memref.copy")

@@ -1,4 +1,4 @@
-"""Generated code that runs a kernel which may get no memory: see `lowering/allocating.py`.
+"""Generated code that runs a kernel which may get no memory: see `lowering/externals/allocating.py`.
 
 A thread's call of such a kernel has a Frame, on the stack of `guarded`, which the thread finds by a key of the C library:
 
@@ -12,11 +12,11 @@ from __future__ import annotations
 from llvmlite import ir
 
 from tierup.lowering.abi import INTERRUPTED
-from tierup.lowering.allocating import LARGE
 from tierup.lowering.entry import last
 from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
 from tierup.lowering.entry.layout import RowStruct
 from tierup.lowering.entry.python import api
+from tierup.lowering.externals.allocating import LARGE
 
 MALLOC, FREE = "kernel_malloc", "kernel_free"  # the symbols of the functions
 _COUNT, _BLOCKS = 512, 520  # a jmp_buf has 200 bytes on x86-64, 312 on AArch64

@@ -1,12 +1,12 @@
-"""The dispatcher's functions that kernels call: to poll (`lowering/polling.py`), and for memory (`lowering/allocating.py`)."""
+"""The dispatcher's functions that kernels call: to poll, and for memory (`lowering/externals/`)."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
 
-from tierup.lowering.allocating import FREE, MALLOC, may_fail
-from tierup.lowering.polling import END, POLL
+from tierup.lowering.externals.allocating import FREE, MALLOC, may_fail
+from tierup.lowering.externals.polling import END, POLL
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:

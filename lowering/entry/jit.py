@@ -14,9 +14,9 @@ from llvmlite import binding as llvm
 
 from tierup.dialect import forking
 from tierup.dialect.records import dataclass
-from tierup.lowering import polling
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import python as entry_python
+from tierup.lowering.externals import polling
 from tierup.lowering.objects import keys, linking, perf_map, store
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
@@ -135,7 +135,7 @@ def _image(triple: str) -> bytes:
 
 def depends_on() -> tuple[str, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
-    beside = (keys.tree("lowering", "abi"), keys.tree("lowering", "polling"), keys.tree("dialect", "dtypes"))
+    beside = (keys.tree("lowering", "abi"), keys.tree("lowering/externals", "polling"), keys.tree("dialect", "dtypes"))
     return (
         keys.contents(keys.tree("lowering/entry"), *beside),
         sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",

@@ -1,13 +1,13 @@
-"""Generated code that kernels call while they run for long: see `lowering/polling.py`."""
+"""Generated code that kernels call while they run for long: see `lowering/externals/polling.py`."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from tierup.lowering import polling
 from tierup.lowering.entry import allocations
 from tierup.lowering.entry.ir import I32, I64, NULL, PTR, VOID, Emitter
 from tierup.lowering.entry.python import api
+from tierup.lowering.externals import polling
 
 # The words of the state: the thread that gave up the GIL, and when to look for signals again. A thread that did not hold it is NOBODY.
 _THREAD, _NEXT = 0, 8

@@ -133,8 +133,8 @@ class VersionRecord:
     counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
     remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
     leave with live values. `on_device`: there is no address: `keepalive` is a plan of runtime/cuda, and only the entry in Python calls it.
-    `polls`: the kernel may run for long whatever its `work`, and does as `lowering/polling.py` says. `allocates`:
-    it may allocate much, as `lowering/allocating.py` says.
+    `polls`: the kernel may run for long whatever its `work`, and does as `lowering/externals/polling.py` says. `allocates`:
+    it may allocate much, as `lowering/externals/allocating.py` says.
     Raises ValueError for results that contradict the ABI.
     """
 

@@ -17,6 +17,7 @@ from tierup.lowering.entry import reaper as entry_reaper
 from tierup.lowering.entry import types as entry_types
 from tierup.lowering.entry.chain import NativeChain
 from tierup.lowering.entry.jit import code
+from tierup.lowering.entry.live import live_values
 from tierup.lowering.entry.plan import NativeRow
 from tierup.lowering.entry.records import (
     AttributeSource,
@@ -30,7 +31,6 @@ from tierup.lowering.entry.records import (
     TableCounts,
     VersionRecord,
 )
-from tierup.lowering.exits.live import live_values
 
 make_function_type = entry_types.make_function_type
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
-from tierup.lowering.arith import Number, Scalar, attribute, constant, element_type, known
+from tierup.lowering.building.arith import Number, Scalar, attribute, constant, element_type, known
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tierup.lowering.arith import Scalar
+from tierup.lowering.building.arith import Scalar
 from tierup.lowering.math.emit import Emit, Number
 
 

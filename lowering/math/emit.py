@@ -1,4 +1,4 @@
-"""What math functions are written in: values with operators (lowering/arith.py), and beside them what they are computed in.
+"""What math functions are written in: values with operators (lowering/building/arith.py), and beside them what they are computed in.
 
 A function is written once, and serves f32 and f64: what differs (constants, degrees) is in the `Format`. Values may be scalars or
 vectors; constants are shared by all that is expanded in one function.
@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Union
 
 from tierup.dialect import dtypes
-from tierup.lowering.arith import Scalar, select
+from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.math import coefficients
 from tierup.lowering.math.constants import F32, F64, Constants
 

@@ -6,7 +6,7 @@ erfcx(a) = t * P(t), t = 1 / (a + c), is one polynomial for all a >= 1/2. Source
 
 from __future__ import annotations
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, product, reciprocal, two_product, two_sum
 from tierup.lowering.math.emit import Emit
 from tierup.lowering.math.exponential import exp_near_zero_pair, reduce_pair, scale

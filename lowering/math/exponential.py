@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tierup.lowering.arith import Scalar, absolute, select
+from tierup.lowering.building.arith import Scalar, absolute, select
 from tierup.lowering.math.double_word import Pair, fast_two_sum, two_product, two_sum
 from tierup.lowering.math.emit import Emit
 

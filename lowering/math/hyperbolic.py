@@ -3,7 +3,7 @@ functions" (1987), and fdlibm."""
 
 from __future__ import annotations
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, in_f64
 from tierup.lowering.math.exponential import exp_moderate, exp_near_zero, expm1_pair, reduce, scale

@@ -6,7 +6,7 @@ asin: beyond 1/2, pi/2 - 2 asin(sqrt((1 - x) / 2)), as in fdlibm's e_asin.c, wit
 
 from __future__ import annotations
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, quotient, two_product
 from tierup.lowering.math.emit import Emit, in_f64
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, two_sum
 from tierup.lowering.math.emit import Emit
 

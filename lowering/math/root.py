@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import two_product
 from tierup.lowering.math.emit import Emit, in_f64
 from tierup.lowering.math.logarithm import split

@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
-from tierup.lowering import literals
+from tierup.lowering.building import literals
 from tierup.lowering.llvm import emit
 from tierup.lowering.objects import linking
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from tierup.lowering.arith import Scalar
+from tierup.lowering.building.arith import Scalar
 from tierup.lowering.math.emit import Emit
 
 _MODULES = {

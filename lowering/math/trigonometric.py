@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tierup.lowering.arith import Scalar, absolute
+from tierup.lowering.building.arith import Scalar, absolute
 from tierup.lowering.math.double_word import Pair, fast_two_sum, product, quotient, two_product, two_sum
 from tierup.lowering.math.emit import Emit, in_f64
 

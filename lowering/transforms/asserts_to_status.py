@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.arith import of
-from tierup.lowering.loops import when
-from tierup.lowering.origins import Origin, origin
-from tierup.lowering.stated import ERROR_SITES, RESULT_KINDS
+from tierup.lowering.analysis.stated import ERROR_SITES, RESULT_KINDS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import of
+from tierup.lowering.building.loops import when
+from tierup.lowering.building.origins import Origin, origin
 
 
 @register

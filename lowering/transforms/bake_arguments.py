@@ -18,9 +18,9 @@ from tierup.dialect.inference.refine import STALE
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentKind
-from tierup.lowering.stated import ENTRY, guards
+from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.building import torch_ops as t
 
 _PYTHON = {ArgumentKind.BOOL: bool, ArgumentKind.INT: int, ArgumentKind.FLOAT: float}
 

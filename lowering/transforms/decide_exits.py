@@ -12,7 +12,7 @@ and the function gets
     tierup.exits = array<i64: 5, 0>
 
 `tierup.exits` says how many live words the exits need at most, and how many bailouts ask whether a test wants them lost. Guards that a
-check stands before have said to inference what symbols are, and become casts. See `lowering/exits/live_values.py`.
+check stands before have said to inference what symbols are, and become casts. See `lowering/analysis/live_values.py`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, live_words
-from tierup.lowering.exits.live_values import hand_over
-from tierup.lowering.refused import Refused
-from tierup.lowering.signature import inference_of
-from tierup.lowering.stated import ENTRY, EXIT_SITES, attribute, guards
+from tierup.lowering.analysis.live_values import hand_over
+from tierup.lowering.analysis.signature import inference_of
+from tierup.lowering.analysis.stated import ENTRY, EXIT_SITES, attribute, guards
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 from tierup.lowering.transforms.outline_exits import EXITS
 
 _MOST = ERROR_BASE - EXIT_BASE

@@ -29,14 +29,23 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.exits import where_control_stayed
-from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentSpec, ResultKind, ResultSpec
-from tierup.lowering.objects.own_memory import ensure_apart, ensure_own, is_made
-from tierup.lowering.objects.read_only import ReadOnly
-from tierup.lowering.refused import Refused
-from tierup.lowering.signature import ALIASES, WRITEBACKS, argument_views, inference_of, is_described, symbols_of, terminator, to_arguments
-from tierup.lowering.stated import ENTRY, RESULTS, TIES, attribute, guards
-from tierup.lowering.views import Unknown, View, view_of
+from tierup.lowering.analysis.own_memory import ensure_apart, ensure_own, is_made
+from tierup.lowering.analysis.read_only import ReadOnly
+from tierup.lowering.analysis.signature import (
+    ALIASES,
+    WRITEBACKS,
+    argument_views,
+    inference_of,
+    is_described,
+    symbols_of,
+    terminator,
+    to_arguments,
+)
+from tierup.lowering.analysis.stated import ENTRY, RESULTS, TIES, attribute, guards
+from tierup.lowering.analysis.views import Unknown, View, view_of
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 
 _LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 _OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)

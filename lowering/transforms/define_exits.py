@@ -25,14 +25,14 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import INDEX, bytes_of, lifted, of
-from tierup.lowering.descriptors import allocated
-from tierup.lowering.exits.after_exits import written_after
-from tierup.lowering.loops import either
-from tierup.lowering.stated import ERROR_SITES
+from tierup.lowering.analysis.after_exits import written_after
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.analysis.stated import ERROR_SITES
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import INDEX, bytes_of, lifted, of
+from tierup.lowering.building.descriptors import allocated
+from tierup.lowering.building.loops import either
 from tierup.lowering.transforms.asserts_to_status import add_status
 from tierup.lowering.transforms.outline_exits import EXIT, FORCED
 

@@ -18,7 +18,7 @@ from tierup.dialect.ir.rewriting import is_used, str_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 _RAISE = "torch.prim.RaiseException"
 

@@ -16,11 +16,11 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering.arith import Scalar, dtype_of
+from tierup.lowering.analysis.stated import NO_FMA
+from tierup.lowering.building.arith import Scalar, dtype_of
 from tierup.lowering.math import table
 from tierup.lowering.math.constants import Constants
 from tierup.lowering.math.emit import Emit
-from tierup.lowering.stated import NO_FMA
 
 LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a library: see tierup-math-to-libdevice
 

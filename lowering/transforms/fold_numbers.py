@@ -16,10 +16,10 @@ from tierup.dialect.ir.values import Bool, Float, Int
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import torch_ops as t
-from tierup.lowering.signature import inference_of
-from tierup.lowering.stated import ENTRY
+from tierup.lowering.analysis.signature import inference_of
+from tierup.lowering.analysis.stated import ENTRY
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 
 
 @register

@@ -13,7 +13,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 _PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
 

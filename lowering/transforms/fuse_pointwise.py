@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 Shape = tuple[int, ...]
 

@@ -23,9 +23,9 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS
-from tierup.lowering.row_runs import Member, Run, runs
+from tierup.lowering.analysis.aliasing import ALLOCATIONS
+from tierup.lowering.analysis.row_runs import Member, Run, runs
+from tierup.lowering.building import builders as b
 
 ROWS = "tierup.rows"  # on the loop: its iterations touch nothing of one another's
 

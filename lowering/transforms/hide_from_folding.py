@@ -18,7 +18,7 @@ becomes
 * Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64).
 * The right operand of comparisons that NaN decides, which fold to true where both operands are one value.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
-* Copies where a result is a copy on some paths only (`lowering/objects/copies_kept.py`).
+* Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
 Lists are checked to have the items that are taken out, and windows without strides get those that they mean, their own size: torch-mlir
 reads beyond both. `tierup-restore-hidden` undoes the rest.
@@ -35,8 +35,8 @@ from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.objects.copies_kept import HIDDEN, KEPT, hide
+from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
+from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.unpack_lists import check_items
 
 # What torch-mlir folds to true when both operands are one value: not so for NaN.

@@ -15,8 +15,8 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.products import is_blas_product
+from tierup.lowering.building import builders as b
+from tierup.lowering.ops.products import is_blas_product
 
 HELD = "tierup.held_product"
 KIND = "kind"

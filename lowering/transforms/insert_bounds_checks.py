@@ -24,8 +24,8 @@ from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import torch_ops as t
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 
 MAY_BE_EMPTY = "tierup.may_be_empty"
 _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing

@@ -27,8 +27,8 @@ from tierup.dialect.ir.rewriting import promotion
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import torch_ops as t
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 
 KNOWN = "tierup.known"  # on ops of whose sizes the inference knows all, and of which one may be negative
 TIED = "tierup.tied"  # on ops of whose sizes the inference knows all; and on those that have been looked at

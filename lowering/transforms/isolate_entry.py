@@ -19,10 +19,10 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.refused import Refused
-from tierup.lowering.stated import ENTRY, entry_of
+from tierup.lowering.analysis.stated import ENTRY, entry_of
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.refused import Refused
 
 _CONTINUATION = "continuation"
 

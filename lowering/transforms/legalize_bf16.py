@@ -15,8 +15,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import U16, U32, dtype_of, of, select
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import U16, U32, dtype_of, of, select
 
 # what lowering makes no use of, math on bf16: it is for programs that come from elsewhere, and crashes on ops of unregistered dialects
 _EXTEND = "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})"

@@ -20,9 +20,9 @@ from tierup.dialect.ir.rewriting import bool_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import INDEX, of
-from tierup.lowering.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import INDEX, of
+from tierup.lowering.ops.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type
 
 STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from round to round
 _SCALARS = {"!torch.int": ("i64", 64), "!torch.float": ("f64", 0), "!torch.bool": ("i1", 1)}

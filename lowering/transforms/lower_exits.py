@@ -17,10 +17,10 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.exits import UNSET
-from tierup.lowering import builders as b
-from tierup.lowering import tensors
-from tierup.lowering.arith import constant
-from tierup.lowering.pointwise.context import NotHandled, load_casts, tensor_type
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import constant
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, tensor_type
 from tierup.lowering.transforms.lower_control_flow import to_builtin, to_torch
 
 _ZERO = {

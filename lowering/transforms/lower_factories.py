@@ -10,7 +10,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import by_table
+from tierup.lowering.ops import by_table
 
 
 @register

@@ -1,4 +1,4 @@
-"""tierup-lower-pointwise: pointwise ops of the torch dialect become loops over the scalar formulas of lowering/pointwise.
+"""tierup-lower-pointwise: pointwise ops of the torch dialect become loops over the scalar formulas of lowering/ops/pointwise.
 
     %2 = torch.aten.mul.Tensor %0, %1 : !torch.vtensor<[?,4],ui8>, !torch.vtensor<[4],f16> -> !torch.vtensor<[?,4],f16>
 becomes
@@ -16,10 +16,10 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import pointwise
-from tierup.lowering.arith import Scalar
-from tierup.lowering.pointwise.context import (
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar
+from tierup.lowering.ops import pointwise
+from tierup.lowering.ops.pointwise.context import (
     Context,
     Known,
     NotHandled,

@@ -4,7 +4,7 @@
 becomes
     linalg.generic, parallel over rows and reducing columns, that adds in f32; another that rounds to f16
 
-with tier 0's accumulators, identities, NaN and order of extremes for every dtype (lowering/reductions). Each is written as
+with tier 0's accumulators, identities, NaN and order of extremes for every dtype (lowering/ops/reductions). Each is written as
 few loops as its formula has; fusing them is for the passes on linalg.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import by_table
+from tierup.lowering.ops import by_table
 
 
 @register

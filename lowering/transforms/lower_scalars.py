@@ -13,11 +13,11 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import scalars, tensors
-from tierup.lowering import torch_ops as t
-from tierup.lowering.arith import Scalar, constant
-from tierup.lowering.pointwise.context import NotHandled, load_casts, parameter
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
+from tierup.lowering.building.arith import Scalar, constant
+from tierup.lowering.ops import scalars, tensors
+from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, parameter
 
 _KINDS = {
     "!torch.int": (dtypes.i64, "torch_c.from_i64"),

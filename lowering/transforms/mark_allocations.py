@@ -9,7 +9,7 @@ becomes
     module attributes {tierup.allocates} {
       ...
 
-So it is called with its large blocks noted down, and ends where it gets no memory (`lowering/allocating.py`).
+So it is called with its large blocks noted down, and ends where it gets no memory (`lowering/externals/allocating.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import math
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import allocating
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
+from tierup.lowering.externals import allocating
 
 ALLOCATES = "tierup.allocates"
 

@@ -22,9 +22,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.signature import inference_of
-from tierup.lowering.stated import ENTRY
+from tierup.lowering.analysis.signature import inference_of
+from tierup.lowering.analysis.stated import ENTRY
+from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.insert_bounds_checks import MAY_BE_EMPTY, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY

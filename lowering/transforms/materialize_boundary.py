@@ -23,9 +23,9 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import of
-from tierup.lowering.stated import LAYOUT, RESULT_KINDS
+from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import of
 
 
 @register

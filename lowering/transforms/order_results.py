@@ -20,9 +20,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.abi import ResultKind, ResultSpec
-from tierup.lowering.layouts import order_in_memory
-from tierup.lowering.signature import argument_views, inference_of, terminator
-from tierup.lowering.stated import RESULTS, attribute, guards, records
+from tierup.lowering.analysis.layouts import order_in_memory
+from tierup.lowering.analysis.signature import argument_views, inference_of, terminator
+from tierup.lowering.analysis.stated import RESULTS, attribute, guards, records
 
 SOURCE = "tierup.source"
 _TORCHS = ("torchscript", "fx")

@@ -25,9 +25,9 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.stated import RESULT_KINDS
+from tierup.lowering.analysis.stated import RESULT_KINDS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
 
 EXIT, FORCED = "tierup.exit", "tierup.forced"
 EXITS = "tierup.exits"

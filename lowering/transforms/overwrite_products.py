@@ -19,9 +19,9 @@ import math
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import known
-from tierup.lowering.products import OVERWRITES, is_blas_product
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import known
+from tierup.lowering.ops.products import OVERWRITES, is_blas_product
 
 
 @register

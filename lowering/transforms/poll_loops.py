@@ -16,7 +16,7 @@ becomes
     tierup_poll_end(%state)
     return
 
-Whoever is asked is `lowering/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does
+Whoever is asked is `externals/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does
 the same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
 nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop. A loop that
 surely goes round once does so whatever the status: what it gives, and who owns that, has been folded on the strength of it.
@@ -35,14 +35,14 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering import polling
 from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
-from tierup.lowering.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
-from tierup.lowering.loops import when
-from tierup.lowering.origins import origin
-from tierup.lowering.stated import ERROR_SITES, PART, RESULT_KINDS
+from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
+from tierup.lowering.building.loops import when
+from tierup.lowering.building.origins import origin
+from tierup.lowering.externals import polling
 from tierup.lowering.transforms.asserts_to_status import add_status
 
 BUDGET = 1 << 17  # operations between two polls: some 50 us

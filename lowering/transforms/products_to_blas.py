@@ -19,13 +19,13 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
-from tierup.lowering.blas import PREFIX
-from tierup.lowering.loops import nest
-from tierup.lowering.products import OVERWRITES, is_blas_product
-from tierup.lowering.tensors import assert_
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
+from tierup.lowering.building.loops import nest
+from tierup.lowering.externals.blas import PREFIX
+from tierup.lowering.ops.products import OVERWRITES, is_blas_product
+from tierup.lowering.ops.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
 _INT_MAX = (1 << 31) - 1

@@ -19,10 +19,10 @@ from tierup.dialect.inference.refine import callees, match_edges, set_signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering import builders as b
-from tierup.lowering import signature
 from tierup.lowering.abi import ArgumentKind
-from tierup.lowering.stated import ENTRY, guards
+from tierup.lowering.analysis import signature
+from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.building import builders as b
 
 
 @register

@@ -8,7 +8,7 @@ becomes
 Without this LLVM keeps one accumulator and adds element by element; with it, it keeps a vector of them. Only the combiner of
 a reduction is relaxed, so the user's own operations stay as written, and no other liberty is taken: NaN, infinities and signed
 zeros come out right. The documented bound on reductions covers the order.
-Products whose order is free say so themselves (lowering/reductions/sums.py).
+Products whose order is free say so themselves (lowering/ops/reductions/sums.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 
 @register

@@ -12,8 +12,8 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.products import named_product
+from tierup.lowering.building import builders as b
+from tierup.lowering.ops.products import named_product
 from tierup.lowering.transforms.hold_products import HELD, KIND
 
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.products import OVERWRITES
+from tierup.lowering.building import builders as b
+from tierup.lowering.ops.products import OVERWRITES
 
 
 @register

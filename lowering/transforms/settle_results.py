@@ -22,12 +22,12 @@ from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering import torch_ops as t
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
-from tierup.lowering.signature import ALIASES, WRITEBACKS, terminator
-from tierup.lowering.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
+from tierup.lowering.analysis.signature import ALIASES, WRITEBACKS, terminator
+from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building import torch_ops as t
 
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
 _COMPUTED = {

@@ -18,12 +18,12 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import INDEX
-from tierup.lowering.descriptors import allocated
-from tierup.lowering.loops import carried, either
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import INDEX
+from tierup.lowering.building.descriptors import allocated
+from tierup.lowering.building.loops import carried, either
 from tierup.lowering.transforms.outline_exits import EXIT
 
 HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"

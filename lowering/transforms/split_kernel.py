@@ -33,9 +33,9 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, functions, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.stated import PART, RESULT_KINDS
+from tierup.lowering.analysis.stated import PART, RESULT_KINDS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
 
 _TO_TENSOR = "bufferization.to_tensor"
 _MATERIALIZE = "bufferization.materialize_in_destination"

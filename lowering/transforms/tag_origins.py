@@ -7,7 +7,7 @@ becomes
     %0 = torch.aten.mm %x, %y : ... loc("torch.aten.mm"("x.py":3:4))
 
 Passes carry locations along, so what becomes of an op still says where it began: in errors, and in what `explain()` says of a failed check
-(`lowering/origins.py`).
+(`lowering/building/origins.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 
 @register

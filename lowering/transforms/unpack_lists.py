@@ -21,8 +21,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.option_limits import AtLeast
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import torch_ops as t
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 
 Piece = Callable[[ir.Operation, int], "tuple[ir.Value, ir.Value] | None"]  # (op, number) -> start and end
 

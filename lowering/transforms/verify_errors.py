@@ -15,10 +15,10 @@ from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.refused import Refused
-from tierup.lowering.signature import inference_of
-from tierup.lowering.stated import ENTRY
+from tierup.lowering.analysis.signature import inference_of
+from tierup.lowering.analysis.stated import ENTRY
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 from tierup.lowering.transforms.insert_bounds_checks import is_checked
 from tierup.lowering.transforms.insert_size_checks import sizes_given
 

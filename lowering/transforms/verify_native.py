@@ -12,8 +12,8 @@ from tierup.dialect import optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.refused import Refused
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 
 
 @register

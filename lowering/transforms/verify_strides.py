@@ -17,8 +17,8 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, Layout
-from tierup.lowering.refused import Refused
-from tierup.lowering.stated import ENTRY, guards
+from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.building.refused import Refused
 
 
 @register

@@ -1,6 +1,6 @@
 """What a speculation became: loaded code, or the reason why there is none; and the shortest way to code that an earlier process made.
 
-Free of MLIR. Two entries of the cache on disk (`lowering/objects/cache.py`) lead from a speculation to code: the specialised graph of a
+Free of MLIR. Two entries of the cache on disk (`lowering/artifacts/cache.py`) lead from a speculation to code: the specialised graph of a
 pristine graph and guards, and the artifact of that specialised graph. When both are there no pass runs and nothing of the compiler is
 imported. While passes of the user's own are registered nothing is looked up or kept here: what they do is not in any key.
 """
@@ -22,9 +22,10 @@ from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering import llvm
 from tierup.lowering.abi import ArgumentSpec, Artifact, Request
-from tierup.lowering.objects import cache, keys, store
-from tierup.lowering.objects.load import NativeCode, load
-from tierup.lowering.objects.places import Placed, placed
+from tierup.lowering.artifacts import cache
+from tierup.lowering.artifacts.load import NativeCode, load
+from tierup.lowering.artifacts.places import Placed, placed
+from tierup.lowering.objects import keys, store
 from tierup.lowering.service import request_json
 from tierup.runtime import events
 from tierup.runtime.code import dump
@@ -32,7 +33,7 @@ from tierup.runtime.events import Event, EventKind
 from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
-    from tierup.lowering.cuda.artifact import CudaArtifact
+    from tierup.lowering.artifacts.gpu import CudaArtifact
     from tierup.runtime.cuda.plan import CudaPlan
 
 

@@ -25,9 +25,9 @@ from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.analysis.stated import state
 from tierup.lowering.driver import text_of
 from tierup.lowering.pipelines import REFINE
-from tierup.lowering.stated import state
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of

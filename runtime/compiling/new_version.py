@@ -10,9 +10,9 @@ from dataclasses import asdict
 
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering import allocating, polling
 from tierup.lowering.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
+from tierup.lowering.externals import allocating, polling
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.code import dump, plans

@@ -32,4 +32,4 @@ def get_ready(is_asked: Callable[[], bool]) -> None:
         lowering.compile(replace(request_for(specialised, "main", (_SPEC,), Options()), level=1))
     for module in _LATER:
         if not is_asked():
-            import_module(f"tierup.lowering.{module}")
+            import_module(f"tierup.lowering.ops.{module}")

@@ -21,14 +21,15 @@ from tierup.dialect.pipelines import custom, diagnostics
 from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering import builders as b
 from tierup.lowering.abi import ArgumentSpec, Request
+from tierup.lowering.analysis.stated import FORCED, state, state_cpu
+from tierup.lowering.artifacts import cache
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 from tierup.lowering.driver import Driver, text_of
 from tierup.lowering.errors import CompileError, Unsupported
-from tierup.lowering.objects import cache, store
+from tierup.lowering.objects import store
 from tierup.lowering.pipelines import SPECIALISE, STAGES
-from tierup.lowering.refused import Refused
-from tierup.lowering.stated import FORCED, state, state_cpu
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options

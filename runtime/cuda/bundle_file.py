@@ -26,8 +26,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import Call, Dim, Symbol, polynomial
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec
-from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.host_steps import Constant, HostProgram, Step, walk
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.artifacts.host_steps import Constant, HostProgram, Step, walk
 from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.cuda.host.interpreter import STEPS
 

@@ -18,8 +18,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import evaluate
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
-from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.host_steps import walk
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.artifacts.host_steps import walk
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of, empty, put
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError

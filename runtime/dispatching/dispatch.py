@@ -28,6 +28,7 @@ from tierup.dialect import dtypes, forking
 from tierup.dialect.inference.dims import evaluate
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
+from tierup.lowering.entry.live import free, live_values, view
 from tierup.lowering.entry.records import (
     RELEASE_WORK,
     AttributeSource,
@@ -43,7 +44,6 @@ from tierup.lowering.entry.records import (
     VersionRecord,
     work_of,
 )
-from tierup.lowering.exits.live import free, live_values, view
 from tierup.runtime import faults
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.guards import Mismatch, fit

@@ -10,7 +10,7 @@ import test_corpus  # noqa: F401 - adds the programs
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
-from tierup.lowering.objects.places import moved_text, placed
+from tierup.lowering.artifacts.places import moved_text, placed
 from tierup.runtime.code.plans import CompilerOutput
 from tierup.runtime.compiling import version
 

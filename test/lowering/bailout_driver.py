@@ -15,9 +15,9 @@ from spine_harness import assert_same
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import parse
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
+from tierup.lowering.artifacts.load import load
 from tierup.lowering.compile import compile
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.lowering.objects.load import load
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.compiling.version import specialise
 from tierup.runtime.dispatching.dispatch import make_table

@@ -18,9 +18,9 @@ from tierup.dialect.ir.values import Bool, Float, Int, Tensor
 from tierup.dialect.mlir import ir
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request, ResultKind
+from tierup.lowering.analysis.signature import argument_type, argument_values
+from tierup.lowering.artifacts.load import load
 from tierup.lowering.compile import compile
-from tierup.lowering.objects.load import load
-from tierup.lowering.signature import argument_type, argument_values
 
 _libc = ctypes.CDLL(None)
 _libc.free.argtypes = [ctypes.c_void_p]

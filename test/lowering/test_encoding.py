@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tierup.dialect.inference.dims import floordiv, symbol
 from tierup.lowering import abi
-from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.host_steps import Constant, HostProgram
-from tierup.lowering.objects import encoding
+from tierup.lowering.artifacts import encoding
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.artifacts.host_steps import Constant, HostProgram
 
 DIMS = (3, symbol("s0"), symbol("s0") * symbol("s1", 5) * 2 + 7, floordiv(symbol("s0"), 3))
 RESULTS = tuple(abi.ResultSpec(kind, "f32", DIMS, 2, DIMS[2], (1, DIMS[1])) for kind in abi.ResultKind)

@@ -17,8 +17,9 @@ import pytest
 
 from tierup.lowering import abi, llvm
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
+from tierup.lowering.artifacts import load
 from tierup.lowering.compile import compile
-from tierup.lowering.objects import load, perf_map
+from tierup.lowering.objects import perf_map
 
 T = "!torch.vtensor<[3],f32>"
 TEXT = f"func.func @main(%x: {T}) -> {T} {{\n  %0 = torch.aten.tanh %x : {T} -> {T}\n  return %0 : {T}\n}}"

@@ -12,7 +12,7 @@ from test_encoding import ARTIFACT, DEVICE
 from tierup.dialect.context import new_context
 from tierup.dialect.mlir import ir
 from tierup.lowering.abi import ErrorSite, ExitSite
-from tierup.lowering.objects.places import moved, moved_text, placed
+from tierup.lowering.artifacts.places import moved, moved_text, placed
 
 FILES = ["f.py", 'a "quoted".py', "back\\slash.py", "café.py", "日本.py", "x:1:2.py", "0", "", 'loc(', '":1:2', "with at in.py"]
 

@@ -10,8 +10,8 @@ from kernel_harness import build, call, symbolic
 
 from tierup.dialect.inference.dims import substitute, symbol
 from tierup.lowering.abi import ResultKind
+from tierup.lowering.analysis.views import contiguous_strides, reshaped_strides
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.views import contiguous_strides, reshaped_strides
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering import polling
+from tierup.lowering.externals import polling
 
 MANY = 1 << 36  # iterations: minutes
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering.objects import load
+from tierup.lowering.artifacts import load
 
 ENTRIES = pytest.mark.parametrize("entry", ["native", "python"])
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import tierup
-from tierup.lowering.objects import load
+from tierup.lowering.artifacts import load
 
 MAX_VERSIONS = 4  # of a graph; arrays of another rank have a graph of their own
 RANKS = (1, 2, 3, 4)

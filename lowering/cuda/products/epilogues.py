@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.products.product import Product
 from tierup.lowering.cuda.structured import Structured
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.products.product import Product
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar
 from tierup.lowering.cuda.structured import Structured
 
 _CASTS = ("arith.extf", "arith.extsi", "arith.extui", "arith.bitcast", "arith.trunci")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS
-from tierup.lowering.arith import Scalar
+from tierup.lowering.analysis.aliasing import ALLOCATIONS
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar
+from tierup.lowering.building.loops import when
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.rows.blocks import positions
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.loops import when
 
 Place = dict[int, Scalar]  # loop -> position
 Run = Sequence[tuple[Scalar, Scalar]]  # neighbours in a row of the result, the first at a multiple of their count: column, number

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.targets import Target

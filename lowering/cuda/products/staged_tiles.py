@@ -15,14 +15,14 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import select
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import select
+from tierup.lowering.building.loops import either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
 from tierup.lowering.cuda.products.product import Operand, length
 from tierup.lowering.cuda.products.results import Place, place_of
 from tierup.lowering.cuda.products.tensor_cores import Operands, operands_of
-from tierup.lowering.loops import either
 
 _TOKEN = "!nvgpu.device.async.token"
 _TOGETHER = 4  # elements that a thread moves between two waits for memory

@@ -16,8 +16,8 @@ from __future__ import annotations
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import of, zero
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import of, zero
 
 ROWS, COLUMNS = 16, 8  # of one mma's sums
 CHUNK_BYTES = 16  # that one asynchronous copy moves, and a row of ldmatrix has

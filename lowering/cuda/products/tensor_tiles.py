@@ -23,8 +23,9 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import minimum
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import minimum
+from tierup.lowering.building.loops import carried, either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products import tensor_cores as cores
 from tierup.lowering.cuda.products.product import Product, length
@@ -33,7 +34,6 @@ from tierup.lowering.cuda.products.schemes import Scheme
 from tierup.lowering.cuda.products.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
 from tierup.lowering.cuda.products.tile_order import tile_of
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.loops import carried, either
 
 _BLOCKS_Z = 65535
 

@@ -10,7 +10,7 @@ The order is that of Triton's tutorial "Matrix Multiplication" (L2 cache optimiz
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
-from tierup.lowering.arith import minimum
+from tierup.lowering.building.arith import minimum
 
 _GROUP = 16  # rows of tiles: 128 blocks at work are 16 x 8 tiles of 128 x 256, as many rows as columns
 

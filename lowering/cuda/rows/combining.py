@@ -14,8 +14,8 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar, constant, dtype_of, of
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, constant, dtype_of, of
 from tierup.lowering.cuda.structured import Structured
 
 _NEUTRAL = {

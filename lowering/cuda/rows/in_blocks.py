@@ -13,14 +13,14 @@ from dataclasses import field
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import base
+from tierup.lowering.analysis.aliasing import base
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.loops import when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, summed
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.loops import when
 
 Access = tuple[ir.Value, ir.Value, bool]  # base, buffer, whether each thread keeps to its own elements
 

@@ -11,8 +11,8 @@ reads four times and writes twice.
 from __future__ import annotations
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import base, may_alias
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.rows.slots import is_own
 from tierup.lowering.cuda.structured import Structured
 

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar, of, select
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, of, select
 from tierup.lowering.cuda.structured import Structured
 
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import ALLOCATIONS, VIEWS, base, may_alias
-from tierup.lowering.arith import bytes_of
+from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import bytes_of
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.structured import Structured
 

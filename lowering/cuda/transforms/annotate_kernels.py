@@ -24,10 +24,10 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import known
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import known
 from tierup.lowering.cuda.launching import WARP, bytes_of
 from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms.merge_kernels import LAUNCH

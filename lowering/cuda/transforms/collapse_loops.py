@@ -16,7 +16,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.structured import Structured
 

@@ -22,10 +22,10 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import INDEX, U64, Scalar, constant, minimum, of, select
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import INDEX, U64, Scalar, constant, minimum, of, select
+from tierup.lowering.building.loops import carried
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.loops import carried
 from tierup.lowering.math.constants import F32, F64, Format
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.stated import RESULT_KINDS
+from tierup.lowering.analysis.stated import RESULT_KINDS
+from tierup.lowering.building import builders as b
 
 
 @register

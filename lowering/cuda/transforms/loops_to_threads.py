@@ -25,12 +25,12 @@ from collections.abc import Iterator
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import Scalar, of
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, of
+from tierup.lowering.building.loops import when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import positions
-from tierup.lowering.loops import when
 
 _THREADS = 256
 _LOOPS = ("scf.for", "scf.while")

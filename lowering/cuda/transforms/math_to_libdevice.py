@@ -17,8 +17,8 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import dtype_of, of
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import dtype_of, of
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL
 
 LIBDEVICE = "tierup.libdevice"  # a module's attribute

@@ -17,9 +17,9 @@ import itertools
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering import functions as fn
-from tierup.lowering.symbol_names import plain
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.symbol_names import plain
 
 MODULE = "kernels"
 LAUNCH = "gpu.launch_func"

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import dtype_of, of
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import dtype_of, of
 from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.products.product import multiplies_and_adds
 from tierup.lowering.cuda.products.schemes import has_halves
-from tierup.lowering.products import NAMED_PRODUCTS, OVERWRITES
+from tierup.lowering.ops.products import NAMED_PRODUCTS, OVERWRITES
 from tierup.lowering.transforms.overwrite_products import fills_with_zero
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")

@@ -29,10 +29,10 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import is_allocation
+from tierup.lowering.analysis.aliasing import is_allocation
+from tierup.lowering.artifacts.host_steps import ADDS, TF32
+from tierup.lowering.building import builders as b
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.host_steps import ADDS, TF32
 from tierup.lowering.cuda.module_target import takes_tf32
 from tierup.lowering.cuda.products.epilogues import epilogue_of
 from tierup.lowering.cuda.products.product import Product, length, product_of

@@ -23,15 +23,15 @@ from typing import Union
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.arith import Scalar, maximum, minimum, select
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, maximum, minimum, select
+from tierup.lowering.building.loops import Span, carried, when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, positions, summed
 from tierup.lowering.cuda.rows.combining import Combiner, combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.rows.starts import take_starts
 from tierup.lowering.cuda.structured import Structured
-from tierup.lowering.loops import Span, carried, when
 
 _THREADS = 256
 _PER_THREAD = 16  # elements that a thread sums before another part is worth a block

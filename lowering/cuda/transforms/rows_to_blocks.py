@@ -30,9 +30,9 @@ from math import prod
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import VIEWS, base
-from tierup.lowering.arith import of
+from tierup.lowering.analysis.aliasing import VIEWS, base
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import of
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows import in_registers as slot_rows
 from tierup.lowering.cuda.rows.blocks import Block, positions

@@ -34,14 +34,14 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.lowering import builders as b
-from tierup.lowering.aliasing import base, may_alias
-from tierup.lowering.arith import Scalar, maximum, minimum, of, select
+from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, maximum, minimum, of, select
+from tierup.lowering.building.loops import carried, either, when
+from tierup.lowering.building.origins import Origin, origin
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, positions, shuffle
 from tierup.lowering.cuda.rows.combining import Combiner, is_combining
-from tierup.lowering.loops import carried, either, when
-from tierup.lowering.origins import Origin, origin
 
 _THREADS, _EACH = 256, 4
 _TILE = _THREADS * _EACH

@@ -15,8 +15,8 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tierup.lowering.artifacts.host_steps import ADDS, TF32
 from tierup.lowering.cuda.assembling import toolkit
-from tierup.lowering.cuda.host_steps import ADDS, TF32
 from tierup.runtime.cuda.device.driver import Driver
 from tierup.runtime.cuda.errors import DriverError
 from tierup.runtime.cuda.host import elements

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.lowering.cuda.host_steps import HostProgram, walk
+from tierup.lowering.artifacts.host_steps import HostProgram, walk
 from tierup.runtime.cuda.device.cublas import Cublas
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError

@@ -1,7 +1,7 @@
 """What a host program hands over at an exit, as the operands of the bailout: arguments, views of them, numbers, arrays on the device.
 
 An array in memory that the program allocated, or was given for a result, takes that memory along. Copied are the second of two arrays in
-one allocation, and what lies in a constant or in memory of the caller's, as on the CPU (`lowering/exits`): what is a copy in the program
+one allocation, and what lies in a constant or in memory of the caller's, as on the CPU (`live_values.py`): what is a copy in the program
 may be the same memory here. The program has stopped there, so nothing is written to any of them afterwards.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import Dim, evaluate
 from tierup.lowering.abi import ExitSite, Live, ResultKind, ResultSpec
-from tierup.lowering.exits.live import view
+from tierup.lowering.entry.live import view
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.host.buffers import Buffer

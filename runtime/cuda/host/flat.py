@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.records import dataclass
-from tierup.lowering.cuda.host_steps import BODIES, NUMBER, HostProgram, walk
+from tierup.lowering.artifacts.host_steps import BODIES, NUMBER, HostProgram, walk
 from tierup.runtime.cuda.host import elements
 from tierup.runtime.cuda.host.buffers import Buffer
 from tierup.runtime.cuda.host.gemm import Gemm

@@ -1,4 +1,4 @@
-"""The interpreter of host programs (`lowering/cuda/host_steps.py`): sizes and views here, memory and kernels through an engine.
+"""The interpreter of host programs (`lowering/artifacts/host_steps.py`): sizes and views here, memory and kernels through an engine.
 
     run(program, [Buffer(memory, "f32", 0, (5, 7), (7, 1)), 2.5, ..., status], engine) -> what it returns
 
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from tierup.lowering.cuda.host_steps import NOTHING, NUMBER, HostProgram, Step, walk
+from tierup.lowering.artifacts.host_steps import NOTHING, NUMBER, HostProgram, Step, walk
 from tierup.runtime.cuda.host import elements
 from tierup.runtime.cuda.host.buffers import Buffer, dense
 from tierup.runtime.cuda.host.gemm import Gemm, gemm

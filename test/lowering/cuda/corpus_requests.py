@@ -16,10 +16,10 @@ from test_corpus import MODULES
 
 from tierup.frontend.jit import jit, load
 from tierup.lowering.abi import Artifact, Request
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts import cache
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.errors import Unsupported
-from tierup.lowering.objects import cache
 from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.options import options
 

@@ -12,10 +12,10 @@ from host_runner import run
 
 from tierup.dialect import dtypes
 from tierup.lowering.abi import EXIT_BASE, ExitSite, Live, Request, ResultKind
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.cuda.compile import compile
+from tierup.lowering.entry.live import symbols_of, view
 from tierup.lowering.entry.records import Form, VersionRecord
-from tierup.lowering.exits.live import symbols_of, view
 
 
 class _Code:

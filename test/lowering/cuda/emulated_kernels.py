@@ -22,7 +22,7 @@ from emulated_memory import DTYPES, Fault, Private, View, contiguous
 from emulated_tensor_cores import Copies, TensorCores, ldmatrix, load_run, mma, mma_tf32, to_tf32
 
 from tierup.dialect.mlir import ir
-from tierup.lowering import builders as b
+from tierup.lowering.building import builders as b
 
 _files = count()
 _AXES = ("x", "y", "z")

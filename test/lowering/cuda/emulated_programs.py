@@ -12,7 +12,7 @@ from kernel_harness import spec_of, symbolic
 from tierup.dialect.context import thread_context
 from tierup.frontend.jit import jit
 from tierup.lowering.abi import ArgumentSpec, Request, ResultKind
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.cuda.compile import compile
 from tierup.runtime.compiling.version import _values, specialise
 

@@ -13,8 +13,8 @@ from gpu_emulator import Emulator
 from tierup.dialect import dtypes
 from tierup.dialect.inference.dims import substitute
 from tierup.lowering.abi import ResultKind
-from tierup.lowering.cuda.artifact import CudaArtifact
-from tierup.lowering.cuda.host_steps import ADDS, Constant
+from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.artifacts.host_steps import ADDS, Constant
 from tierup.runtime.cuda.host.gemm import Gemm
 from tierup.runtime.cuda.host.interpreter import Buffer, Left, dense
 from tierup.runtime.cuda.host.interpreter import run as run_host

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emulated_programs import agrees, compiled
 
-from tierup.lowering.cuda.host_steps import walk
+from tierup.lowering.artifacts.host_steps import walk
 from tierup.lowering.cuda.rows import slots as row_slots
 from tierup.lowering.cuda.transforms import scans_to_blocks
 

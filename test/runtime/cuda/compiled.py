@@ -7,7 +7,7 @@ from typing import Any
 
 import tierup
 from tierup.lowering.abi import Request
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.cuda.compile import compile as compile_cuda
 
 

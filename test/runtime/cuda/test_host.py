@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.lowering.cuda.host_steps import Constant, HostProgram, reads_of_bets
+from tierup.lowering.artifacts.host_steps import Constant, HostProgram, reads_of_bets
 from tierup.runtime.cuda.host import elements
 from tierup.runtime.cuda.host.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
 from tierup.runtime.cuda.host.interpreter import ARITHMETIC, Left, dense, run

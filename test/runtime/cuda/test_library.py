@@ -19,9 +19,9 @@ from thread_emulator import emulated
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
+from tierup.lowering.artifacts.host_steps import HostProgram
 from tierup.lowering.cuda.assembling import ptx, toolkit
 from tierup.lowering.cuda.compile import compile as compile_cuda
-from tierup.lowering.cuda.host_steps import HostProgram
 from tierup.lowering.cuda.transforms import products_to_library
 from tierup.runtime.cuda.arrays.arrays import put
 from tierup.runtime.cuda.device import cublas

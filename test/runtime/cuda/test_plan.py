@@ -15,7 +15,7 @@ from compiled import artifact_of
 from fake_driver import CUresult, FakeDriver
 from thread_emulator import emulated
 
-from tierup.lowering.cuda.artifact import CudaArtifact
+from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.runtime.arguments import guards
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.device.devices import Device

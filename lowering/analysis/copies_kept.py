@@ -1,0 +1,91 @@
+"""Copies that canonicalisation must not take away: of `w = x.copy() if n > 1 else x` it would make `x` on both paths.
+
+A value is as good as its copy but where a result is the one on some paths and memory of another's on others (`tierup.result_aliases`),
+or where the value is read-only and a copy is not (np.broadcast_to, np.diagonal). There what an op makes is hidden while others fold, in
+front of what hands it on to the result:
+
+    %0 = torch.aten.clone %x, %none                    %0 = torch.aten.clone %x, %none
+    torch.prim.If.yield %0                      ->     %1 = "tierup.hidden"(%0)
+                                                       torch.prim.If.yield %1
+
+So are the tensors that the op reads: one that folds into an operand has then a hidden value in its place. Afterwards the hidden value
+is there again, or a copy of it where no op makes it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tierup.dialect import optable
+from tierup.dialect.analysis.points_to import IDENTITIES
+from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
+from tierup.dialect.ir.rewriting import maker
+from tierup.dialect.ir.torch_types import is_tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.lowering.analysis.own_memory import is_made
+from tierup.lowering.building import builders as b
+
+HIDDEN, KEPT = "tierup.hidden", "tierup.kept"
+_OWN = "own"  # the unit attribute of a value that has memory of its own
+_ALIASES = "tierup.result_aliases"
+_SETTLED = ("fresh", "argument:", "view:")  # what no path decides
+
+Use = tuple[ir.Operation, int]  # an op, and which of its operands
+
+
+def hide(func: ir.Operation) -> None:
+    """Hide what ops make for results whose memory the path decides, or whether they are read-only; then also what lives on elsewhere."""
+    stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
+    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
+    uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
+    if unclear:
+        uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
+    for use in uses:
+        for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
+            made_by = user.operands[k].owner.operation
+            lists = [maker(v, "torch.prim.ListConstruct") for v in made_by.operands]
+            for reader in (made_by, *(op for op in lists if op is not None)):
+                for i, read in enumerate(reader.operands):
+                    if is_tensor(read.type):
+                        _hide(reader, i)
+            _hide(user, k, _OWN)
+
+
+def _hide(user: ir.Operation, k: int, *marks: str) -> None:
+    with user.location, ir.InsertionPoint(user):
+        user.operands[k] = b.value(HIDDEN, [user.operands[k]], user.operands[k].type, **{mark: ir.UnitAttr.get() for mark in marks})
+
+
+def restore(op: ir.Operation) -> None:
+    """Put in the place of a hidden value what was hidden, with memory of its own if it had that. What it reads is hidden meanwhile."""
+    value = op.operands[0]
+    if _OWN in op.attributes and not is_made(value):
+        with op.location, ir.InsertionPoint(op):
+            none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
+            value = b.value("torch.aten.clone", [value, none], value.type)
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
+    """The uses by which what an op has made reaches this use: through views, branches and loops. `seen`: what was looked through."""
+    user, k = use
+    value = user.operands[k]
+    if isinstance(value.owner, ir.Block) or value in seen:
+        return
+    if is_made(value):
+        yield use
+        return
+    seen.add(value)
+    op, number = value.owner.operation, ir.OpResult(value).result_number
+    row = optable.lookup(op.name)
+    if op.name == "torch.prim.If":
+        for region in op.regions:
+            yield from _made((list(region.blocks[0].operations)[-1].operation, number), seen)
+    elif op.name == "torch.prim.Loop":
+        yield from _made((op, 2 + number), seen)
+        yield from _made((list(op.regions[0].blocks[0].operations)[-1].operation, 1 + number), seen)
+    elif op.name in IDENTITIES or (row is not None and row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW)):
+        yield from _made((op, 0), seen)

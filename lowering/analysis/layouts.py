@@ -1,0 +1,161 @@
+"""How eager PyTorch would lay out what a program of its computes: the order of the dims in memory, for results that leave the program.
+
+Native code computes row-major values. A result whose dims lie otherwise in eager mode (`relu(x.t())` is laid out as `x.t()` is) is computed
+permuted, into memory that the caller describes with the strides of that order. Layouts are followed from the arguments: views have
+their operand's memory, elementwise ops the order that ATen's TensorIterator takes, copies that of a dense operand, products and
+reductions are row-major. Where nothing is known (other ops on permuted tensors, arguments with any strides), results are row-major.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tierup.dialect import optable
+from tierup.dialect.inference.dims import Dim, at_least, floordiv
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.values import Tensor
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.lowering.abi import dense_strides
+from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
+
+_PRESERVING = frozenset(f"torch.aten.{n}" for n in ("clone", "flip", "to.dtype", "_to_copy", "copy", "relu6", "dropout"))
+_ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.SCAN, Kind.FACTORY)
+
+
+def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> tuple[int, ...]:
+    """The dims of a fresh tensor from the outermost to the innermost, as eager mode has them; () for row-major ones and unknown ones."""
+    found = _Layouts(arguments, inference).of(value)
+    if found is None:
+        return ()
+    order = _order(found)
+    if order is None or order == tuple(range(len(order))) or not _is_dense(found, order):
+        return ()
+    return () if found.strides == contiguous_strides(found.sizes) else order
+
+
+class _Layouts:
+    def __init__(self, arguments: Mapping[ir.Value, View], inference: Inference) -> None:
+        self._roots = dict(arguments)
+        self._unknown: set[ir.Value] = set()
+        self._inference = inference
+
+    def of(self, value: ir.Value) -> View | None:
+        """A tensor's sizes and strides; the ops that it is made of are looked at in their order, not by recursion."""
+        pending = [value]
+        while pending:
+            at = pending[-1]
+            owner = at.owner
+            if at in self._roots or at in self._unknown:
+                pending.pop()
+            elif isinstance(owner, ir.Block) or len(owner.operation.regions):
+                self._unknown.add(at)
+            else:
+                operands = [v for v in owner.operation.operands if torch_types.is_tensor(v.type)]
+                missing = [v for v in operands if v not in self._roots and v not in self._unknown]
+                pending += missing
+                if not missing:
+                    found = self._made(at, owner.operation, operands)
+                    if found is None:
+                        self._unknown.add(at)
+                    else:
+                        self._roots[at] = found
+        return self._roots.get(value)
+
+    def _made(self, value: ir.Value, op: ir.Operation, operands: list[ir.Value]) -> View | None:
+        """Of an op's result, whose operands are looked at."""
+        inferred = self._inference.values.get(value)
+        row = optable.lookup(op.name)
+        if row is None or not isinstance(inferred, Tensor) or inferred.shape is None:
+            return None
+        sizes, known = tuple(inferred.shape), [self._roots.get(v) for v in operands]
+        if row.kind is Kind.VIEW:
+            try:
+                return view_of(value, self._roots, self._inference)
+            except Unknown:
+                return None
+        views = [v for v in known if v is not None]
+        if row.kind in _ROW_MAJOR or all(v.strides == contiguous_strides(v.sizes) for v in views) and len(views) == len(known):
+            return View(-1, 0, sizes, contiguous_strides(sizes))
+        if len(views) < len(known) or row.aliasing is not Aliasing.FRESH and op.name not in _PRESERVING:
+            return None
+        if op.name in _PRESERVING:
+            order = _order(views[0])
+            return views[0] if order is not None and views[0].sizes == sizes and _is_dense(views[0], order) else None
+        return _elementwise(sizes, views) if row.kind is Kind.POINTWISE else None
+
+
+def _elementwise(sizes: tuple[Dim, ...], operands: Sequence[View]) -> View | None:
+    """What TensorIterator gives (ATen/TensorIterator.cpp: `reorder_dimensions`): dims by the first operand that tells two apart."""
+    if all(v.sizes == sizes and v.strides == operands[0].strides for v in operands):
+        order = _order(operands[0])
+        if order is not None and _is_dense(operands[0], order):
+            return View(-1, 0, sizes, operands[0].strides)
+    rank = len(sizes)
+    strides: list[list[Dim]] = []
+    for v in operands:
+        own = [0 if old == 1 and new != 1 else s for old, new, s in zip(v.sizes, sizes[rank - len(v.sizes) :], v.strides, strict=True)]
+        strides.append([0] * (rank - len(own)) + own)
+    fastest = list(range(rank))[::-1]
+    for i in range(1, rank):
+        at = i
+        for j in range(i - 1, -1, -1):
+            swap = _swaps(fastest[j], fastest[at], strides, sizes)
+            if swap is None:
+                return None
+            if swap > 0:
+                fastest[j], fastest[at] = fastest[at], fastest[j]
+                at = j
+            elif swap < 0:
+                break
+    return View(-1, 0, sizes, dense_strides(sizes, fastest[::-1]))
+
+
+def _swaps(a: int, b: int, strides: Sequence[Sequence[Dim]], sizes: Sequence[Dim]) -> int | None:
+    for of in strides:
+        if of[a] == 0 or of[b] == 0:
+            continue
+        by = _compared(of[a], of[b])
+        if by != 0:
+            return by
+        larger = _compared(sizes[a], sizes[b])
+        if larger is None or larger > 0:
+            return larger
+    return 0
+
+
+def _compared(a: Dim, b: Dim) -> int | None:
+    """-1, 0 or 1; None where it hangs on what symbols are."""
+    if a == b:
+        return 0
+    return 1 if _is_more(a, b) else -1 if _is_more(b, a) else None
+
+
+def _is_more(a: Dim, b: Dim) -> bool:
+    """Strides are products of sizes: of one that is a multiple of another it is known, whatever the symbols are."""
+    if at_least(a - b, 1):
+        return True
+    times = floordiv(a, b) if at_least(b, 1) else 0
+    return times * b == a and at_least(times, 2)
+
+
+def _order(view: View) -> tuple[int, ...] | None:
+    """The dims by falling strides, those of one element where they stand; None where that hangs on what symbols are."""
+    order: list[int] = []
+    for d, stride in enumerate(view.strides):
+        at = len(order)
+        while at and view.sizes[d] != 1 and view.sizes[order[at - 1]] != 1:
+            by = _compared(view.strides[order[at - 1]], stride)
+            if by is None:
+                return None
+            if by >= 0:
+                break
+            at -= 1
+        order.insert(at, d)
+    return tuple(order)
+
+
+def _is_dense(view: View, order: Sequence[int]) -> bool:
+    dense = dense_strides(view.sizes, order)
+    return all(n == 1 or s == t for n, s, t in zip(view.sizes, view.strides, dense, strict=True))

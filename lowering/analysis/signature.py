@@ -1,0 +1,88 @@
+"""What the guards of an entry mean for its arguments: types, values and memory, and all that follows by inference."""
+
+from __future__ import annotations
+
+from tierup.dialect import dtypes
+from tierup.dialect.inference import dims
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.inference.refine import splice
+from tierup.dialect.ir.values import Bool, Float, Int, Tensor, Value
+from tierup.dialect.mlir import ir
+from tierup.dialect.pipelines import analyses
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol
+from tierup.lowering.analysis.stated import guards
+from tierup.lowering.analysis.views import View, contiguous_strides
+from tierup.lowering.building.refused import Refused
+
+WRITEBACKS = "tierup.writebacks"
+ALIASES = "tierup.result_aliases"
+
+_SCALAR_VALUES = {ArgumentKind.INT: Int, ArgumentKind.FLOAT: Float, ArgumentKind.BOOL: Bool}
+
+
+def argument_type(spec: ArgumentSpec) -> str:
+    """The type that an argument has in the IR, as text."""
+    if spec.kind is not ArgumentKind.ARRAY:
+        return f"!torch.{spec.kind.value}"
+    sizes = ",".join(str(size) if isinstance(size, int) else "?" for size in spec.sizes)
+    return f"!torch.vtensor<[{sizes}],{dtypes.BY_NAME[spec.dtype].mlir}>"
+
+
+def argument_values(arguments: tuple[ArgumentSpec, ...]) -> list[Value]:
+    """What the guards promise about each argument, as inference has it."""
+    values: list[Value] = []
+    for spec in arguments:
+        if spec.kind is ArgumentKind.ARRAY:
+            shape = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
+            values.append(Tensor(dtypes.BY_NAME[spec.dtype], shape))
+        else:
+            values.append(_SCALAR_VALUES[spec.kind](spec.value))
+    return values
+
+
+def inference_of(function: ir.Operation) -> Inference:
+    """What is known of all values of an entry. Arms that are never taken go. Raises Refused for a program that raises for these types."""
+    return analyses.of(function, _infer)
+
+
+def _infer(function: ir.Operation) -> Inference:
+    try:
+        inference = infer_function(function, argument_values(guards(function)))
+    except InferenceError as e:
+        raise Refused(e.op, f"raises for these types: {e}") from e
+    splice(function.regions[0].blocks[0], inference)  # nothing is inferred of arms that are never taken
+    return inference
+
+
+def symbols_of(arguments: tuple[ArgumentSpec, ...]) -> set[str]:
+    """The sizes that the arguments give names to."""
+    return {size for spec in arguments for size in spec.sizes if isinstance(size, str)}
+
+
+def argument_views(block: ir.Block, arguments: tuple[ArgumentSpec, ...]) -> dict[ir.Value, View]:
+    """How the arrays among the arguments lie in memory."""
+    roots = {}
+    for i, (value, spec) in enumerate(zip(block.arguments, arguments, strict=True)):
+        if spec.kind is ArgumentKind.ARRAY:
+            sizes = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
+            strided = spec.layout is Layout.STRIDED
+            strides = tuple(stride_symbol(i, d) for d in range(len(sizes))) if strided else contiguous_strides(sizes)
+            roots[value] = View(i, 0, sizes, strides)
+    return roots
+
+
+def to_arguments(stated: str) -> str:
+    """What is stated of a result without what it is to other results."""
+    last = stated.rpartition(";")[2]
+    return "fresh" if "result:" in last else last
+
+
+def is_described(view: View, known: set[str]) -> bool:
+    """Whether sizes (`known` by name) and strides of arguments say how a view lies, and nothing else."""
+    symbols = (symbol for dim in (*view.sizes, *view.strides, view.offset) for symbol in dims.symbols(dim))
+    return all(symbol.name in known or symbol.name.startswith("stride") for symbol in symbols)
+
+
+def terminator(function: ir.Operation) -> ir.Operation:
+    """What ends a function."""
+    return list(function.regions[0].blocks[0].operations)[-1].operation

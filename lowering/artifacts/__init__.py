@@ -1,0 +1,1 @@
+"""Kernels that were compiled: as bytes, on disk, loaded."""

@@ -1,0 +1,92 @@
+"""Where in the user's files a program stands: no part of what it is.
+
+    placed(text)    text without lines and files, and these apart: Placed(text='... "0":1:4 ...', places=(("f.py", 12), ...))
+
+Code that is kept on disk is found by the program alone: lines that were put in above a function, or another folder that the same file is
+in, change nothing of it. Each file and line is known by the order in which the text first names it, so equal texts have their
+places in the same order, and what was kept for one (`moved`, `moved_text`) is put in terms of the places of the other.
+
+Free of MLIR: texts are read token by token, and never taken apart but here, at locations (`"file":line:column`), which no other syntax of
+MLIR's looks like; string literals are skipped whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from tierup.dialect.records import dataclass
+from tierup.dialect.spelling import unescaped
+from tierup.lowering.abi import Artifact, ErrorSite, ExitSite
+
+if TYPE_CHECKING:
+    from tierup.lowering.artifacts.gpu import CudaArtifact
+
+Place = tuple[str, int]  # a file, as MLIR spells it in a text, and a line
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(?::(\d+)(:\d+))?', re.DOTALL)
+
+A = TypeVar("A", "Artifact", "CudaArtifact")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A text whose locations are numbers, and the file and line that each number is."""
+
+    text: str
+    places: tuple[Place, ...]
+
+
+def placed(text: str) -> Placed:
+    numbers: dict[Place, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return found[0]
+        place = (found[1], int(found[2]))
+        return f'"{numbers.setdefault(place, len(numbers))}":1{found[3]}'
+
+    return Placed(_STRING.sub(number, text), tuple(numbers))
+
+
+def moved_text(text: str, old: tuple[Place, ...], new: tuple[Place, ...]) -> str:
+    """A text made of a program at `old`, as it would have been made of the same program at `new`."""
+    if old == new:
+        return text
+    where = dict(zip(old, new, strict=True))
+
+    def move(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return found[0]
+        file, line = where.get(at := (found[1], int(found[2])), at)
+        return f'"{file}":{line}{found[3]}'
+
+    return _STRING.sub(move, text)
+
+
+def moved(artifact: A, old: tuple[Place, ...], new: tuple[Place, ...]) -> A:
+    """As `moved_text`, for what a compile gave."""
+    if old == new:
+        return artifact
+    where = {(unescaped(f), line): (unescaped(to), at) for (f, line), (to, at) in zip(old, new, strict=True)}
+    made = replace(
+        artifact,
+        error_sites=tuple(ErrorSite(site.op, _moved(site.location, where)) for site in artifact.error_sites),
+        exits=tuple(ExitSite(site.index, site.op, _moved(site.location, where), site.live) for site in artifact.exits),
+    )
+    if not isinstance(made, Artifact):
+        host = made.host
+        origins = {name: _moved(origin, where) for name, origin in host.origins.items()}
+        return replace(made, host=replace(host, origins=origins, reads={n: _moved(read, where) for n, read in host.reads.items()}))
+    return made
+
+
+def _moved(described: str, where: Mapping[Place, Place]) -> str:
+    """`file:line:column`, behind what stands there (`tanh at `) or alone."""
+    found = re.fullmatch(r"(.* at |)(.+):(\d+)(:\d+)", described, re.DOTALL)
+    if found is None or (at := (found[2], int(found[3]))) not in where:
+        return described
+    file, line = where[at]
+    return f"{found[1]}{file}:{line}{found[4]}"
+

@@ -1,0 +1,1 @@
+"""What passes build with and read by: arithmetic, loops, functions, names, places of ops."""

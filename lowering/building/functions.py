@@ -1,0 +1,56 @@
+"""Functions of a module that is being lowered: those of the program, and private ones that passes make beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
+
+
+def symbol(function: ir.Operation) -> str:
+    """The name of a function or a module."""
+    return str(ir.StringAttr(function.attributes["sym_name"]).value)
+
+
+def callee(call: ir.Operation) -> str:
+    """The name of the function that a func.call calls."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def signature(function: ir.Operation) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def declare(name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> ir.Operation:
+    """A private function without a body, at the insertion point."""
+    type_ = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
+    private = ir.StringAttr.get("private")
+    return b.op("func.func", regions=1, sym_name=ir.StringAttr.get(name), sym_visibility=private, function_type=type_, **attributes)
+
+
+def body(function: ir.Operation) -> ir.Block:
+    """A block for a declared function, with its arguments."""
+    inputs = signature(function).inputs
+    return function.regions[0].blocks.append(*inputs, arg_locs=[function.location] * len(inputs))
+
+
+def call(
+    name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], where: ir.InsertionPoint, **attributes: ir.Attribute
+) -> ir.Operation:
+    """A call of a private function, declared at `where` in the module if it is not there yet."""
+    others = (view.operation for view in where.block.operations)
+    if name not in {symbol(op) for op in others if "sym_name" in op.attributes}:
+        with where:
+            declare(name, [v.type for v in operands], results, **attributes)
+    return b.op("func.call", operands, results, callee=ir.FlatSymbolRefAttr.get(name))
+
+
+def add_argument(function: ir.Operation, type_: ir.Type) -> ir.Value:
+    """A new last argument."""
+    added = function.regions[0].blocks[0].add_argument(type_, ir.Location.unknown())
+    known = signature(function)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*known.inputs, type_], known.results))
+    if "arg_attrs" in function.attributes:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})])
+    return added

@@ -1,0 +1,153 @@
+"""Building ops of the torch dialect in our passes, at the insertion point, with full types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.rewriting import int_of
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
+
+SizesOrUnknown = Sequence["int | None"]
+known_int = int_of
+
+# What only computes: nobody misses it where nobody reads its results
+PURE = (
+    "torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
+    "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int", "torch.prim.tolist", "torch.prim.dtype",
+)  # fmt: skip
+
+
+def tensor_type(sizes: SizesOrUnknown, dtype: DType) -> ir.Type:
+    text = ",".join("?" if size is None else str(size) for size in sizes)
+    return ir.Type.parse(f"!torch.vtensor<[{text}],{dtype.mlir}>")
+
+
+def int_type() -> ir.Type:
+    return ir.Type.parse("!torch.int")
+
+
+def bool_type() -> ir.Type:
+    return ir.Type.parse("!torch.bool")
+
+
+class Number(ir.Value):
+    """A `!torch.int`, `!torch.float` or `!torch.bool` with operators, as arith.py has them for builtin values. A Python int
+    becomes a constant. `==` stays Python's: whether two are the same value."""
+
+    __slots__ = ()
+
+    def _made(self, name: str, other: ir.Value | int, result: ir.Type) -> Number:
+        right = integer(other) if isinstance(other, int) else other
+        return Number(b.value(f"torch.aten.{name}.{str(self.type).removeprefix('!torch.')}", [self, right], result))
+
+    def __add__(self, other: ir.Value | int) -> Number:
+        return self._made("add", other, self.type)
+
+    def __sub__(self, other: ir.Value | int) -> Number:
+        return self._made("sub", other, self.type)
+
+    def __mul__(self, other: ir.Value | int) -> Number:
+        return self._made("mul", other, self.type)
+
+    def __floordiv__(self, other: ir.Value | int) -> Number:
+        return self._made("floordiv", other, self.type)
+
+    def __mod__(self, other: ir.Value | int) -> Number:
+        return self._made("remainder", other, self.type)
+
+    def __neg__(self) -> Number:
+        return Number(b.value("torch.aten.neg.int", [self], int_type()))
+
+    def __lt__(self, other: ir.Value | int) -> Number:
+        return self._made("lt", other, bool_type())
+
+    def __le__(self, other: ir.Value | int) -> Number:
+        return self._made("le", other, bool_type())
+
+    def __gt__(self, other: ir.Value | int) -> Number:
+        return self._made("gt", other, bool_type())
+
+    def __ge__(self, other: ir.Value | int) -> Number:
+        return self._made("ge", other, bool_type())
+
+    def equals(self, other: ir.Value | int) -> Number:
+        return self._made("eq", other, bool_type())
+
+    def differs(self, other: ir.Value | int) -> Number:
+        return self._made("ne", other, bool_type())
+
+    def __and__(self, other: ir.Value) -> Number:
+        return self._made("__and__", other, bool_type())
+
+    def __or__(self, other: ir.Value) -> Number:
+        return self._made("__or__", other, bool_type())
+
+    def __invert__(self) -> Number:
+        return Number(b.value("torch.aten.__not__", [self], bool_type()))
+
+
+def integer(number: int) -> Number:
+    return constant(number)
+
+
+def constant(number: float) -> Number:
+    """A bool, an int or a float."""
+    if isinstance(number, bool):
+        return Number(b.value("torch.constant.bool", [], bool_type(), value=ir.BoolAttr.get(number)))
+    if isinstance(number, int):
+        return Number(b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number)))
+    return Number(b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), number)))
+
+
+def least(x: ir.Value, y: ir.Value | int) -> Number:
+    """The smaller of two ints."""
+    return Number(b.value("torch.prim.min.int", [x, integer(y) if isinstance(y, int) else y], int_type()))
+
+
+def greatest(x: ir.Value, y: ir.Value | int) -> Number:
+    """The larger of two ints."""
+    return Number(b.value("torch.prim.max.int", [x, integer(y) if isinstance(y, int) else y], int_type()))
+
+
+def either(condition: ir.Value, yes: Callable[[], ir.Value], no: Callable[[], ir.Value]) -> Number:
+    """An int, built by `yes` where the condition holds, else by `no`."""
+    made = b.op("torch.prim.If", [condition], [int_type()], regions=2)
+    for region, number in zip(made.regions, (yes, no), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            b.op("torch.prim.If.yield", [number()])
+    return Number(made.results[0])
+
+
+def sizes_of(tensor: ir.Value) -> tuple[tuple[int | None, ...], DType] | None:
+    """Sizes and dtype of a tensor's type, None when they are not known."""
+    sizes, dtype = torch_types.parse_tensor(str(tensor.type))
+    return None if sizes is None or dtype is None else (sizes, dtype)
+
+
+def size(tensor: ir.Value, axis: int) -> Number:
+    """A size, as a constant when it is static."""
+    known = sizes_of(tensor)
+    if known is not None and known[0][axis] is not None:
+        return integer(known[0][axis] or 0)
+    return Number(b.value("torch.aten.size.int", [tensor, integer(axis)], int_type()))
+
+
+def elementwise_bool(name: str, operands: Sequence[ir.Value], like: ir.Value) -> ir.Value:
+    """A pointwise op that gives a bool for each element of `like`."""
+    known = sizes_of(like)
+    assert known is not None
+    return b.value(f"torch.aten.{name}", operands, tensor_type(known[0], dtypes.bool_))
+
+
+def check_all(condition: ir.Value, message: str) -> None:
+    """Assert that every element of a bool tensor is true."""
+    every = b.value("torch.aten.all", [condition], tensor_type((), dtypes.bool_))
+    check(b.value("torch.aten.Bool.Tensor", [every], bool_type()), message)
+
+
+def check(condition: ir.Value, message: str) -> None:
+    b.op("torch.runtime.assert", [condition], message=ir.StringAttr.get(message))

@@ -1,1 +1,0 @@
-"""How compiled code leaves: bailouts and the values that live across them."""

@@ -1,0 +1,1 @@
+"""Functions that kernels call: BLAS, memory, polls."""

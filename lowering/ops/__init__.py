@@ -1,0 +1,1 @@
+"""Native bodies of ops, family by family."""

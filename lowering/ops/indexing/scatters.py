@@ -1,0 +1,143 @@
+"""scatter, scatter_add, index_put: dialect/optable/indexing.py as loops over the index, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import sizes
+from tierup.lowering.building.arith import INDEX, Scalar, constant
+from tierup.lowering.building.loops import nest
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.call import Call
+from tierup.lowering.ops.indexing import masks
+from tierup.lowering.ops.indexing.gathers import index_axes, listed
+from tierup.lowering.ops.indexing.positions import position
+from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.tensors import Tensor, widened
+
+
+def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: bool) -> ir.Value:
+    """`target` with one element set, or added to (the halves in f32, rounded each time, as NumPy's and torch's loops do)."""
+    if add:
+        wide = widened(x.dtype)
+        value = (tensors.element(Tensor(target, x.dtype, x.sizes), at).cast(wide) + value.cast(wide)).cast(x.dtype)
+    return b.value("tensor.insert", [value, target, *at], target.type)
+
+
+def _unless_empty(count: Scalar, x: Tensor, axes: Sequence[int]) -> Scalar:
+    """A number of turns, but 0 where the run finds one of the axes of x that are indexed empty: a check has failed, and an index has no
+    place that it could be clamped to."""
+    for axis in axes:
+        if x.sizes[axis] is None:
+            count = count * sizes.least(x.size(axis), 1)
+    return count
+
+
+def _scatter(source: str) -> Callable[[Call], Tensor]:
+    """`source`: "tensor", "number", or "added"."""
+
+    def lower(c: Call) -> Tensor:
+        x, index, dims = c.tensor(0), c.tensor(2), c.ints(1)
+        if dims is None or not x.rank or index.rank != x.rank:
+            raise NotHandled
+        if 0 in x.sizes or 0 in index.sizes:
+            return x
+        axis = dims[0] % x.rank
+        values = None if source == "number" else c.tensor(3)
+        number = c.parameter(3) if source == "number" else None
+        fixed = number.cast(x.dtype) if isinstance(number, Scalar) else constant(number, x.dtype) if number is not None else None
+        limits = [x.size(i) for i in range(x.rank)]
+
+        def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
+            at = list(positions)
+            at[axis] = position(tensors.element(index, positions), limits[axis], from_end=False)
+            value = fixed if values is None else tensors.element(values, positions)
+            assert value is not None
+            return [_store(x, carried[0], at, value, source == "added")]
+
+        loops = [index.size(i) for i in range(x.rank)]
+        loops[axis] = _unless_empty(loops[axis], x, [axis])
+        return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+
+    return lower
+
+
+def _index_put(c: Call) -> Tensor:
+    x, values, add = c.tensor(0), c.tensor(2), c.known(3)
+    if 0 in x.sizes:
+        return x
+    mask = masks.only_mask(masks.entries(c, 1))
+    if mask is not None:
+        return masks.write(x, *mask, values, bool(add)) if _is_one_for_all(x, *mask, values) else _put_in_order(x, *mask, values, bool(add))
+    indices = listed(c, 1)
+    axes, rank = index_axes(x, indices)
+    used = [index for index in indices if index is not None]
+    place = {axis: i for i, axis in enumerate(axes)}
+    lengths = [x.size(i) for i in range(x.rank)]
+    loops = []
+    for kind, k in axes:
+        if kind == "x":
+            loops.append(x.size(k))
+        else:
+            candidates = [t for t in used if t.rank >= rank - k]
+            chosen = next((t for t in candidates if t.sizes[k - rank] != 1), candidates[0])
+            loops.append(chosen.size(chosen.rank + k - rank))
+    if loops:
+        loops[0] = _unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
+    zero = b.index(0)
+
+    def read(t: Tensor, positions: list[Scalar]) -> Scalar:
+        """An element of a tensor that broadcasts to the last of the positions."""
+        last = positions[len(positions) - t.rank :] if t.rank else []
+        return tensors.element(t, [zero if size == 1 else p for p, size in zip(last, t.sizes, strict=True)])
+
+    def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
+        of_indices = [positions[place["index", k]] for k in range(rank)]
+        at = []
+        for i in range(x.rank):
+            index = indices[i] if i < len(indices) else None
+            at.append(positions[place["x", i]] if index is None else position(read(index, of_indices), lengths[i], from_end=True))
+        return [_store(x, carried[0], at, read(values, positions).cast(x.dtype), bool(add))]
+
+    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+
+
+def _is_one_for_all(x: Tensor, mask: Tensor, first: int, values: Tensor) -> bool:
+    """Whether values do not differ along the axis that stands for the mask's true elements."""
+    axis = values.rank - (x.rank - mask.rank + 1) + first
+    return axis < 0 or values.sizes[axis] == 1
+
+
+def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
+    """x[:, ..., mask] set, or added to, one value for each true element. Where their number is another than that of the values the
+    bounds check has noticed."""
+    rank = x.rank - mask.rank + 1
+    if values.rank > rank:
+        raise NotHandled
+    found, count = masks.positions(mask)
+    axes = [mask.length(i) for i in range(mask.rank)]
+    ahead = rank - values.rank
+    loops = [x.size(i) for i in range(first)] + [sizes.value(sizes.least(count, values.length(first - ahead)))]
+    loops += [x.size(i) for i in range(first + mask.rank, x.rank)]
+    zero = b.index(0)
+
+    def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
+        linear = tensors.element(found, [positions[first]]).cast(INDEX)
+        at = [*positions[:first], *masks.unflattened(linear, axes), *positions[first + 1 :]]
+        of_value = [zero if size == 1 else p for p, size in zip(positions[ahead:], values.sizes, strict=True)]
+        return [_store(x, carried[0], at, tensors.element(values, of_value).cast(x.dtype), add)]
+
+    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+
+
+LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
+    "aten.scatter.src": _scatter("tensor"),
+    "aten.scatter.value": _scatter("number"),
+    "aten.scatter_add": _scatter("added"),
+    "aten.index_put": _index_put,
+    "aten.index_put.hacked_twin": _index_put,
+    "aten._unsafe_index_put.hacked_twin": _index_put,
+}
+

@@ -1,0 +1,132 @@
+"""Formulas of pointwise ops (dialect/optable/elements.py) as scalar code. `math` ops are expanded to vector code later (lowering/math).
+
+Divisors of integers are made safe here, so that no division traps; that a zero one is reported is insert_bounds_checks' work.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tierup.dialect.dtypes import DType
+from tierup.dialect.optable.elements import Binary, Elements, Parameter, Unary
+from tierup.lowering.building.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select, whole_power
+
+
+def _unary(name: str) -> Unary:
+    return staticmethod(lambda x: x.call(f"math.{name}"))
+
+
+def _binary(name: str) -> Binary:
+    return staticmethod(lambda x, y: x.call(f"math.{name}", y))
+
+
+class Scalars(Elements):
+    """An element is a `Scalar`."""
+
+    exp, exp2, expm1, log, log2, log10, log1p = map(_unary, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
+    sin, cos, tan, asin, acos, atan = map(_unary, ("sin", "cos", "tan", "asin", "acos", "atan"))
+    sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
+    sqrt, erf, erfc, floor, ceil, trunc, rint = map(_unary, ("sqrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
+    atan2, copysign, power = map(_binary, ("atan2", "copysign", "powf"))
+    maximum, minimum, absolute, is_nan, whole_power = map(staticmethod, (maximum, minimum, absolute, isnan, whole_power))
+
+    def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
+        return self._log_of_sum(x, y, "math.exp", 1.0)
+
+    def logaddexp2(self, x: Scalar, y: Scalar) -> Scalar:
+        return self._log_of_sum(x, y, "math.exp2", 1 / math.log(2))
+
+    def _log_of_sum(self, x: Scalar, y: Scalar, exp: str, log1p_scale: float) -> Scalar:
+        """max + log(1 + exp(-|x - y|)); equal operands, infinities among them, give x + log 2 (npy_logaddexp)."""
+        difference = x - y
+        tail = (-absolute(difference)).call(exp).call("math.log1p") * log1p_scale
+        larger = select(difference > 0, x, y) + tail
+        return select(x.equals(y), x + constant(math.log(2) * log1p_scale, x.dtype), select(isnan(difference), difference, larger))
+
+    def fmax(self, x: Scalar, y: Scalar) -> Scalar:
+        return select(isnan(x), y, select(isnan(y), x, maximum(x, y))) if x.is_float else maximum(x, y)
+
+    def fmin(self, x: Scalar, y: Scalar) -> Scalar:
+        return select(isnan(x), y, select(isnan(y), x, minimum(x, y))) if x.is_float else minimum(x, y)
+
+    def negative(self, x: Scalar) -> Scalar:
+        return -x
+
+    def equal(self, x: Scalar, y: Operand) -> Scalar:
+        return x.equals(y)
+
+    def differ(self, x: Scalar, y: Operand) -> Scalar:
+        return x.differs(y)
+
+    # --- integers
+
+    def fmod(self, x: Scalar, y: Scalar) -> Scalar:
+        if x.is_float:
+            return x.call("arith.remf", y)
+        return x.call("arith.remsi" if x.signed else "arith.remui", _safe(x, y))
+
+    def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
+        if not x.signed:
+            return x.call("arith.divui", _safe(x, y))
+        safe = _safe(x, y)
+        quotient = x.call("arith.divsi", safe)
+        remainder = x - quotient * safe
+        return select(remainder.differs(0) & ((safe < 0) ^ (remainder < 0)), quotient - 1, quotient)
+
+    def trunc_quotient(self, x: Scalar, y: Scalar) -> Scalar:
+        return x.call("arith.divsi" if x.signed else "arith.divui", _safe(x, y))
+
+    def integer_power(self, x: Scalar, y: Scalar) -> Scalar:
+        """Square and multiply over the bits of y."""
+        result, base = constant(1, x.dtype), x
+        bits = x.dtype.itemsize * 8 - (1 if x.signed else 0)
+        for bit in range(min(bits, 63)):
+            used = (y & (1 << bit)).differs(0)
+            result = select(used, result * base, result)
+            base = base * base
+        if not x.signed:
+            return result
+        odd = (y & 1).differs(0)
+        inverse = select(x.equals(1), constant(1, x.dtype), select(x.equals(-1), select(odd, constant(-1, x.dtype), 1), 0))
+        return select(y < 0, inverse, result)
+
+    def left_shift(self, x: Scalar, y: Scalar) -> Scalar:
+        return _shift(x, y, "arith.shli", constant(0, x.dtype))
+
+    def right_shift(self, x: Scalar, y: Scalar) -> Scalar:
+        if not x.signed:
+            return _shift(x, y, "arith.shrui", constant(0, x.dtype))
+        return _shift(x, y, "arith.shrsi", select(x < 0, constant(-1, x.dtype), 0))
+
+    # --- dtypes and numbers
+
+    def select(self, condition: Scalar, yes: Operand, no: Operand) -> Scalar:
+        return select(condition, yes, no)
+
+    def dtype(self, x: Scalar) -> DType:
+        return x.dtype
+
+    def cast(self, x: Scalar, dtype: DType) -> Scalar:
+        return x.cast(dtype)
+
+    def number(self, value: Parameter, like: Scalar) -> Scalar:
+        return like.like(value)
+
+
+def _safe(x: Scalar, y: Scalar) -> Scalar:
+    """A divisor that never traps: 1 for 0, and for -1 under the most negative number, where 1 gives the wrapped quotient
+    and the right remainder."""
+    bad = y.equals(0)
+    if x.signed:
+        bad = bad | (x.equals(-(1 << (x.dtype.itemsize * 8 - 1))) & y.equals(-1))
+    return select(bad, 1, y)
+
+
+def _shift(x: Scalar, y: Scalar, name: str, beyond: Scalar) -> Scalar:
+    """MLIR's shift is undefined below 0 and from the width on."""
+    width = x.dtype.itemsize * 8
+    inside = (y >= 0) & (y < width) if y.signed else y < width
+    return select(inside, x.call(name, select(inside, y, 0)), beyond)
+
+
+SCALARS = Scalars()

@@ -1,0 +1,224 @@
+"""Matrix products: dialect/optable/products.py as linalg's contractions.
+
+Products of f32 and f64 are linalg.matmul and batch_matmul, which products_to_blas turns into calls or loops. The halves are summed in
+f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect import dtypes
+from tierup.dialect.dtypes import DType
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import sizes
+from tierup.lowering.building.arith import Scalar, constant, lifted
+from tierup.lowering.building.sizes import Size
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.call import Call, Lowering
+from tierup.lowering.ops.movement import shape
+from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.reductions.sums import plus
+from tierup.lowering.ops.tensors import Tensor, pointwise, widened
+
+_NAMED = (dtypes.f32, dtypes.f64)
+NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
+# put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
+OVERWRITES = "tierup.overwrites"
+
+
+def is_blas_product(op: ir.Operation) -> bool:
+    """Whether a linalg product, on tensors or buffers, is one of matrices of f32 or f64 as they are or transposed: what BLAS has."""
+    if op.name not in NAMED_PRODUCTS:
+        return False
+    elements = {str(ir.ShapedType(v.type).element_type) for v in op.operands}
+    if elements not in ({"f32"}, {"f64"}):
+        return False
+    lead = [0] if op.name == "linalg.batch_matmul" else []
+    m, n, k = (len(lead) + i for i in range(3))
+    reads = [[ir.AffineDimExpr(e).position if isinstance(e, ir.AffineDimExpr) else None for e in ir.AffineMapAttr(a).value.results]
+             for a in ir.ArrayAttr(op.attributes["indexing_maps"])]  # fmt: skip
+    left, right, result = reads
+    return left in ([*lead, m, k], [*lead, k, m]) and right in ([*lead, k, n], [*lead, n, k]) and result == [*lead, m, n]
+
+
+def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
+    known = tuple(v if isinstance(v, int) else None for v in lengths)
+    return Tensor(tensors.filled(known, [v for v in lengths if not isinstance(v, int)], constant(0, dtype)), dtype, known)
+
+
+def multiply(x: Tensor, y: Tensor) -> Tensor:
+    """(m, k) x (k, n) or (b, m, k) x (b, k, n), summed in the widened dtype, which the result has."""
+    dtype = widened(x.dtype)
+    batch = x.rank == 3
+    lengths = [*([_either(x, 0, y, 0)] if batch else []), x.length(x.rank - 2), y.length(y.rank - 1)]
+    out = _zeros(lengths, dtype)
+    rank = 4 if batch else 3
+    lead = [0] if batch else []
+    m, n, k = (len(lead), len(lead) + 1, len(lead) + 2)
+    if x.dtype in _NAMED:
+        maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
+        reads = ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])
+        name = "linalg.batch_matmul" if batch else "linalg.matmul"
+        return Tensor(named_product(name, [x.value, y.value, out.value], reads), dtype, out.sizes)
+    order = [*lead, m, m + 1, m + 2]  # loops: batch, m, k, n
+    m, k, n = order[len(lead) :]
+    maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
+    iterators = [*(["parallel"] * len(lead)), "parallel", "reduction", "parallel"]
+
+    def body(elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
+        a, c = (Scalar(v, x.dtype).cast(dtype) for v in elements)
+        return [plus(Scalar(accumulators[0], dtype), a * c)]
+
+    return Tensor(b.loops([x.value, y.value], maps, [out.value], iterators, body)[0], dtype, out.sizes)
+
+
+def _either(x: Tensor, i: int, y: Tensor, j: int) -> Size:
+    """A size that two tensors share, as an int if one of them knows it."""
+    return x.length(i) if x.sizes[i] is not None else y.length(j)
+
+
+def named_product(name: str, operands: Sequence[ir.Value], maps: ir.Attribute) -> ir.Value:
+    """`name`, one of NAMED_PRODUCTS, of two float tensors, added to a third of their dtype."""
+    segments = ir.DenseI32ArrayAttr.get([2, 1])
+    made = b.op(name, operands, [operands[2].type], regions=1, indexing_maps=maps, operandSegmentSizes=segments)
+    elements = [ir.ShapedType(v.type).element_type for v in operands]
+    block = made.regions[0].blocks.append(*elements, arg_locs=[ir.Location.unknown()] * 3)
+    with ir.InsertionPoint(block):
+        x, y, total = lifted(block.arguments)
+        b.op("linalg.yield", [total + x * y])
+    return made.results[0]
+
+
+def _rounded(x: Tensor, dtype: DType) -> Tensor:
+    return x if x.dtype is dtype else pointwise(x, [(x, range(x.rank))], dtype, lambda v: v)
+
+
+def _mm(c: Call) -> Tensor:
+    return _rounded(multiply(c.tensor(0), c.tensor(1)), c.dtype())
+
+
+def _matmul(c: Call) -> Tensor:
+    return _rounded(matmul(c.tensor(0), c.tensor(1)), c.dtype())
+
+
+def matmul(x: Tensor, y: Tensor) -> Tensor:
+    """Vectors, matrices and batches of them, which broadcast (torch.matmul)."""
+    if x.rank == 1 and y.rank == 1:
+        made = multiply(_row(x), _column(y))
+        return shape.reshaped(made, (), [])
+    if x.rank == 1:
+        made = matmul(_row(x), y)
+        return _without(made, made.rank - 2)
+    if y.rank == 1:
+        made = matmul(x, _column(y))
+        return _without(made, made.rank - 1)
+    if y.rank == 2 and x.rank > 2:
+        # one matrix for all batches: the batches' rows in one tall matrix
+        rows = shape.reshaped(x, (_known_product(x.lengths[:-1]), x.sizes[-1]), [sizes.product(x.lengths[:-1]), x.length(x.rank - 1)])
+        made = multiply(rows, y)
+        lengths = [*x.lengths[:-1], y.length(1)]
+        return shape.reshaped(made, sizes.known(lengths), lengths)
+    if x.rank == 2 and y.rank == 2:
+        return multiply(x, y)
+    return _batched(x, y)
+
+
+def _batched(x: Tensor, y: Tensor) -> Tensor:
+    rank = max(x.rank, y.rank)
+    batch: list[Size] = []
+    for i in range(-rank, -2):
+        sizes_here = [t.length(i + t.rank) for t in (x, y) if t.rank >= -i]
+        batch.append(
+            next(
+                (s for s in sizes_here if isinstance(s, int) and s != 1),
+                next((s for s in sizes_here if not isinstance(s, int)), sizes_here[0]),
+            )
+        )
+    flat = []
+    for t in (x, y):
+        matrix = [t.length(t.rank - 2), t.length(t.rank - 1)]
+        lengths = [*batch, *matrix]
+        full = t if t.sizes == sizes.known(lengths) and t.rank == rank else shape.broadcast(t, sizes.known(lengths), lengths)
+        flat.append(shape.reshaped(full, sizes.known([sizes.product(batch), *matrix]), [sizes.product(batch), *matrix]))
+    made = multiply(*flat)
+    lengths = [*batch, x.length(x.rank - 2), y.length(y.rank - 1)]
+    return shape.reshaped(made, sizes.known(lengths), lengths)
+
+
+def _known_product(lengths: Sequence[Size]) -> int | None:
+    total = 1
+    for length in lengths:
+        if not isinstance(length, int):
+            return None
+        total *= length
+    return total
+
+
+def _row(x: Tensor) -> Tensor:
+    return tensors.expanded(x, (1, x.sizes[0]), [1, x.length(0)], [[0, 1]])
+
+
+def _column(x: Tensor) -> Tensor:
+    return tensors.expanded(x, (x.sizes[0], 1), [x.length(0), 1], [[0, 1]])
+
+
+def _without(x: Tensor, axis: int) -> Tensor:
+    return tensors.squeezed(x, [i for i in range(x.rank) if i != axis])
+
+
+def _scaled(c: Call, product: Tensor, beta: int, alpha: int) -> Tensor:
+    """beta * operand 0 + alpha * product, rounded once; what is multiplied by 0 is not read, so that its NaNs do not show."""
+    x, dtype = c.tensor(0), product.dtype
+    factors = [c.parameter(i) for i in (beta, alpha)]
+    if any(isinstance(f, Scalar) for f in factors):
+        raise NotHandled
+    keep, scale = (float(f) if dtype.is_float else int(f) for f in factors)
+    lead = product.rank - x.rank
+    kept = [i for i, size in enumerate(x.sizes) if size != 1]
+    start = tensors.squeezed(x, kept)
+    operands = [(product, range(product.rank)), (start, [i + lead for i in kept])]
+
+    def body(p: Scalar, s: Scalar) -> Scalar:
+        total = constant(0, dtype) if scale == 0 else p if scale == 1 else p * scale
+        added = s.cast(dtype)
+        return total if keep == 0 else total + (added if keep == 1 else added * keep)
+
+    return pointwise(product, operands, c.dtype(), body)
+
+
+def _addmm(c: Call) -> Tensor:
+    return _scaled(c, multiply(c.tensor(1), c.tensor(2)), 3, 4)
+
+
+def _linear(c: Call) -> Tensor:
+    x, weight = c.tensor(0), c.tensor(1)
+    bias = c.optional_tensor(2)
+    transposed = shape.permuted(weight, [1, 0]) if weight.rank == 2 else weight
+    product = matmul(x, transposed)
+    if bias is None:
+        return _rounded(product, c.dtype())
+    axes = [product.rank - 1] if bias.rank else []
+    return pointwise(product, [(product, range(product.rank)), (bias, axes)], c.dtype(), lambda p, v: p + v.cast(product.dtype))
+
+
+def _outer(c: Call) -> Tensor:
+    x, y, target = c.tensor(0), c.tensor(1), c.dtype()
+    dtype = widened(target)
+    lengths = [x.length(0), y.length(0)]
+    like = Tensor(tensors.empty(sizes.known(lengths), [v for v in lengths if not isinstance(v, int)], target), target, sizes.known(lengths))
+    return pointwise(like, [(x, [0]), (y, [1])], target, lambda u, v: u.cast(target).cast(dtype) * v.cast(target).cast(dtype))
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "aten.mm": _mm,
+    "aten.bmm": _mm,
+    "aten.matmul": _matmul,
+    "aten.mv": _matmul,
+    "aten.dot": _matmul,
+    "aten.outer": _outer,
+    "aten.addmm": _addmm,
+    "aten.baddbmm": _addmm,
+    "aten.linear": _linear,
+}

@@ -1,0 +1,56 @@
+"""Scans: the ops of dialect/optable/scans.py as loops that carry what was combined so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Combine, Kind
+from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, constant
+from tierup.lowering.building.loops import nest
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.call import Call, Lowering
+from tierup.lowering.ops.pointwise.elements import SCALARS
+from tierup.lowering.ops.tensors import Tensor, pointwise, widened
+
+
+def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
+    def lower(c: Call) -> list[Tensor]:
+        x, target = c.tensor(0), c.dtype()
+        dims = c.ints(1)
+        if not x.rank or dims is None:
+            return [pointwise(x, [(x, range(x.rank))], target, lambda v: v)]
+        axis = dims[0] % x.rank
+        carried = dtypes.f64 if target is dtypes.f32 and not c.in_numpys_steps else widened(target)
+        dynamic = [x.size(i) for i, size in enumerate(x.sizes) if size is None]
+        out = tensors.empty(x.sizes, dynamic, target)
+        from_nothing = c.in_numpys_steps and start == 0 and carried.is_float  # NumPy adds nothing to the first: it may be -0.0
+        first = constant(-0.0 if from_nothing else start, carried)
+        outer = [i for i in range(x.rank) if i != axis]
+
+        def line(positions: list[ir.Value], state: list[ir.Value]) -> list[ir.Value]:
+            def step(inner: list[ir.Value], carry: list[ir.Value]) -> list[ir.Value]:
+                at = list(positions)
+                at.insert(axis, inner[0])
+                running = combine(Scalar(carry[1], carried), tensors.element(x, at).cast(target).cast(carried))
+                written = b.value("tensor.insert", [running.cast(target), carry[0], *at], carry[0].type)
+                return [written, running]
+
+            return [nest([x.size(axis)], [state[0], first], step)[0]]
+
+        return [Tensor(nest([x.size(i) for i in outer], [out], line)[0], target, x.sizes)]
+
+    return lower
+
+
+_COMBINE: dict[Combine, tuple[float, Callable[[Scalar, Scalar], Scalar]]] = {
+    Combine.ADD: (0, lambda x, y: x + y),
+    Combine.MULTIPLY: (1, lambda x, y: x * y),
+    Combine.LOG_ADD_EXP: (-math.inf, SCALARS.logaddexp),
+}
+
+
+LOWERINGS = {op.name: _scan(*_COMBINE[op.combine]) for op in optable.of_kind(Kind.SCAN) if op.combine is not None}

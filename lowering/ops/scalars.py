@@ -1,0 +1,111 @@
+"""Numbers of the program: dialect/kernels/scalars.py on i64, f64 and i1. Ints wrap.
+
+A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tierup.dialect import dtypes
+from tierup.dialect.optable.division import floor_divide, remainder
+from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, select
+from tierup.lowering.ops.pointwise.elements import SCALARS
+
+Formula = Callable[..., Scalar]
+
+
+def _together(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Both as floats when one is; bools as ints when the other is no bool."""
+    if x.dtype is y.dtype:
+        return x, y
+    dtype = dtypes.f64 if x.is_float or y.is_float else dtypes.i64
+    return x.cast(dtype), y.cast(dtype)
+
+
+def _arithmetic(formula: Callable[[Scalar, Scalar], Scalar]) -> Formula:
+    def run(x: Scalar, y: Scalar) -> Scalar:
+        x, y = _together(x, y)
+        return formula(x.cast(dtypes.i64), y.cast(dtypes.i64)) if x.is_bool else formula(x, y)
+
+    return run
+
+
+def _compare(how: str) -> Formula:
+    def run(x: Scalar, y: Scalar) -> Scalar:
+        x, y = _together(x, y)
+        return x.compare(how, y)
+
+    return run
+
+
+def _div(x: Scalar, y: Scalar) -> Scalar:
+    return x.cast(dtypes.f64) / y.cast(dtypes.f64)
+
+
+def _ceil(x: Scalar) -> Scalar:
+    return x.call("math.ceil").cast(dtypes.i64) if x.is_float else x
+
+
+def _quiet(name: str, at_zero: float) -> Formula:
+    def run(x: Scalar) -> Scalar:
+        wide = x.cast(dtypes.f64)
+        safe = select(wide > 0.0, wide, 1.0)
+        special = select(wide < 0.0, constant(math.nan, dtypes.f64), at_zero)
+        return select(wide > 0.0, safe.call(name), special)
+
+    return run
+
+
+def _to(dtype: dtypes.DType) -> Formula:
+    return lambda x: x.cast(dtype)
+
+
+def _power(x: Scalar, y: Scalar) -> Scalar:
+    return x.cast(dtypes.f64).call("math.powf", y.cast(dtypes.f64))
+
+
+def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
+    """len(range(low, high, step)), for a step that is not 0."""
+    up = select(high > low, (high - low - 1).call("arith.divsi", select(step > 0, step, 1)) + 1, 0)
+    down = select(low > high, (low - high - 1).call("arith.divsi", select(step < 0, -step, 1)) + 1, 0)
+    return select(step > 0, up, down)
+
+
+FORMULAS: dict[str, Formula] = {
+    **{f"aten.add{k}": _arithmetic(lambda x, y: x + y) for k in ("", ".int", ".float", ".float_int")},
+    **{f"aten.sub{k}": _arithmetic(lambda x, y: x - y) for k in ("", ".int", ".float")},
+    **{f"aten.mul{k}": _arithmetic(lambda x, y: x * y) for k in ("", ".int", ".float", ".int_float", ".float_int")},
+    **{f"aten.div{k}": _div for k in ("", ".int", ".float")},
+    "aten.floordiv.int": lambda x, y: floor_divide.formula(SCALARS, x, y),
+    "aten.remainder.int": lambda x, y: remainder.formula(SCALARS, x, y),
+    **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
+    "prim.abs.Scalar": absolute,
+    "aten.pow.int_float": _power,
+    "aten.sqrt.int": _quiet("math.sqrt", 0.0),
+    "aten.log.int": _quiet("math.log", -math.inf),
+    **{f"aten.ceil.{k}": _ceil for k in ("float", "Scalar")},
+    **{f"aten.Int.{k}": _to(dtypes.i64) for k in ("Scalar", "bool", "float")},
+    "aten.Float.Scalar": _to(dtypes.f64),
+    **{f"aten.Bool.{k}": _to(dtypes.bool_) for k in ("int", "float")},
+    **{f"aten.{how}.{k}": _compare(how) for how in ("eq", "ne", "lt", "le", "gt", "ge") for k in ("int", "float", "bool", "float_int")},
+    "aten.__and__.bool": lambda x, y: x & y,
+    "aten.__or__.bool": lambda x, y: x | y,
+    "aten.__not__": lambda x: ~x,
+    "prim.max.int": maximum,
+    "prim.min.int": minimum,
+    "aten.__range_length": _range_length,
+    "aten.__derive_index": lambda index, start, step: start + index * step,
+}
+
+# One element of a tensor, as a number of the result's type.
+ITEMS = (
+    "aten.item",
+    "aten.Int.Tensor",
+    "aten.Float.Tensor",
+    "aten.Bool.Tensor",
+    "aten.IntImplicit",
+    "aten.FloatImplicit",
+    "aten.ScalarImplicit",
+)
