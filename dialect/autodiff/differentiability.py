@@ -7,7 +7,6 @@ from enum import Enum
 from tierup.dialect import gradients
 from tierup.dialect.autodiff.reverse import CONTAINERS
 from tierup.dialect.gradients import without
-from tierup.dialect.gradients.flat import flat
 from tierup.dialect.optable.core import Op
 
 
@@ -15,7 +14,6 @@ class Gradient(Enum):
     """How an op's gradient is made."""
 
     RULE = "by its rule"
-    ZERO = "zero"  # its result does not change with its operands, but for jumps
     ITEMS = "item by item"  # lists and tuples: reverse.py
     FUNCTIONAL = "that of the op that computes the new value"  # writes are made values first
     NONE = "none by nature"  # gradients/without.py says why
@@ -25,9 +23,8 @@ def gradient_of(row: Op) -> Gradient | None:
     """How the gradient of an op is made; None when it has none yet, and differentiating it is an error."""
     if row.writes:
         return Gradient.FUNCTIONAL
-    rule = gradients.lookup(row.name)
-    if rule is not None:
-        return Gradient.ZERO if rule.apply is flat else Gradient.RULE
+    if gradients.lookup(row.name) is not None:
+        return Gradient.RULE
     if f"torch.{row.name}" in CONTAINERS:
         return Gradient.ITEMS
     return Gradient.NONE if without.reason(row) is not None else None

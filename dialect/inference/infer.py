@@ -11,9 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
 from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
@@ -487,20 +485,3 @@ _STRUCTURE = {
     "tierup.fusion_group": _region,
     "tierup.fallback": _region,
 }
-
-
-def value_of_python(value: object) -> Value:
-    """The abstract value of a run-time argument: an array's dtype and static sizes, a scalar's kind and value."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return Tensor(dtypes.from_numpy(value.dtype), tuple(value.shape))
-    if isinstance(value, bool):
-        return Bool(value)
-    if isinstance(value, int):
-        return Int(value)
-    if isinstance(value, float):
-        return Float(value)
-    if value is None:
-        return NoneValue()
-    if isinstance(value, (list, tuple)):
-        return List(tuple(value_of_python(v) for v in value))
-    return Opaque()

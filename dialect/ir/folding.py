@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect import dtypes, kernels
 from tierup.dialect.analysis.raising import REFUSALS
-from tierup.dialect.inference.infer import PROMOTION, value_of_python
+from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.values import List, Tensor, Value
@@ -22,6 +22,7 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.inplace import COPIES, INPLACE
+from tierup.dialect.optable.operands import lifted
 
 NOTHING = object()  # "not known": None is a value
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
@@ -110,7 +111,7 @@ def _is_small(row: Op, operands: Sequence[Any], promotion: Promotion, limit: int
     ctx = Infer()
     ctx.promotion = promotion
     try:
-        found = row.infer(ctx, [value_of_python(v) for v in operands])
+        found = row.infer(ctx, [lifted(v) for v in operands])
     except REFUSALS:
         return False
     return all(_is_within(v, limit) for v in (found if isinstance(found, tuple) else (found,)))

@@ -306,6 +306,8 @@ def locked(site: Site) -> list[ir.Value]:
     return found
 
 
+_FILLS = ("fill_value", "s")  # what factories call the number that they fill with
+
 FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "accumulating": lambda op: accumulating(op.operands.index("dtype")),
     "accumulating_floats": lambda op: accumulating_floats,
@@ -322,6 +324,8 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "slice_": lambda op: slice_,
     "padded": lambda op: padded,
     "joined": lambda op: joined,
+    "factory": lambda op: factory(op.operands.index("dtype"), next((i for i, name in enumerate(op.operands) if name in _FILLS), None)),
+    "arange": lambda op: arange(op.operands.index("dtype")),
     "take": lambda op: take(None if "dim" in op.operands else 0),
     "gather": lambda op: gather,
     "index": lambda op: index,
@@ -330,17 +334,5 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
 """By what an op's definition calls it."""
 
 REWRITES: dict[str, Rewrite] = {
-    "numpy_factories.zeros": factory(1),
-    "numpy_factories.ones": factory(1),
-    "numpy_factories.full": factory(2, fill=1),
-    "numpy_factories.full_like": factory(2, fill=1),
-    "numpy_factories.new_full": factory(3, fill=2),
-    "numpy_factories.arange": arange(1),
-    "numpy_factories.arange_start": arange(2),
-    "numpy_factories.arange_step": arange(3),
-    "numpy_factories.eye": factory(1),
-    "numpy_factories.eye_m": factory(2),
-    "numpy_factories.scalar_tensor": factory(1, fill=0),
-    "numpy_factories.tensor": factory(1),
     **_all("numpy_scalars", as_is, "item_int", "item_float", "item_bool"),
 }  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def zero_gradient(g: Backward) -> None:
-    """Of a function that is constant between its jumps."""
+    """Of what is constant between its jumps, or overwritten."""
 
 
 def refused_gradient(g: Backward) -> None:

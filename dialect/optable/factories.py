@@ -1,65 +1,73 @@
-"""Tensors made from sizes and numbers. Under NumPy's promotion a float without a dtype is float64, under torch's float32."""
+"""Tensors made from sizes and numbers. Under NumPy's rules a float without a dtype is float64, under torch's float32.
+
+`dtype` is torch's ScalarType number or None; layout, device and pinning say nothing here. `empty` is zeros, so that every tier gives the
+same result. ValueError for a negative size or a number that the dtype cannot hold, TypeError for a dtype that programs cannot hold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.inference import dims
-from tierup.dialect.inference.dims import Dim
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Shape, Tensor, Value
-from tierup.dialect.kernels.casts import check_number
-from tierup.dialect.kernels.factories import arange_length
+from tierup.dialect.ir.values import Bool, Float, Int, List, Shape, Tensor, Value
+from tierup.dialect.kernels.axes import dtype_named
+from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, SCALARS
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, format_shape
+from tierup.dialect.optable.define import op
+from tierup.dialect.optable.elementary import zero_gradient
+from tierup.dialect.optable.operands import given
 
-NONE = NoneValue()
-_number = read.or_unknown(read.number)
-_sizes = read.or_unknown(read.sizes)
-_size = read.or_unknown(read.size)
+Number = Any  # int, float or bool
+HOW = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_LIKE = f"{HOW}, MemoryFormat? memory_format=None"
+_CONTIGUOUS = 0  # torch.contiguous_format
+_EMPTY = "filled with zeros, so that every tier gives the same result"
+
+_op = partial(op, kind=Kind.FACTORY, tolerance=EXACT, differentiable=False)
+
+number_of = read.or_unknown(read.number)
+size_of = read.or_unknown(read.size)
 
 
-def _at(operands: Sequence[Value], index: int) -> Value:
-    return operands[index] if index < len(operands) else NONE
-
-
-def _float_default(ctx: Infer) -> DType:
+def float_default(ctx: Infer) -> DType:
     return dtypes.f64 if ctx.promotion is Promotion.NUMPY else FLOAT_DEFAULT
 
 
-def _dtype(value: Value, default: DType | None) -> DType | None:
-    """The dtype operand's, else the default; None when not known. Raises TypeError for one that programs cannot hold."""
+def dtype_or(operands: Sequence[Value], i: int, default: DType | None) -> DType | None:
+    """The dtype that operand i says, else the default; None when not known. Raises TypeError for one that programs cannot hold."""
     try:
-        return read.dtype_argument(value) or default
+        return read.dtype_argument(given(operands, i)) or default
     except read.Unknown:
         return None
 
 
 def _shape(ctx: Infer, value: Value) -> Shape | None:
-    sizes = _sizes(value)
+    sizes = read.or_unknown(read.sizes)(value)
     if sizes is None and isinstance(value, List) and value.items is not None and all(isinstance(i, Int) for i in value.items):
         sizes = tuple(ctx.fresh() if i.value is None else i.value for i in value.items if isinstance(i, Int))  # for the run to say
     for d in sizes or ():
         if isinstance(d, int) and d < 0:
-            raise ShapeError(f"Trying to create tensor with negative dimension {d}: {[str(s) for s in sizes or ()]}")
+            raise ShapeError(f"Trying to create tensor with negative dimension {d}: {format_shape(sizes)}")
     return sizes
 
 
-def _kind(ctx: Infer, value: Value) -> DType | None:
+def dtype_of_number(ctx: Infer, value: Value) -> DType | None:
     """The dtype that a number has on its own; None when not known whether it is an int or a float."""
     if isinstance(value, Float):
-        return _float_default(ctx)
+        return float_default(ctx)
     return SCALARS[bool] if isinstance(value, Bool) else SCALARS[int] if isinstance(value, Int) else None
 
 
 def _check_fits(ctx: Infer, value: Value, dtype: DType | None) -> None:
     """A known number that the dtype cannot hold is an error for every run."""
-    number = _number(value) if isinstance(value, (Int, Float)) else None
+    number = number_of(value) if isinstance(value, (Int, Float)) else None
     if dtype is None or number is None:
         return
     try:
@@ -71,120 +79,187 @@ def _check_fits(ctx: Infer, value: Value, dtype: DType | None) -> None:
         raise ShapeError(str(e)) from e
 
 
-def _sized(dtype_index: int) -> InferRule:
-    """zeros, ones, empty: operand 0 has the sizes."""
+def _filled(made: Tensor, value: Number, like: np.ndarray | None = None) -> np.ndarray:
+    """The tensor of which the rule says dtype and sizes, each element `value`; of `like` the dtype, where programs cannot hold it."""
+    dtype = like.dtype if made.dtype is None and like is not None else made.dtype.numpy  # type: ignore[union-attr]  # known of numbers
+    if type(value) in (int, bool) and value in (0, 1):
+        return np.ones(made.shape, dtype) if value else np.zeros(made.shape, dtype)
+    return np.full(made.shape, cast(np.asarray(value), dtype), dtype)
 
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        return Tensor(_dtype(_at(operands, dtype_index), _float_default(ctx)), _shape(ctx, operands[0]))
 
-    return infer
+def numpy_dtype(code: int | None, default: Any = None) -> Any:
+    return default if code is None else dtype_named(code)
 
 
-def _full(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    dtype = _dtype(_at(operands, 2), _kind(ctx, operands[1]))
+# --- of sizes ----------------------------------------------------------------------------------------------------------
+
+
+def _sized(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    return Tensor(dtype_or(operands, 1, float_default(ctx)), _shape(ctx, operands[0]))
+
+
+@_op(f"aten.zeros(int[] size, *, {HOW}) -> Tensor", infer=_sized)
+def zeros(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(zeros.checked(size, dtype), 0)
+
+
+@_op(f"aten.empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", infer=_sized, note=_EMPTY)
+def empty(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return zeros(size, dtype)
+
+
+@zeros.under_numpy(form="factory")
+@empty.under_numpy(form="factory")
+def _(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.zeros(size, numpy_dtype(dtype, np.float64))
+
+
+@_op(f"aten.ones(int[] size, *, {HOW}) -> Tensor", infer=_sized)
+def ones(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(ones.checked(size, dtype), 1)
+
+
+@ones.under_numpy(form="factory")
+def _(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.ones(size, numpy_dtype(dtype, np.float64))
+
+
+def _infer_full(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    dtype = dtype_or(operands, 2, dtype_of_number(ctx, operands[1]))
     _check_fits(ctx, operands[1], dtype)
     return Tensor(dtype, _shape(ctx, operands[0]))
 
 
-def _like(dtype_index: int, fill_index: int | None = None) -> InferRule:
-    """zeros_like and its kin: operand 0 has the sizes, and the dtype unless told."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        x = operands[0]
-        dtype = _dtype(_at(operands, dtype_index), read.dtype_of(x))
-        if fill_index is not None:
-            _check_fits(ctx, operands[fill_index], dtype)
-        return Tensor(dtype, x.shape if isinstance(x, Tensor) else None)
-
-    return infer
+@_op(f"aten.full(int[] size, Scalar fill_value, *, {HOW}) -> Tensor", infer=_infer_full)
+def full(size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """Without a dtype the number's own: bool, int64 or float32."""
+    return _filled(full.checked(size, fill_value, dtype), fill_value)
 
 
-def _new(dtype_index: int, fill_index: int | None = None) -> InferRule:
-    """new_zeros and its kin: operand 0 has the dtype unless told, operand 1 the sizes."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        dtype = _dtype(_at(operands, dtype_index), read.dtype_of(operands[0]))
-        if fill_index is not None:
-            _check_fits(ctx, operands[fill_index], dtype)
-        return Tensor(dtype, _shape(ctx, operands[1]))
-
-    return infer
+@full.under_numpy(form="factory")
+def _(size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.full(size, fill_value, numpy_dtype(dtype))
 
 
-def _arange_dtype(ctx: Infer, numbers: Sequence[Value], dtype: Value) -> DType | None:
-    kinds = [_kind(ctx, v) for v in numbers]
-    floats = any(k is not None and k.is_float for k in kinds)
-    default = _float_default(ctx) if floats else dtypes.i64 if None not in kinds else None
-    found = _dtype(dtype, default)
-    if found is dtypes.bool_ and ctx.promotion is Promotion.TORCH:
-        raise TypeError("arange: not implemented for bool")
-    return found
+def _infer_eye(ctx: Infer, operands: Sequence[Value], sizes: int) -> Tensor:
+    found = [size_of(v) for v in operands[:sizes]]
+    for name, d in zip("nm", found, strict=False):
+        if isinstance(d, int) and d < 0:
+            raise ShapeError(f"{name} must be greater or equal to 0, got {d}")
+    n, m = (ctx.fresh() if d is None else d for d in (found[0], found[-1]))
+    return Tensor(dtype_or(operands, sizes, float_default(ctx)), (n, n if sizes == 1 else m))
 
 
-def _arange_size(ctx: Infer, bounds: tuple[Value, Value, Value], dtype: DType | None) -> Dim:
-    """The length: known for known numbers, symbolic for an int range of step 1 from 0, else of the run."""
-    start, end, step = (_number(v) for v in bounds)
-    if start is not None and end is not None and step is not None:
-        if ctx.promotion is Promotion.NUMPY:
-            return _numpy_arange_size(start, end, step)
-        integral = dtype is dtypes.i64 or not any(isinstance(v, Float) for v in bounds)
-        if dtype is dtypes.i64:
-            start, end, step = int(start), int(end), int(step)
-        try:
-            return arange_length(start, end, step, integral)
-        except ValueError as e:
-            raise ShapeError(str(e)) from e
-    low, high = _size(bounds[0]), _size(bounds[1])
-    if step == 1 and low == 0 and high is not None and not isinstance(high, int):
-        return high  # a symbol is a size: never negative
-    return ctx.fresh()
+@_op(f"aten.eye(int n, *, {HOW}) -> Tensor", infer=partial(_infer_eye, sizes=1))
+def eye(n: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return eye_m(n, n, dtype)
 
 
-def _numpy_arange_size(start: float, end: float, step: float) -> int:
-    """ceil((end - start) / step), not below 0. ZeroDivisionError for step 0, as np.arange."""
-    if step == 0:
-        raise ZeroDivisionError("division by zero")
-    if all(isinstance(v, int) for v in (start, end, step)):
-        return len(range(int(start), int(end), int(step)))
-    length = (end - start) / step
-    if length != length or length in (float("inf"), float("-inf")):
-        raise ShapeError("arange: cannot compute length")
-    return max(-int(-length // 1), 0)
+@eye.under_numpy(form="factory")
+def _(n: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.eye(n, dtype=numpy_dtype(dtype, np.float64))
 
 
-def _arange(arguments: int) -> InferRule:
-    """arange(end), (start, end) or (start, end, step), then the dtype."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        start = operands[0] if arguments > 1 else Int(0)
-        end = operands[min(arguments - 1, 1)]
-        step = operands[2] if arguments == 3 else Int(1)
-        dtype = _arange_dtype(ctx, operands[:arguments], _at(operands, arguments))
-        return Tensor(dtype, (_arange_size(ctx, (start, end, step), dtype),))
-
-    return infer
+@_op(f"aten.eye.m(int n, int m, *, {HOW}) -> Tensor", infer=partial(_infer_eye, sizes=2))
+def eye_m(n: int, m: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """Ones on the main diagonal of n x m zeros."""
+    return np.eye(n, m, dtype=eye_m.checked(n, m, dtype).dtype.numpy)
 
 
-def _linspace(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    dtype = _dtype(_at(operands, 3), _float_default(ctx))
-    steps = _size(operands[2])
-    if dtype is dtypes.bool_ and steps is not None and dims.at_least(steps, 2) and ctx.promotion is Promotion.TORCH:
-        raise TypeError("linspace: not implemented for bool")
-    if isinstance(steps, int) and steps < 0:
-        raise ShapeError("number of steps must be non-negative")
-    return Tensor(dtype, (ctx.fresh() if steps is None else steps,))
+@eye_m.under_numpy(form="factory")
+def _(n: int, m: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.eye(n, m, dtype=numpy_dtype(dtype, np.float64))
 
 
-def _eye(sizes: int) -> InferRule:
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        found = [_size(v) for v in operands[:sizes]]
-        for name, d in zip("nm", found, strict=False):
-            if isinstance(d, int) and d < 0:
-                raise ShapeError(f"{name} must be greater or equal to 0, got {d}")
-        n, m = (ctx.fresh() if d is None else d for d in (found[0], found[-1]))
-        return Tensor(_dtype(_at(operands, sizes), _float_default(ctx)), (n, n if sizes == 1 else m))
+# --- like another tensor -----------------------------------------------------------------------------------------------
 
-    return infer
+
+def _like(ctx: Infer, operands: Sequence[Value], fill: bool = False) -> Tensor:
+    """Operand 0 has the sizes, and the dtype unless told."""
+    x = operands[0]
+    dtype = dtype_or(operands, 1 + fill, read.dtype_of(x))
+    if fill:
+        _check_fits(ctx, operands[1], dtype)
+    return Tensor(dtype, x.shape if isinstance(x, Tensor) else None)
+
+
+def _filled_like(made: Tensor, x: np.ndarray, value: Number, rest: Sequence[Any]) -> np.ndarray:
+    """Laid out as x is. `rest`: layout, device, pin_memory, memory_format."""
+    if x.flags.c_contiguous or rest[3:] == (_CONTIGUOUS,):
+        return _filled(made, value, x)
+    one = _filled(Tensor(made.dtype, ()), value, x)
+    return np.full_like(x, one, dtype=one.dtype)
+
+
+@_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like)
+def zeros_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled_like(zeros_like.checked(x, dtype), x, 0, rest)
+
+
+@_op(f"aten.empty_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like, note=_EMPTY)
+def empty_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return zeros_like(x, dtype, *rest)
+
+
+@op("aten.zero(Tensor self) -> Tensor", kind=Kind.FACTORY, infer=_like, tolerance=EXACT)
+def zero(x: np.ndarray) -> np.ndarray:
+    """In PyTorch a copy that is overwritten, and so differentiable."""
+    return zeros_like(x)
+
+
+zero.vjp()(zero_gradient)
+
+
+@_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like)
+def ones_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled_like(ones_like.checked(x, dtype), x, 1, rest)
+
+
+@_op(f"aten.full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", infer=partial(_like, fill=True))
+def full_like(x: np.ndarray, fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled_like(full_like.checked(x, fill_value, dtype), x, fill_value, rest)
+
+
+@full_like.under_numpy(form="factory")
+def _(x: np.ndarray, fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """OverflowError for an int that the dtype cannot hold."""
+    return np.full_like(x, fill_value, numpy_dtype(dtype, x.dtype))
+
+
+def _new(ctx: Infer, operands: Sequence[Value], fill: bool = False) -> Tensor:
+    """Operand 0 has the dtype unless told, operand 1 the sizes."""
+    dtype = dtype_or(operands, 2 + fill, read.dtype_of(operands[0]))
+    if fill:
+        _check_fits(ctx, operands[2], dtype)
+    return Tensor(dtype, _shape(ctx, operands[1]))
+
+
+@_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new)
+def new_zeros(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(new_zeros.checked(x, size, dtype), 0, x)
+
+
+@_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new, note=_EMPTY)
+def new_empty(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return new_zeros(x, size, dtype)
+
+
+@_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new)
+def new_ones(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(new_ones.checked(x, size, dtype), 1, x)
+
+
+@_op(f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", infer=partial(_new, fill=True))
+def new_full(x: np.ndarray, size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(new_full.checked(x, size, fill_value, dtype), fill_value, x)
+
+
+@new_full.under_numpy(form="factory")
+def _(x: np.ndarray, size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.full(size, fill_value, numpy_dtype(dtype, x.dtype))
+
+
+# --- of numbers --------------------------------------------------------------------------------------------------------
 
 
 def _leaves(value: Value) -> list[Value]:
@@ -201,74 +276,79 @@ def _nested_shape(value: Value) -> Shape:
     return (len(items), *(shapes.pop() if shapes else ()))
 
 
-def _tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+def _infer_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     data = operands[0]
     try:
-        kinds = [_kind(ctx, leaf) for leaf in _leaves(data)]
+        kinds = [dtype_of_number(ctx, leaf) for leaf in _leaves(data)]
         shape: Shape | None = _nested_shape(data)
     except read.Unknown:
-        return Tensor(_dtype(_at(operands, 1), None), None)
+        return Tensor(dtype_or(operands, 1, None), None)
     if any(k is not None and k.is_float for k in kinds) or not kinds:
-        default: DType | None = _float_default(ctx)
+        default: DType | None = float_default(ctx)
     else:
         default = None if None in kinds else dtypes.i64 if dtypes.i64 in kinds else dtypes.bool_
-    return Tensor(_dtype(_at(operands, 1), default), shape)
+    return Tensor(dtype_or(operands, 1, default), shape)
 
 
-def _scalar_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    default = _kind(ctx, operands[0]) if ctx.promotion is Promotion.NUMPY else FLOAT_DEFAULT
-    dtype = _dtype(_at(operands, 1), default)
+@_op(
+    "aten.tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+    "aten.tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+    "aten.tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+    "aten.tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+    infer=_infer_tensor,
+)  # fmt: skip
+def tensor(data: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """From a number or a (nested) list of them. Without a dtype, float32 if any is a float, else int64, else bool; an empty list is
+    float32. ValueError for a ragged list."""
+    target = tensor.checked(data, dtype).dtype.numpy
+    wide = np.asarray(data)
+    return cast(wide, target) if wide.size else wide.astype(target)
+
+
+@tensor.under_numpy(form="factory")
+def _(data: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return np.array(data, dtype=numpy_dtype(dtype))
+
+
+def _infer_scalar_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    dtype = dtype_or(operands, 1, dtype_of_number(ctx, operands[0]) if ctx.promotion is Promotion.NUMPY else FLOAT_DEFAULT)
     _check_fits(ctx, operands[0], dtype)
     return Tensor(dtype, ())
 
 
-def _number_to_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    kind = _kind(ctx, operands[0])
+@_op(f"aten.scalar_tensor(Scalar s, *, {HOW}) -> Tensor", infer=_infer_scalar_tensor, note="float32 even for an int, unless told")
+def scalar_tensor(value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    return _filled(scalar_tensor.checked(value, dtype), value)
+
+
+@scalar_tensor.under_numpy(form="factory")
+def _(value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
+    """int64, float64 or bool unless told."""
+    return np.array(value, dtype=numpy_dtype(dtype))
+
+
+def _infer_number(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    kind = dtype_of_number(ctx, operands[0])
     return Tensor(dtypes.f64 if kind is not None and kind.is_float else kind, ())
 
 
-def _literal(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+@_op("prim.NumToTensor.Scalar(Scalar a) -> Tensor", infer=_infer_number)
+def number_to_tensor(value: Number) -> np.ndarray:
+    """A rank-0 tensor of bool, int64 or float64."""
+    return np.asarray(value, number_to_tensor.checked(value).dtype.numpy)
+
+
+def _infer_literal(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     value = operands[0] if operands else Tensor()
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _row(
-    name: str, function: str, infer: InferRule, numpy: str | None = None, exact: bool = True, note: str = "", native: bool = True
-) -> Op:
-    tolerance = EXACT if exact else Tolerance()
-    kernel = f"factories.{function}"
-    return Op(name, Kind.FACTORY, kernel, infer, numpy=numpy, tolerance=tolerance, note=note, native=native, differentiable=False)
+@_op("vtensor.literal(Tensor value) -> Tensor", infer=_infer_literal)
+def literal(value: np.ndarray) -> np.ndarray:
+    """A copy of the constant, which the caller may write."""
+    return value.copy()
 
 
-def _numpy(name: str, function: str, infer: InferRule, **fields: object) -> Op:
-    return _row(name, function, infer, f"numpy_factories.{function}", **fields)  # type: ignore[arg-type]  # Op's fields
-
-
-_EMPTY = "filled with zeros, so that every tier gives the same result"
-_STEP = "float32 and halves are computed in float64, then rounded"
-ROWS = [
-    _numpy("aten.zeros", "zeros", _sized(1)),
-    _numpy("aten.ones", "ones", _sized(1)),
-    _numpy("aten.empty.memory_format", "zeros", _sized(1), note=_EMPTY),
-    _numpy("aten.full", "full", _full),
-    _row("aten.zeros_like", "zeros_like", _like(1)),
-    _row("aten.ones_like", "ones_like", _like(1)),
-    _row("aten.empty_like", "zeros_like", _like(1), note=_EMPTY),
-    _numpy("aten.full_like", "full_like", _like(2, fill_index=1)),
-    replace(_row("aten.zero", "zeros_like", _like(1)), differentiable=True),  # in PyTorch a copy that is overwritten
-    _row("aten.new_zeros", "new_zeros", _new(2)),
-    _row("aten.new_ones", "new_ones", _new(2)),
-    _row("aten.new_empty", "new_zeros", _new(2), note=_EMPTY),
-    _numpy("aten.new_full", "new_full", _new(3, fill_index=2)),
-    _numpy("aten.arange", "arange", _arange(1), exact=False, note=_STEP),
-    _numpy("aten.arange.start", "arange_start", _arange(2), exact=False, note=_STEP),
-    _numpy("aten.arange.start_step", "arange_step", _arange(3), exact=False, note=_STEP),
-    _numpy("aten.linspace", "linspace", _linspace, exact=False, note="the second half is counted back from the end"),
-    _numpy("aten.eye", "eye", _eye(1)),
-    _numpy("aten.eye.m", "eye_m", _eye(2)),
-    *(_numpy(f"aten.tensor{kind}", "tensor", _tensor) for kind in ("", ".int", ".float", ".bool")),
-    _numpy("aten.scalar_tensor", "scalar_tensor", _scalar_tensor, note="float32 even for an int, unless told"),
-    _row("prim.NumToTensor.Scalar", "number_to_tensor", _number_to_tensor),
-    _row("vtensor.literal", "literal", _literal),
-    _row("tensor.literal", "literal", _literal, native=False),
-]
+@_op("tensor.literal(Tensor value) -> Tensor", infer=_infer_literal, native=False)
+def mutable_literal(value: np.ndarray) -> np.ndarray:
+    return literal(value)

@@ -119,8 +119,9 @@ def items(value: Value) -> tuple[Value, ...]:
 
 
 def lifted(operand: object) -> Value:
-    """What is known of an array, a Python number, a string, None or a list of such: all. Other things are Opaque."""
-    if isinstance(operand, np.ndarray):
+    """What is known of an array or a NumPy scalar (dtype and sizes), of a Python number, a string, None or a list of such. Other things
+    are Opaque."""
+    if isinstance(operand, (np.ndarray, np.generic)):
         return Tensor(dtypes.from_numpy(operand.dtype), operand.shape)
     if operand is None:
         return NoneValue()

@@ -202,8 +202,12 @@ def test_filling_refuses_what_numpy_refuses() -> None:
 
 
 def test_floats_are_float64_unless_told() -> None:
-    for name in ("zeros", "ones"):
-        assert kernels.resolve(f"numpy_factories.{name}")([2], None).dtype == np.float64
-    assert kernels.resolve("numpy_factories.full")([2], 1.0, None).dtype == np.float64
-    assert kernels.resolve("numpy_factories.full")([2], 1, None).dtype == np.int64
-    assert kernels.resolve("numpy_factories.tensor")([1, 2.5]).dtype == np.float64
+    def dtype(op: str, *operands: object) -> np.dtype:
+        row = optable.lookup(op)
+        assert row is not None and row.numpy is not None
+        return kernels.resolve(row.numpy)(*operands).dtype
+
+    assert dtype("aten.zeros", [2], None) == dtype("aten.ones", [2], None) == np.float64
+    assert dtype("aten.full", [2], 1.0, None) == np.float64
+    assert dtype("aten.full", [2], 1, None) == np.int64
+    assert dtype("aten.tensor", [1, 2.5]) == np.float64

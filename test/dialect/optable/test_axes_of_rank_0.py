@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tierup.dialect import kernels, optable
-from tierup.dialect.inference.infer import value_of_python
 from tierup.dialect.optable.core import Infer, Promotion
+from tierup.dialect.optable.operands import lifted
 
 CASES: list[tuple[str, tuple[Any, ...]]] = [
     ("aten.roll", ([1], [0])), ("aten.roll", ([1], [])), ("aten.flip", ([0],)), ("aten.flip", ([],)), ("aten.sort", (-1, False)),
@@ -25,7 +25,7 @@ def test_a_rule_refuses_the_axes_that_the_kernel_refuses(name: str, operands: tu
     ctx.promotion = Promotion.NUMPY
     given, found = (np.array(1.5), *operands), []
     kernel = kernels.resolve(row.numpy)
-    for run in (lambda: kernel(*given), lambda: row.infer(ctx, [value_of_python(v) for v in given])):
+    for run in (lambda: kernel(*given), lambda: row.infer(ctx, [lifted(v) for v in given])):
         try:
             results = run()
             found.append([r.shape for r in (results if isinstance(results, tuple) else (results,))])

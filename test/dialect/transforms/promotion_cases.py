@@ -13,10 +13,11 @@ from single_op import Operands, difference, flat
 from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference.infer import PROMOTION, value_of_python
-from tierup.dialect.ir.values import NoneValue, Opaque, Str, Value
+from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.values import Opaque, Str, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
+from tierup.dialect.optable.operands import lifted
 from tierup.runtime.interpreter.translate import translate
 
 Case = tuple[Any, ...]  # the operands of one op
@@ -25,7 +26,7 @@ Case = tuple[Any, ...]  # the operands of one op
 def abstract(value: Any) -> Value:
     if isinstance(value, str):
         return Str(value)
-    return NoneValue() if value is None else value_of_python(value)
+    return lifted(value)
 
 
 def runs(op: str, operands: Case) -> bool:

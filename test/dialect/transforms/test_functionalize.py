@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from frontend_oracle import assert_same, graph
 
-from tierup.dialect.inference.infer import InferenceError, infer_function, value_of_python
+from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.operands import lifted
 from tierup.dialect.registry import PassFailure, functions, parse
 from tierup.runtime.interpreter.translate import translate
 
@@ -61,7 +62,7 @@ def check(function: Callable[..., Any], *args: Any) -> Functionalised:
     assert_same(given, want_args, "arguments")
     for value, alias in zip(want, made.aliases, strict=True):
         check_alias(value, alias, want_args)
-    inferred = infer_function(made.func, [value_of_python(a) for a in leaves + hidden]).results
+    inferred = infer_function(made.func, [lifted(a) for a in leaves + hidden]).results
     for value, known in zip([*want, *(want_args[i] for i in made.written)], inferred, strict=True):
         if isinstance(known, Tensor):
             assert known.dtype is None or known.dtype.numpy == value.dtype
@@ -492,7 +493,7 @@ def test_a_write_that_raises_has_no_types(function: Callable[..., Any], args: tu
     built, leaves, _ = graph(function, *args)
     made = Functionalised(str(built.module), built.entry)
     with pytest.raises(InferenceError):
-        infer_function(made.func, [value_of_python(a) for a in leaves])
+        infer_function(made.func, [lifted(a) for a in leaves])
 
 
 def test_same_kind_conversion_is_allowed() -> None:
