@@ -63,7 +63,7 @@ class Reason(Enum):
     GENERALISED = "a size that varied became symbolic"
     BET_DROPPED = "an assumption in mid-program failed too often; the version was made again without it"
     EVICTED = "the bound on versions was reached; the least used one was dropped"
-    STRIDES = "whether a view fits depends on how its operand lies in memory, which native code does not follow"
+    STRIDES = "how an operand lies in memory decides whether there is a view of it, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
     NUMBER_CHANGED = "a number from outside changed from graph to graph; it is read at every call from then on"
     PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
