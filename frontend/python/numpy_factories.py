@@ -12,7 +12,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python import arrays
 from tierup.frontend.python.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
-from tierup.frontend.python.frame import Frame
+from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.scalars import number
 from tierup.frontend.python.table import constant, function, method
 from tierup.frontend.python.values import NONE, TRUE, ZERO, Array, Const, DTypeOf, Scalar, Sequence, ShapeOf, Value, is_number, number_kind
@@ -92,11 +92,13 @@ def full_like(frame: Frame, node: ast.AST, a: Value, fill_value: Value, dtype: V
 
 
 @function(np.arange)
-def arange(frame: Frame, node: ast.AST, start: Value, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE) -> Value:
+def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE) -> Value:
     """int64 when all of start, stop and step are ints, else float64."""
     em = frame.em
-    if is_none(stop):
-        start, stop = Const(0), start
+    if is_none(start) and is_none(stop):
+        raise WillRaise(TypeError("arange() requires stop to be specified."))
+    if is_none(stop) or is_none(start):
+        start, stop = Const(0), stop if is_none(start) else start
     step = Const(1) if is_none(step) else step
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
     kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
@@ -118,15 +120,24 @@ def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
 
 
 @function(np.linspace)
-def linspace(frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = DEFAULT_POINTS, dtype: Value = NONE) -> Value:
+def linspace(
+    frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = DEFAULT_POINTS, endpoint: Value = TRUE, *, dtype: Value = NONE
+) -> Value:
     em = frame.em
+    if not constant(frame, node, endpoint, "`endpoint`"):
+        raise frame.error(node, "np.linspace without its endpoint", "write np.arange(num) * ((stop - start) / num) + start")
     ends = [number(frame, as_python(frame, node, v, "np.linspace")) for v in (start, stop)]
     code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
     ssa = em.numpy("aten.linspace", [*ends, as_int(frame, node, num), code, em.none, em.none, em.none])
     return Array(ssa, 1, dtype=known, decays=False)
 
 
-@function(np.eye, np.identity)
+@function(np.identity)
+def identity(frame: Frame, node: ast.AST, n: Value, dtype: Value = NONE) -> Value:
+    return eye(frame, node, n, dtype=dtype)
+
+
+@function(np.eye)
 def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO, dtype: Value = NONE) -> Value:
     em = frame.em
     if constant(frame, node, k, "`k`") != 0:
@@ -141,7 +152,7 @@ def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO,
 
 
 @function(np.array)
-def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, copy: Value = TRUE) -> Value:
+def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, *, copy: Value = TRUE) -> Value:
     return _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
 
 
@@ -181,10 +192,10 @@ def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = T
 
 
 @method("astype")
-def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, copy: Value = TRUE) -> Value:
+def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value = TRUE) -> Value:
     if is_none(dtype):
         dtype = FLOAT64
-    return _cast(frame, node, as_array(frame, node, a), dtype, copy=constant(frame, node, copy, "`copy`"))
+    return _cast(frame, node, as_array(frame, node, a), dtype, copy=bool(constant(frame, node, copy, "`copy`")))
 
 
 @function(np.copy)

@@ -161,7 +161,9 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
 
 
 @function(np.pad)
-def pad(frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, constant_values: Value = ZERO) -> Value:
+def pad(
+    frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, *, constant_values: Value = ZERO
+) -> Value:
     """Constant padding; torch lists the widths from the last axis."""
     em = frame.em
     if constant(frame, node, mode, "`mode`") != "constant":

@@ -86,12 +86,13 @@ def name_of(obj: Any) -> str:
 
 @cache
 def _signature(obj: Any) -> inspect.Signature | None:
-    """None of built-ins of which nobody knows it, or not all: ndarray.sum(axis, dtype, out, **kwargs) takes `keepdims` by position, too."""
+    """None of built-ins of which nobody knows it, or not all: ndarray.sum(axis, dtype, out, **kwargs) takes `keepdims` by position, too, and
+    np.arange's says less than it takes."""
     try:
         found = inspect.signature(obj)
     except (TypeError, ValueError):
         return None
-    return None if any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()) else found
+    return None if obj is np.arange or any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()) else found
 
 
 def invoke(frame: Frame, node: ast.AST, name: str, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:

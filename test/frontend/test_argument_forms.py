@@ -15,7 +15,10 @@ EXPRESSIONS = (
     "np.squeeze(x[None], False)", "np.tile(x, True)", "np.tile(x, (True, 2))", "np.roll(x, True)", "np.flip(x, False)", "np.expand_dims(x, False)",
     "np.roll(x[0], 1)", "np.roll(2.5, 1)", "np.tile(c[0], 2)", "np.tile(True, 2)", "np.tile(np.sum(x), (2, 1))", "np.roll(np.sum(x), 1)",
     "np.add(x)", "np.add(x1=x, x2=x)", "np.sum()", "np.reshape(x, newshape=6)", "np.dot(x)", "np.exp(x, x, x, x)", "x[None].sum(axis=0, keepdims=True)",
-    "np.power(c, -1)", "np.arange(6).reshape(2, 3).swapaxes(0)",
+    "np.arange(0, 5, 1, np.float32)", "np.arange(start=1, stop=4)", "np.arange(stop=4)", "np.arange(0, stop=4)", "np.arange()", "np.identity(3, np.float32)",
+    "np.identity(n=3)", "np.linspace(0, 1, 5, True)", "np.sum(x, 0, None, None, True)", "x.sum(0, None, None, True)", "np.argmax(x, 0, None)",
+    "np.var(x, 0, None, None, 1)", "np.full(3, 1.0, np.float32)", "np.concatenate((x, x), 0)", "np.reshape(x, shape=(2, 3))", "x.astype(np.float32, copy=True)",
+    "np.array(x, np.float32, True)", "np.nan_to_num(x, True, 0.0)", "np.power(c, -1)", "np.arange(6).reshape(2, 3).swapaxes(0)",
 )  # fmt: skip
 STATEMENTS = ("c **= -1", "c **= n", "c **= x", "u **= -n", "u **= np.array([1, -1, 2, 0, 1, 1])", "i **= -1", "i **= n", "x **= -1", "x **= -n")
 
