@@ -13,7 +13,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.frontend.python import array_operators, arrays, indexing
 from tierup.frontend.python.array_operators import require_mutation
-from tierup.frontend.python.arrays import as_array, rank_ssa, weak
+from tierup.frontend.python.arrays import as_array, rank_ssa
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
@@ -92,7 +92,7 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
 def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
     em = frame.em
     if is_number(value):
-        new = weak(frame, value, base) if accumulate else _element(frame, value, base)
+        new = _element(frame, value, base)
     else:
         new = as_array(frame, node, value)
     em.numpy("aten.index_put_", [base.ssa, optional_list(frame, indices), new.ssa, em.bool(accumulate)])
@@ -105,11 +105,15 @@ def _element(frame: Frame, value: Value, base: Array) -> Array:
 
 
 def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
-    """numpy.add.at: repeated indices add up."""
+    """numpy.add.at: repeated indices add up. Numbers are arrays to it, and sums are converted whatever that loses."""
     require_mutation(frame)
+    value = as_array(frame, node, value)
     items = take_apart(frame, node, index)
     if not has_index_arrays(items):
-        update_item(frame, node, ast.Add, owner, index, lambda: value)
+        view = view_of(frame, node, owner, items)
+        _refuse_detached(frame, node, view)
+        new = array_operators.binary(frame, node, ast.Add, view, value)
+        frame.em.numpy("aten.copy_", [view.ssa, new.ssa, frame.em.bool(False)])
         return
     base, indices = with_index_arrays(frame, node, owner, items)
     _refuse_detached(frame, node, base)

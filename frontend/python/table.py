@@ -86,8 +86,8 @@ def name_of(obj: Any) -> str:
 
 @cache
 def _signature(obj: Any) -> inspect.Signature | None:
-    """None of built-ins of which nobody knows it, or not all: ndarray.sum(axis, dtype, out, **kwargs) takes `keepdims` by position, too, and
-    np.arange's says less than it takes."""
+    """None of built-ins of which nobody knows it, or not all: ndarray.sum(axis, dtype, out, **kwargs) takes `keepdims` by position, too,
+    and np.arange's says less than it takes."""
     try:
         found = inspect.signature(obj)
     except (TypeError, ValueError):
