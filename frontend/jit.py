@@ -18,6 +18,7 @@ from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.mlir_file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.gradient_spec import GradientSpec, function_of
+from tierup.frontend.python.source import remember
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
@@ -55,13 +56,19 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
 def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any]) -> Function:
     """The function that runs a Python function's body, or its gradients."""
     function = function_of(target)
+    remember(function)
     place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
 
     def make(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
         return built(build(target, shape, arguments, numbers), target.__name__, place)
 
     made = Function(
-        target.__name__, inspect.signature(function), make, lambda: make(shape_from_annotations(function), {}), options, function
+        target.__name__,
+        inspect.signature(function, follow_wrapped=False),
+        make,
+        lambda: make(shape_from_annotations(function), {}),
+        options,
+        function,
     )
     made.__tierup_function__ = target  # what programs that call it build
     made.leave_tensors_to(TensorArguments())

@@ -68,6 +68,9 @@ class TensorCalls(Protocol):
 class Function(DirectCalls):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
+    __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
+    __tierup_function__: Any
+
     __defaults__ = _of_wrapped("__defaults__")
     __kwdefaults__ = _of_wrapped("__kwdefaults__")
 
@@ -88,7 +91,7 @@ class Function(DirectCalls):
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
-            self.__tierup_function__: Any = wrapped
+            self.__tierup_function__ = wrapped
         self.__name__ = name
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted

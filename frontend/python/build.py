@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from types import FunctionType
 from typing import Any
 
@@ -78,7 +79,7 @@ def shape_from_annotations(function: FunctionType) -> CallShape:
     """The shape of a call not seen yet: arrays of any rank, save for parameters annotated int, float or bool."""
     kinds = {int: "int", float: "float", bool: "bool", "int": "int", "float": "float", "bool": "bool"}
     parameters = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
         annotation = parameter.annotation
         kind = kinds.get(annotation, "array") if isinstance(annotation, (type, str)) else "array"
         parameters.append((name, Leaf(kind)))
@@ -105,6 +106,8 @@ class ProgramBuilder:
     em: Emitter = field(init=False)
     outside: Outside = field(default_factory=Outside)
     callees: dict[Any, Callee] = field(default_factory=dict)
+    entry: str = ""  # its symbol
+    numbers: Iterator[int] = field(default_factory=count)  # of private functions
     stack: list[FunctionType] = field(default_factory=list)
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
 
@@ -116,6 +119,10 @@ class ProgramBuilder:
         """One for a module apart, of which a function is taken over into this."""
         return ProgramBuilder(self.context, mutable, self.outside, stack=self.stack)
 
+    def private_name(self, of: str) -> str:
+        """A symbol that no other function of the module has: a `forward` calls other ones, which call others."""
+        return next(name for n in self.numbers if (name := f"{of}_{n}") != self.entry)
+
     # --- the entry ---------------------------------------------------------------------------------------------------
 
     def build(self, target: Target, shape: CallShape, arguments: Mapping[str, object]) -> GraphResult:
@@ -123,7 +130,7 @@ class ProgramBuilder:
         source = parse(function_of(target))
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
         types = [em.types.tensor if leaf.kind in ("array", "scalar") else em.types.scalars[leaf.kind] for _, leaf in leaves]
-        name = _symbol(source.function)
+        name = self.entry = _symbol(source.function)
         func, frame = self._function(source, name, types)
         ssa = iter(list(frame.block.arguments))
         with em.function(frame.block):
@@ -256,7 +263,7 @@ class ProgramBuilder:
         """A private function for these kinds of arguments. `result_of` makes its result of what the body returns (None: it only raises)."""
         em = self.em
         function = function_of(target)
-        name = f"{_symbol(function)}_{len(self.callees)}"
+        name = self.private_name(_symbol(function))
         parameters = [template_of(v) for v in bound.values()]
         types = [t for template in parameters for t in types_of(em, template)]
         func, frame = self._function(parse(function), name, types)
@@ -295,7 +302,7 @@ class ProgramBuilder:
 
 def _bind(frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
     """Arguments by parameter, defaults filled in."""
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, follow_wrapped=False)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as e:

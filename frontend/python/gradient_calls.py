@@ -106,7 +106,7 @@ def _build(program: ProgramBuilder, spec: GradientSpec, arguments: Mapping[str, 
     del func.attributes[_SOURCE]
     own_memory(func, len(types_of(inner.em, callee.result)))
     made = func.clone(ip=ir.InsertionPoint(program.module.body)).operation
-    name = f"gradient_of_{callee.name}_{len(program.callees)}"
+    name = program.private_name(f"gradient_of_{callee.name}")
     made.attributes["sym_name"] = ir.StringAttr.get(name)
     made.attributes["sym_visibility"] = ir.StringAttr.get("private")
     return replace(callee, name=name, func=made, result=Structure("tuple", (callee.result, gradient_template(arguments, spec))))

@@ -51,7 +51,7 @@ def function_of(target: FunctionType | GradientSpec) -> FunctionType:
 def _place(function: FunctionType, argnum: int | str) -> tuple[str, int | None]:
     if isinstance(argnum, str):
         return argnum, None
-    parameters = list(signature(function).parameters.values())
+    parameters = list(signature(function, follow_wrapped=False).parameters.values())
     for i, parameter in enumerate(parameters[: argnum + 1]):
         if parameter.kind is Parameter.VAR_POSITIONAL:
             return parameter.name, argnum - i
@@ -62,7 +62,7 @@ def argument_numbers(function: FunctionType, argnums: object, skip: int = 0) -> 
     """`argnums` as a GradientSpec has them, of parameters that do not count the first `skip`. Raises TypeError for other types;
     ValueError for a parameter that is not there, or twice."""
     given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    parameters = dict(list(signature(function).parameters.items())[skip:])
+    parameters = dict(list(signature(function, follow_wrapped=False).parameters.items())[skip:])
     variadic = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters.values())
     found: list[int | str] = []
     for argnum in given:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FunctionType
+from itertools import zip_longest
+from tokenize import TokenError
+from types import CodeType, FunctionType, ModuleType
 
 from tierup.dialect import forking
 from tierup.dialect.mlir import ir
@@ -18,6 +23,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one
 
 _one_at_a_time = forking.lock()
 _ATTEMPTS = 20
+_NOT_ITS = "define it with `def` in a file that has not changed since it was imported, and that no import hook rewrites"
 
 
 @dataclass(frozen=True)
@@ -54,42 +60,51 @@ class Source:
         )
 
 
+def remember(function: FunctionType) -> None:
+    """Read the function's file now, when it is decorated: whoever edits it later has not changed what runs."""
+    linecache.checkcache(function.__code__.co_filename)
+    linecache.getlines(function.__code__.co_filename, function.__globals__)
+
+
 def parse(function: FunctionType) -> Source:
     """The source of `function`. Raises UnsupportedSyntax when it has none, or is not a plain function."""
     code = function.__code__
-    filename = code.co_filename
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError, IndexError, SyntaxError) as e:
-        raise UnsupportedSyntax(
-            f"the source of {function.__qualname__}() is not available (typed into a REPL, or made by exec)",
-            "put the function in a .py file or a notebook cell",
-            filename=filename,
-            lineno=code.co_firstlineno,
-        ) from e
-    tree = _lambda(function, filename) if code.co_name == "<lambda>" else _definition(lines, first)
-    source = Source(function, tree, filename) if tree is not None else None
-    if source is None or not _matches(function, source.tree):
-        raise UnsupportedSyntax(
-            f"the source found for {function.__qualname__}() is not its definition",
-            "define it with `def` in a file that has not changed since it was imported"
-            + (": two lambdas on a line cannot be told apart" if code.co_name == "<lambda>" else ""),
-            filename=filename,
-            lineno=code.co_firstlineno,
-        )
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    tree = _found(function, lines)
+    if tree is None:  # what was read before may be an older file's
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, function.__globals__)
+        tree = _found(function, lines)
+    if tree is None:
+        problem, remedy = f"the source found for {function.__qualname__}() is not its definition", _NOT_ITS
+        if not lines:
+            problem = f"the source of {function.__qualname__}() is not available (typed into a REPL, or made by exec)"
+            remedy = "put the function in a .py file or a notebook cell"
+        raise UnsupportedSyntax(problem, remedy, filename=code.co_filename, lineno=code.co_firstlineno)
+    source = Source(function, tree, code.co_filename)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise source.error(source.tree, "generators and coroutines are not translated", "return a tuple or list of arrays")
     return source
+
+
+def _found(function: FunctionType, lines: list[str]) -> Definition | None:
+    """The definition in a file's lines whose code is the function's; None when there is none."""
+    first = function.__code__.co_firstlineno
+    try:
+        if function.__code__.co_name == "<lambda>":
+            lambdas = (n for n in ast.walk(_parsed("".join(lines))) if isinstance(n, ast.Lambda) and n.lineno == first)
+            return next((n for n in lambdas if _matches(function, n)), None)
+        tree = _definition(inspect.getblock(lines[first - 1 :]), first)
+    except (SyntaxError, IndexError, TokenError):
+        return None
+    return tree if tree is not None and _matches(function, tree) else None
 
 
 def _definition(lines: list[str], first: int) -> Definition | None:
     """The `def` in these lines. An indented one is parsed inside `if 1:`, which leaves its columns and strings as they are."""
     text = "".join(lines)
     indented = text[:1] in (" ", "\t")
-    try:
-        module = _parsed("if 1:\n" + text if indented else text)
-    except SyntaxError:
-        return None
+    module = _parsed("if 1:\n" + text if indented else text)
     body = module.body[0].body if indented and module.body and isinstance(module.body[0], ast.If) else module.body
     tree = body[0] if body else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -114,22 +129,63 @@ def _parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _lambda(function: FunctionType, filename: str) -> ast.Lambda | None:
-    """The one lambda on the function's line with its parameters; None when two could be meant."""
-    try:
-        module = _parsed("".join(linecache.getlines(filename, function.__globals__)))
-    except SyntaxError:
-        return None
-    line = function.__code__.co_firstlineno
-    found = [n for n in ast.walk(module) if isinstance(n, ast.Lambda) and n.lineno == line and _matches(function, n)]
-    return found[0] if len(found) == 1 else None
-
-
 def _matches(function: FunctionType, tree: Definition) -> bool:
+    """Whether `tree`, compiled where names mean the same (in a function of free variables, and a class for `__names`), gives its code."""
     code = function.__code__
-    args = tree.args
-    names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-    names += [a.arg for a in (args.vararg, args.kwarg) if a is not None]
-    if not isinstance(tree, ast.Lambda) and tree.name != code.co_name:
-        return False
-    return list(code.co_varnames[: len(names)]) == names
+    if any(name.startswith("@") for name in code.co_varnames):  # pytest writes its asserts into the code: parameters are all to go by
+        args = tree.args
+        names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
+        return getattr(tree, "name", "<lambda>") == code.co_name and list(code.co_varnames[: len(names)]) == names
+    statement = ast.copy_location(ast.Expr(tree), tree) if isinstance(tree, ast.Lambda) else tree
+    imports = "".join(f"import {n}\n" for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType))
+    for name in dict.fromkeys(("_", *reversed(code.co_qualname.split(".")[:-1]))):
+        if name.isidentifier():
+            declared = "" if name in code.co_freevars else f" global {name}\n"
+            module = _parsed(f"{imports}def _({', '.join(code.co_freevars)}):\n{declared} class {name}: pass")
+            module.body[-1].body[-1].body = [statement]  # type: ignore[attr-defined]  # a def of a class
+            if any(_same(made, code) for made in _codes(compile(module, code.co_filename, "exec", dont_inherit=True))):
+                _mangle(tree, name.lstrip("_"))
+                return True
+    return False
+
+
+def _mangle(tree: Definition, of: str) -> None:
+    """Spell private names as the class `of` does: `__x` is `_C__x` in a class C."""
+    for node in ast.walk(tree) if of else ():
+        for field in ("id", "attr", "arg"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
+                setattr(node, field, f"_{of}{name}")
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Whether two pieces of code do the same, on lines of any number."""
+    parts = _constants if a.co_code == b.co_code else _instructions  # which takes five times as long
+    return a.co_name == b.co_name and all(
+        type(x) is type(y) and (_same(x, y) if isinstance(x, CodeType) else isinstance(x, frozenset) and x == y or repr(x) == repr(y))
+        for x, y in zip_longest(parts(a), parts(b), fillvalue=...)
+    )
+
+
+def _constants(code: CodeType) -> Iterator[object]:
+    """What the bytes of code stand for."""
+    yield from (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_names, code.co_varnames, code.co_freevars)
+    where = "" if code.co_flags & inspect.CO_OPTIMIZED else code.co_qualname  # a class's body says it
+    yield from (constant != where and constant for constant in code.co_consts)
+
+
+def _instructions(code: CodeType) -> Iterator[object]:
+    """Constants, and each instruction by itself: a method's call is spelled in two ways, by whether the module imports the object."""
+    yield from _constants(code)
+    kept = [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "EXTENDED_ARG", "CACHE")]
+    offsets = [i.offset for i in kept]
+    for i in kept:
+        yield i.opname.replace("LOAD_METHOD", "LOAD_ATTR")
+        yield bisect_left(offsets, i.argval) if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs else i.argval

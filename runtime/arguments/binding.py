@@ -21,7 +21,7 @@ class Binding:
 
     def renewed(self) -> Binding:
         """For the function as it is now, its code and parameters too."""
-        signature = self._signature if self._wrapped is None else inspect.signature(self._wrapped)  # type: ignore[arg-type]  # a function
+        signature = self._signature if self._wrapped is None else _signature_of(self._wrapped)
         return Binding(self._name, signature, self._wrapped)
 
     @property
@@ -45,9 +45,14 @@ class Binding:
         """The signature with the defaults of now: a tuple may have been assigned, or a dict changed in place."""
         now = _defaults_of(self._wrapped)
         if len(now) != len(self._defaults) or any(a is not b for a, b in zip(now, self._defaults, strict=True)):
-            self._signature = inspect.signature(self._wrapped)  # type: ignore[arg-type]  # it has defaults, so it is a function
+            self._signature = _signature_of(self._wrapped)
             self._defaults = now
         return self._signature
+
+
+def _signature_of(function: Any) -> inspect.Signature:
+    """That of its own code, also where functools.wraps says it wraps another."""
+    return inspect.signature(function, follow_wrapped=False)
 
 
 def _defaults_of(wrapped: object) -> tuple[object, ...]:
