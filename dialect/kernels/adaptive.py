@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.kernels.axes import quiet, rounded, widened
+from tierup.dialect.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.kernels.pooling import check_gradient_dtype, require_float
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import Infer
@@ -143,7 +143,7 @@ def upsample_nearest2d(x: np.ndarray, sizes: Ints, scales_h: float | None = None
         windows.resized(Infer(), "upsample_nearest2d", x.shape, sizes, 2)
     require_float("upsample_nearest2d", x, dtypes.u8.numpy)
     rows, columns = (nearest(n, out, scale) for n, out, scale in zip(x.shape[2:], sizes, (scales_h, scales_w), strict=True))
-    return x[:, :, rows[:, None], columns[None, :]]
+    return row_major(x[:, :, rows[:, None], columns[None, :]])
 
 
 def upsample_nearest2d_vec(x: np.ndarray, sizes: Ints | None, scales: Sequence[float] | None) -> np.ndarray:

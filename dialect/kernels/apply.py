@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
+from tierup.dialect.inference.memory_order import elementwise_order
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import Kernel, Plan, Typing, check_scale, plan
 
@@ -30,6 +31,14 @@ def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:
     if x is None:
         return None
     return number(x, compute) if common is compute else cast(cast(np.asarray(x), common), compute)[()]
+
+
+def _as_eager_lies(result: np.ndarray, operands: list[np.ndarray]) -> np.ndarray:
+    """Where operands lie otherwise than one another, NumPy gives a result another order of dims in memory than PyTorch."""
+    if all(x.flags.c_contiguous for x in operands) or all(x.shape == result.shape and x.strides == operands[0].strides for x in operands):
+        return result
+    order = elementwise_order(result.shape, [(x.shape, x.strides) for x in operands])
+    return result if order is None else np.array(result.transpose(order), order="C", copy=None).transpose(np.argsort(order))
 
 
 def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
@@ -56,6 +65,8 @@ def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
             result = np.asarray(result)
         elif any(result is x for x in operands):
             result = result.copy(order="K")
+        if result.ndim > 1 and len(converted) > 1:
+            result = _as_eager_lies(result, [x for x in operands[:count] if isinstance(x, np.ndarray)])
         return result if result.dtype is types.result else cast(result, types.result)
 
     return kernel

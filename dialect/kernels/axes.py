@@ -98,6 +98,11 @@ def rounded(x: object, dtype: np.dtype) -> np.ndarray:
     return np.asarray(x).astype(dtype, copy=False)
 
 
+def row_major(x: object) -> np.ndarray:
+    """x as an array whose elements lie in the order of its dims, as PyTorch makes most results; NumPy's lie as the operands' do."""
+    return np.asarray(x, order="C")
+
+
 def dtype_named(code: int) -> np.dtype:
     """The NumPy dtype of torch's ScalarType number. Raises TypeError for one that programs cannot hold."""
     if code not in dtypes.BY_CODE:

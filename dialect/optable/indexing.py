@@ -12,7 +12,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import Dim, symbols
 from tierup.dialect.ir.values import List, NoneValue, Shape, Tensor, Value
 from tierup.dialect.kernels import overlap
-from tierup.dialect.kernels.axes import axis_of, name_of, quiet
+from tierup.dialect.kernels.axes import axis_of, name_of, quiet, row_major
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.filling import Number, element
 from tierup.dialect.optable import operands as read
@@ -337,7 +337,7 @@ def gather(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False
     _check_index_of_arrays("gather", x, axis, index)
     if not index.size:
         return np.empty(index.shape, x.dtype)
-    return np.asarray(_whole(x)[_grid(_whole(index), axis)]).reshape(index.shape)
+    return row_major(_whole(x)[_grid(_whole(index), axis)]).reshape(index.shape)
 
 
 @gather.under_numpy(form="gather")
@@ -751,7 +751,7 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
     """x[indices], with None for a whole dim. Index tensors broadcast; their dims come where the first one
     stands if they stand side by side, else in front. Negative indices count from the end."""
     try:
-        return np.array(x[_key(indices)])
+        return np.array(x[_key(indices)], order="C")
     except IndexError as e:
         raise _torch_text(e) from None
 

@@ -11,7 +11,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import mod
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import HALVES, axis_of, dtype_named, in_rows, is_float, name_of, quiet, rounded, widened
+from tierup.dialect.kernels.axes import HALVES, axis_of, dtype_named, in_rows, is_float, name_of, quiet, rounded, row_major, widened
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable.core import Infer, InferRule, Kind, ShapeError, Tolerance, normalise_dim
 from tierup.dialect.optable.define import op
@@ -296,7 +296,7 @@ def _statistics_dtype_of_arrays(op: str, x: np.ndarray, *parameters: Optional) -
 
 def _normalised(x: np.ndarray, axes: tuple[int, ...], eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(x - mean) * rstd in x's own precision (the halves in float32), mean, and rstd = 1 / sqrt(variance + eps)."""
-    wide = widened(x)
+    wide = row_major(widened(x))
     n = wide.dtype.type(np.prod([x.shape[a] for a in axes], dtype=np.int64))
     mean = np.add.reduce(wide, axis=axes, keepdims=True) / n
     deviation = wide - mean
@@ -370,7 +370,7 @@ def rms_norm(x: np.ndarray, normalized_shape: Sequence[int], weight: Optional = 
     axes = _check_layer("rms_norm", x, normalized_shape, ("weight", weight))
     _statistics_dtype_of_arrays("rms_norm", x, weight)
     with quiet:
-        wide = widened(x)
+        wide = row_major(widened(x))
         n = wide.dtype.type(np.prod([x.shape[a] for a in axes], dtype=np.int64))
         square = np.add.reduce(np.square(wide), axis=axes, keepdims=True) / n
         least = wide.dtype.type(np.finfo(wide.dtype).eps if eps is None else eps)

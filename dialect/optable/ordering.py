@@ -72,9 +72,16 @@ def argsort(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarra
         return np.zeros((), _INT64)
     wide = widened(x)
     if not descending:
-        return np.argsort(wide, axis, kind="stable").astype(_INT64, copy=False)
+        return _laid_out(x, np.argsort(wide, axis, kind="stable").astype(_INT64, copy=False))
     reverse = np.flip(np.argsort(np.flip(wide, axis), axis, kind="stable"), axis)
-    return np.subtract(x.shape[axis] - 1, reverse, dtype=_INT64)
+    return _laid_out(x, np.subtract(x.shape[axis] - 1, reverse, dtype=_INT64))
+
+
+def _laid_out(like: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """A result whose elements lie in the order in which the operand's do."""
+    made = np.empty_like(like, found.dtype)
+    made[...] = found
+    return made
 
 
 @argsort.under_numpy(form="none")
@@ -93,7 +100,7 @@ def _taken(x: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Sorted along dim, and int64 indices."""
     indices = argsort(x, dim, descending)
-    return _taken(x, indices, axis_of(dim, x.ndim)), indices
+    return _laid_out(x, _taken(x, indices, axis_of(dim, x.ndim))), indices
 
 
 @sort.under_numpy(form="none")

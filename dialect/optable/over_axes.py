@@ -14,7 +14,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import NoneValue, Shape, Tensor, Value
-from tierup.dialect.kernels.axes import axes_of, distinct_axes, dtype_named
+from tierup.dialect.kernels.axes import axes_of, distinct_axes, dtype_named, row_major
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
 from tierup.dialect.optable.operands import Unknown, dtype_argument, dtype_of, flag, integers, is_none, optional, or_unknown, shape
@@ -196,7 +196,8 @@ def _tier0(
         axes = distinct_axes(dims, x.ndim) if empty_means_none and dims is not None else axes_of(dims, x.ndim)
         if empty is not None:
             _refuse_empty(name, x, axes, dims not in (None, [], ()), empty)
-        return compute(x, axes, keepdim, **named)
+        found = compute(x, axes, keepdim, **named)
+        return tuple(map(row_major, found)) if isinstance(found, tuple) else row_major(found)
 
     return kernel
 

@@ -192,7 +192,7 @@ def _triangle(op: str) -> InferRule:
 def tril(x: np.ndarray, diagonal: int = 0) -> np.ndarray:
     """Zeros above a diagonal, of each matrix of a batch."""
     tril.checked(x)
-    return np.tril(x, diagonal)
+    return np.asarray(np.tril(x, diagonal), order="C")
 
 
 @tril.under_numpy(form="of_known_rank")
@@ -205,7 +205,7 @@ def _(x: np.ndarray, diagonal: int = 0) -> np.ndarray:
 def triu(x: np.ndarray, diagonal: int = 0) -> np.ndarray:
     """Zeros below a diagonal, of each matrix of a batch."""
     triu.checked(x)
-    return np.triu(x, diagonal)
+    return np.asarray(np.triu(x, diagonal), order="C")
 
 
 @triu.under_numpy(form="of_known_rank")

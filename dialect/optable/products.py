@@ -11,7 +11,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import name_of, quiet, rounded, widened
+from tierup.dialect.kernels.axes import name_of, quiet, rounded, row_major, widened
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import common_dtype, promote
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance
@@ -104,7 +104,7 @@ def _inner(op: str, a: np.ndarray, b: np.ndarray) -> None:
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b, in float32 for the halves."""
     with quiet:
-        return np.asarray(np.matmul(widened(a), widened(b)))
+        return row_major(np.matmul(widened(a), widened(b)))
 
 
 @op("aten.mm(Tensor self, Tensor mat2) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mm", 2, 2), tolerance=Tolerance(4.0, 1.0))

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierup.dialect import optable
-from tierup.dialect.inference.dims import Dim, at_least, floordiv
+from tierup.dialect.inference.dims import Dim
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.memory_order import compared, elementwise_order
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
@@ -20,7 +21,10 @@ from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.lowering.abi import dense_strides
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
 
-_PRESERVING = frozenset(f"torch.aten.{n}" for n in ("clone", "flip", "to.dtype", "_to_copy", "copy", "relu6", "dropout"))
+_PRESERVING = frozenset(
+    f"torch.aten.{n}"
+    for n in ("clone", "flip", "to.dtype", "_to_copy", "copy", "relu6", "dropout", "zeros_like", "ones_like", "full_like", "empty_like")
+)
 _ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.SCAN, Kind.FACTORY)
 
 
@@ -76,7 +80,8 @@ class _Layouts:
             except Unknown:
                 return None
         views = [v for v in known if v is not None]
-        if row.kind in _ROW_MAJOR or all(v.strides == contiguous_strides(v.sizes) for v in views) and len(views) == len(known):
+        is_contiguous = len(views) == len(known) and all(v.strides == contiguous_strides(v.sizes) for v in views)
+        if is_contiguous or row.kind in _ROW_MAJOR and op.name not in _PRESERVING:
             return View(-1, 0, sizes, contiguous_strides(sizes))
         if len(views) < len(known) or row.aliasing is not Aliasing.FRESH and op.name not in _PRESERVING:
             return None
@@ -87,57 +92,12 @@ class _Layouts:
 
 
 def _elementwise(sizes: tuple[Dim, ...], operands: Sequence[View]) -> View | None:
-    """What TensorIterator gives (ATen/TensorIterator.cpp: `reorder_dimensions`): dims by the first operand that tells two apart."""
     if all(v.sizes == sizes and v.strides == operands[0].strides for v in operands):
         order = _order(operands[0])
         if order is not None and _is_dense(operands[0], order):
             return View(-1, 0, sizes, operands[0].strides)
-    rank = len(sizes)
-    strides: list[list[Dim]] = []
-    for v in operands:
-        own = [0 if old == 1 and new != 1 else s for old, new, s in zip(v.sizes, sizes[rank - len(v.sizes) :], v.strides, strict=True)]
-        strides.append([0] * (rank - len(own)) + own)
-    fastest = list(range(rank))[::-1]
-    for i in range(1, rank):
-        at = i
-        for j in range(i - 1, -1, -1):
-            swap = _swaps(fastest[j], fastest[at], strides, sizes)
-            if swap is None:
-                return None
-            if swap > 0:
-                fastest[j], fastest[at] = fastest[at], fastest[j]
-                at = j
-            elif swap < 0:
-                break
-    return View(-1, 0, sizes, dense_strides(sizes, fastest[::-1]))
-
-
-def _swaps(a: int, b: int, strides: Sequence[Sequence[Dim]], sizes: Sequence[Dim]) -> int | None:
-    for of in strides:
-        if of[a] == 0 or of[b] == 0:
-            continue
-        by = _compared(of[a], of[b])
-        if by != 0:
-            return by
-        larger = _compared(sizes[a], sizes[b])
-        if larger is None or larger > 0:
-            return larger
-    return 0
-
-
-def _compared(a: Dim, b: Dim) -> int | None:
-    """-1, 0 or 1; None where it hangs on what symbols are."""
-    if a == b:
-        return 0
-    return 1 if _is_more(a, b) else -1 if _is_more(b, a) else None
-
-
-def _is_more(a: Dim, b: Dim) -> bool:
-    """Strides are products of sizes: of one that is a multiple of another it is known, whatever the symbols are."""
-    if at_least(a - b, 1):
-        return True
-    times = floordiv(a, b) if at_least(b, 1) else 0
-    return times * b == a and at_least(times, 2)
+    order = elementwise_order(sizes, [(v.sizes, v.strides) for v in operands])
+    return None if order is None else View(-1, 0, sizes, dense_strides(sizes, order))
 
 
 def _order(view: View) -> tuple[int, ...] | None:
@@ -146,7 +106,7 @@ def _order(view: View) -> tuple[int, ...] | None:
     for d, stride in enumerate(view.strides):
         at = len(order)
         while at and view.sizes[d] != 1 and view.sizes[order[at - 1]] != 1:
-            by = _compared(view.strides[order[at - 1]], stride)
+            by = compared(view.strides[order[at - 1]], stride)
             if by is None:
                 return None
             if by >= 0:

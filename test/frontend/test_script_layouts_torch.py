@@ -38,7 +38,28 @@ def viewed(x: Tensor):
     return x.transpose(1, 2).tanh().view(-1)
 
 
-PROGRAMS = [relu, several, mixed, copied, multiplied, viewed]
+def reduced(x: Tensor):
+    y = x.permute(2, 0, 1)
+    return y.mean(1), y.amax(0), y.var(1), y.logsumexp(1), (y > 0).any(1)
+
+
+def normalised(x: Tensor):
+    y = x.transpose(0, 1)
+    return torch.nn.functional.layer_norm(x.transpose(1, 2), (x.size(1),)), torch.softmax(y, 0)
+
+
+def disagreeing(x: Tensor):
+    y = x.transpose(1, 2)
+    other = torch.ones(y.size(0), y.size(1), y.size(2))
+    return y + other, torch.zeros_like(y), y.sort(1)[0], y.argsort(1)
+
+
+def moved(x: Tensor):
+    y = x.transpose(1, 2)
+    return y.tril(), y.gather(1, torch.zeros_like(y, dtype=torch.long)), torch.nn.functional.interpolate(x[None], scale_factor=2.0)
+
+
+PROGRAMS = [relu, several, mixed, copied, multiplied, viewed, reduced, normalised, disagreeing, moved]
 WAYS: list[dict[str, Any]] = [{}, {"entry": "python"}, {"speculate": "bailout"}, {"executor": "specializing"}]
 
 
