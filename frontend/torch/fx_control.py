@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.fx import Node
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.fx_builder import Builder
 
 _FOREVER = 2**63 - 1
 _ORDERED = (torch.ops.aten._linalg_check_errors.default,)  # they give nothing
 
 
-def emit(builder: FxBuilder, target: torch._ops.HigherOrderOperator, node: Node) -> list[Any]:
+def emit(builder: Builder, target: torch._ops.HigherOrderOperator, node: Node) -> list[Any]:
     """What a higher-order op gives: a list. Raises UnsupportedProgram for one that is not translated."""
     name = target.name() if callable(target.name) else str(target)
     handler = _HANDLERS.get(name)
@@ -27,11 +25,11 @@ def emit(builder: FxBuilder, target: torch._ops.HigherOrderOperator, node: Node)
     return handler(builder, node)
 
 
-def _truth(builder: FxBuilder, value: ir.Value) -> ir.Value:
+def _truth(builder: Builder, value: ir.Value) -> ir.Value:
     return builder.em.scalar("aten.Bool.Tensor", [value], builder.em.types.bool) if value.type == builder.em.types.tensor else value
 
 
-def _cond(builder: FxBuilder, node: Node) -> list[Any]:
+def _cond(builder: Builder, node: Node) -> list[Any]:
     condition, *arms, operands = node.args
     taken = _truth(builder, builder.operand(condition))
     given = [builder.operand(v) for v in operands]  # type: ignore[union-attr]  # a list
@@ -43,7 +41,7 @@ def _cond(builder: FxBuilder, node: Node) -> list[Any]:
     return list(made.results)
 
 
-def _while_loop(builder: FxBuilder, node: Node) -> list[Any]:
+def _while_loop(builder: Builder, node: Node) -> list[Any]:
     goes_on, body, carried, others = node.args
     test, step = builder.values[goes_on], builder.values[body]  # type: ignore[index]  # nodes
     fixed = [builder.operand(v) for v in others]  # type: ignore[union-attr]  # a list
@@ -59,7 +57,7 @@ def _while_loop(builder: FxBuilder, node: Node) -> list[Any]:
     return list(made.results)
 
 
-def _set_grad_enabled(builder: FxBuilder, node: Node) -> list[Any]:
+def _set_grad_enabled(builder: Builder, node: Node) -> list[Any]:
     enabled, block, *operands = node.args
     values = builder.inside(builder.values[block], [builder.operand(v) for v in operands])  # type: ignore[index]  # a node
     if enabled:
@@ -68,7 +66,7 @@ def _set_grad_enabled(builder: FxBuilder, node: Node) -> list[Any]:
     return [builder.em.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
 
 
-def _with_effects(builder: FxBuilder, node: Node) -> list[Any]:
+def _with_effects(builder: Builder, node: Node) -> list[Any]:
     """An op that may raise in an order that a token keeps: lines of a graph have an order anyway."""
     token, op, *operands = node.args
     if op not in _ORDERED:
@@ -77,7 +75,7 @@ def _with_effects(builder: FxBuilder, node: Node) -> list[Any]:
     return [builder.values[token]]  # type: ignore[index]  # a node
 
 
-def _type(builder: FxBuilder, found: Any) -> ir.Type:
+def _type(builder: Builder, found: Any) -> ir.Type:
     types = builder.em.types
     if isinstance(found, torch.Tensor):
         return types.tensor
@@ -92,7 +90,7 @@ def _type(builder: FxBuilder, found: Any) -> ir.Type:
     raise UnsupportedProgram(f"torch.cond that gives a {type(found).__name__} is not supported")
 
 
-_HANDLERS: dict[str, Callable[[FxBuilder, Node], list[Any]]] = {
+_HANDLERS: dict[str, Callable[[Builder, Node], list[Any]]] = {
     "cond": _cond,
     "while_loop": _while_loop,
     "with_effects": _with_effects,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.fx import Node
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.fx_graph import FxBuilder
+from tierup.frontend.torch.fx_builder import Builder
 
 _ARITHMETIC = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 # of two floats the table has these four; the others are these with the operands changed round, or not so
@@ -35,7 +33,7 @@ _OF_INTS = {
 _OF_BOOLS = {operator.and_: "aten.__and__.bool", operator.or_: "aten.__or__.bool"}
 
 
-def emit(builder: FxBuilder, target: Any, node: Node) -> Any:
+def emit(builder: Builder, target: Any, node: Node) -> Any:
     """The value of a call of a Python function. Raises UnsupportedProgram for a function that is not translated."""
     em, types = builder.em, builder.em.types
     if target is operator.getitem:
@@ -73,7 +71,7 @@ def emit(builder: FxBuilder, target: Any, node: Node) -> Any:
     raise UnsupportedProgram(f"{_name(target)} of {'a float' if is_float else 'sizes'} is not supported")
 
 
-def item(builder: FxBuilder, tensor: Node, found: Any) -> ir.Value:
+def item(builder: Builder, tensor: Node, found: Any) -> ir.Value:
     """`aten.item`: the number in a tensor, of the kind that the graph was traced for, which is that of `found`."""
     types = builder.em.types
     kinds: list[tuple[tuple[type, ...], str, ir.Type]] = [
@@ -87,7 +85,7 @@ def item(builder: FxBuilder, tensor: Node, found: Any) -> ir.Value:
     raise UnsupportedProgram("the number in a tensor of an unknown dtype is not supported")
 
 
-def _as(builder: FxBuilder, operands: list[ir.Value], is_float: bool) -> list[ir.Value]:
+def _as(builder: Builder, operands: list[ir.Value], is_float: bool) -> list[ir.Value]:
     """Numbers of one kind, as Python makes them: bools are ints."""
     types, em = builder.em.types, builder.em
     if is_float:
@@ -95,7 +93,7 @@ def _as(builder: FxBuilder, operands: list[ir.Value], is_float: bool) -> list[ir
     return [em.scalar("aten.Int.bool", [v], types.int) if v.type == types.bool else v for v in operands]
 
 
-def _compare(builder: FxBuilder, target: Callable[..., Any], operands: list[ir.Value], is_float: bool) -> ir.Value:
+def _compare(builder: Builder, target: Callable[..., Any], operands: list[ir.Value], is_float: bool) -> ir.Value:
     of_ints, of_floats, changed, negated = _COMPARISONS[target]
     em, type_ = builder.em, builder.em.types.bool
     if not is_float:
@@ -104,7 +102,7 @@ def _compare(builder: FxBuilder, target: Callable[..., Any], operands: list[ir.V
     return em.scalar("aten.__not__", [value], type_) if negated else value
 
 
-def _power(builder: FxBuilder, base: ir.Value, exponent: Any) -> ir.Value:
+def _power(builder: Builder, base: ir.Value, exponent: Any) -> ir.Value:
     if not isinstance(exponent, int) or not 1 <= exponent <= 8:
         raise UnsupportedProgram("a size to a power that is not 1 to 8 is not supported")
     value = base
@@ -113,7 +111,7 @@ def _power(builder: FxBuilder, base: ir.Value, exponent: Any) -> ir.Value:
     return value
 
 
-def _sum(builder: FxBuilder, given: Any) -> ir.Value:
+def _sum(builder: Builder, given: Any) -> ir.Value:
     first, *others = (builder.operand(v) for v in given)
     for value in others:
         first = builder.em.scalar("aten.add.int", [first, value], builder.em.types.int)

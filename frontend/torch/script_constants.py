@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_builder import Builder
 from tierup.frontend.torch.script_types import spelled
 
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
 
-
-def constant(builder: GraphBuilder, value: Any, type_: Any) -> ir.Value:
+def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:
     """A Python value as TorchScript holds it, of that type. Raises UnsupportedProgram for an object of a class.
 
-    A number that tracing made a tensor (`x * 0.5`) is given back as a number, by whose dtype rules it goes: see `GraphBuilder._numbers`.
+    A number that tracing made a tensor (`x * 0.5`) is given back as a number, by whose dtype rules it goes: see `Builder._numbers`.
     """
     em = builder.em
     kind = type_.kind()
@@ -50,6 +48,6 @@ def constant(builder: GraphBuilder, value: Any, type_: Any) -> ir.Value:
     raise UnsupportedProgram(f"a constant of the type {type_.annotation_str} is not supported")
 
 
-def _made(builder: GraphBuilder, op: str, values: Sequence[ir.Value], type_: Any, types: Sequence[Any]) -> ir.Value:
+def _made(builder: Builder, op: str, values: Sequence[ir.Value], type_: Any, types: Sequence[Any]) -> ir.Value:
     fitted = [builder.derefined(v, builder.type(spelled(t))) for v, t in zip(values, types, strict=True)]
     return builder.em.create(f"torch.prim.{op}", fitted, [builder.type(spelled(type_))]).results[0]

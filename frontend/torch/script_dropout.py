@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import bool_of, float_of, is_none
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 _DROPOUT = frozenset({"aten.dropout", "aten.dropout_", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 _ATTENTION, _DROPPING = "aten.scaled_dot_product_attention", "aten._scaled_dot_product_attention_math"
@@ -30,7 +28,7 @@ def identity(name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     return operands[0] if name in _DROPOUT and (bool_of(operands[2]) is False or float_of(operands[1]) == 0) else None
 
 
-def training(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
+def training(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """Dropout that drops, as ops; None for another op, or where how much it drops is for the run to tell."""
     probability = float_of(operands[1]) if name in ("aten.dropout", "aten.dropout_") else None
     if probability is None or not 0 < probability <= 1 or bool_of(operands[2]) is not True:
@@ -51,7 +49,7 @@ def training(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> 
     return result
 
 
-def drawn(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
+def drawn(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """`x.bernoulli_(p)` of what was just made, as a draw that is copied there, which gradients know. Else None."""
     owner = operands[0].owner if name == "aten.bernoulli_.float" and is_none(operands[2]) else None
     row = None if owner is None or isinstance(owner, ir.Block) else optable.lookup(owner.name)
@@ -72,7 +70,7 @@ def drops(name: str, operands: Sequence[ir.Value]) -> bool:
     return name == _ATTENTION and float_of(operands[4]) != 0
 
 
-def attention(builder: GraphBuilder, node: Any) -> ir.Value:
+def attention(builder: Builder, node: Any) -> ir.Value:
     """Attention that drops. Where how much it drops is for the run to tell, by the op that PyTorch computes it with. Raises
     UnsupportedProgram where no op is left to PyTorch."""
     import torch  # here: optional, and whoever has a graph has it
@@ -87,7 +85,7 @@ def attention(builder: GraphBuilder, node: Any) -> ir.Value:
     return result
 
 
-def _bias(builder: GraphBuilder, operands: Sequence[ir.Value]) -> str | None:
+def _bias(builder: Builder, operands: Sequence[ir.Value]) -> str | None:
     """What is added to the weights, None where the graph does not say which it is."""
     mask, causal = operands[3], bool_of(operands[5])
     if causal is not False:

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
 from tierup.frontend.torch import by_script, script_queries
+from tierup.frontend.torch.script_builder import Builder
 from tierup.frontend.torch.script_places import place_of
 from tierup.frontend.torch.script_values import cast
 
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
 
-
-def _is(builder: GraphBuilder, node: Any) -> None:
+def _is(builder: Builder, node: Any) -> None:
     """Whether something is None, where that is known."""
     a, b = builder.operands(node)
     nones = [is_none(under_casts(v)) for v in (a, b)]
@@ -27,7 +25,7 @@ def _is(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [builder.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
 
 
-def _not(builder: GraphBuilder, node: Any) -> None:
+def _not(builder: Builder, node: Any) -> None:
     known = bool_of(builder.operands(node)[0])
     if known is None:
         builder.op(node)
@@ -35,25 +33,25 @@ def _not(builder: GraphBuilder, node: Any) -> None:
         builder.bind(node, [builder.em.bool(not known)])
 
 
-def _warn(builder: GraphBuilder, node: Any) -> None:
+def _warn(builder: Builder, node: Any) -> None:
     by_script.known("aten.warn", None)
     file, line = place_of(node) or (builder.name, 0)
     builder.emit("aten.warn", [builder.operands(node)[0], builder.em.str(file), builder.em.int(line)], [])
 
 
-def _raise(builder: GraphBuilder, node: Any) -> None:
+def _raise(builder: Builder, node: Any) -> None:
     operands = builder.operands(node)
     if len(operands) == 1:
         operands.append(builder.em.none)
     builder.em.create("torch.prim.RaiseException", operands, [])
 
 
-def _cast(builder: GraphBuilder, node: Any) -> None:
+def _cast(builder: Builder, node: Any) -> None:
     (value,), (type_,) = builder.operands(node), builder.result_types(node)
     builder.bind(node, [cast(builder, value, type_)])
 
 
-def _branch(builder: GraphBuilder, node: Any) -> None:
+def _branch(builder: Builder, node: Any) -> None:
     types = builder.result_types(node)
     taken = bool_of(builder.operands(node)[0])
     if taken is not None:
@@ -71,7 +69,7 @@ def _branch(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [script_queries.agreed(builder, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
 
 
-def _loop(builder: GraphBuilder, node: Any) -> None:
+def _loop(builder: Builder, node: Any) -> None:
     types = builder.result_types(node)
     trip, condition, *carried = builder.operands(node)
     carried = [builder.derefined(v, t) for v, t in zip(carried, types, strict=True)]

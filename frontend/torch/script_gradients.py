@@ -6,10 +6,9 @@ What is taken out of a list at a place that only the run knows requires a gradie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 # Their results never require a gradient.
 _ENDS = frozenset(
@@ -23,7 +22,7 @@ _TAKE_OUT = frozenset({"aten::__getitem__", "prim::ListUnpack", "prim::TupleInde
 _HOLD = frozenset({"prim::DictConstruct", "prim::ListConstruct", "prim::TupleConstruct"})
 
 
-def requires_grad(builder: GraphBuilder, value: Any) -> bool:
+def requires_grad(builder: Builder, value: Any) -> bool:
     """Of a TorchScript value."""
     enabled = builder.attributes.process("is_grad_enabled")
     seen: set[tuple[int, Any]] = set()
@@ -63,7 +62,7 @@ def _taken(node: Any, output: Any) -> Any:
     return list(node.inputs())[1].toIValue()
 
 
-def _held(builder: GraphBuilder, node: Any, output: Any, place: Any) -> list[Any]:
+def _held(builder: Builder, node: Any, output: Any, place: Any) -> list[Any]:
     """The inputs of a node that may be what it holds at a place."""
     inputs = list(node.inputs())
     if node.kind() == "prim::DictConstruct":

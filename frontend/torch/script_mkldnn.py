@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 _DENSE = {
     "MKLDNNHardSigmoid": "aten.hardsigmoid",
@@ -21,16 +20,16 @@ _DENSE = {
 }
 
 
-def _copy(builder: GraphBuilder, node: Any) -> None:
+def _copy(builder: Builder, node: Any) -> None:
     value, *_ = builder.operands(node)
     builder.bind(node, builder.create("aten.clone", None, [value, builder.em.none], builder.result_types(node)))
 
 
-def _both(builder: GraphBuilder, node: Any) -> None:
+def _both(builder: Builder, node: Any) -> None:
     builder.bind(node, builder.operands(node))
 
 
-def _in_place(builder: GraphBuilder, node: Any) -> None:
+def _in_place(builder: Builder, node: Any) -> None:
     """A write to what was made as large as the other one is: here its result is as large."""
     if next(node.inputs()).node().kind() != "prim::BroadcastMKLDNNTensors":
         builder.op(node)
@@ -39,11 +38,11 @@ def _in_place(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, builder.create(name, None, builder.operands(node), builder.result_types(node)))
 
 
-def _constant(builder: GraphBuilder, node: Any) -> None:
+def _constant(builder: Builder, node: Any) -> None:
     builder.bind(node, [builder.tensor_constant(node.t("value").to_dense())])
 
 
-def _convolution(builder: GraphBuilder, node: Any) -> None:
+def _convolution(builder: Builder, node: Any) -> None:
     x, weight, bias, stride, padding, dilation, groups = builder.operands(node)
     em = builder.em
     zeros = [em.int(0)] * len(builder.items_of(padding) or ())
@@ -53,12 +52,12 @@ def _convolution(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, list(made.results))
 
 
-def _dense(builder: GraphBuilder, node: Any) -> None:
+def _dense(builder: Builder, node: Any) -> None:
     name = _DENSE[node.kind().removeprefix("prim::").removesuffix("_")]
     builder.bind(node, builder.create(name, None, builder.operands(node), builder.result_types(node)))
 
 
-def _clamped(builder: GraphBuilder, node: Any) -> None:
+def _clamped(builder: Builder, node: Any) -> None:
     """Limits are attributes."""
     em = builder.em
     limits = [em.float(node.f("min_val")), em.float(node.f("max_val"))]

@@ -9,16 +9,14 @@ with what is added a constant to gradients.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect.ir.rewriting import bool_of, is_none
 from tierup.dialect.mlir import ir
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 
-def batch_norm(builder: GraphBuilder, node: Any) -> None:
+def batch_norm(builder: Builder, node: Any) -> None:
     """Handler of aten::batch_norm."""
     x, weight, bias, mean, var, training, momentum, eps, *_ = builder.operands(node)
     if bool_of(training) is not True or (is_none(mean) and is_none(var)):
@@ -41,11 +39,11 @@ def batch_norm(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [y])
 
 
-def _cast(builder: GraphBuilder, value: ir.Value) -> ir.Value:
+def _cast(builder: Builder, value: ir.Value) -> ir.Value:
     return builder.em.create("torch.prim.unchecked_cast", [value], [builder.em.types.tensor]).results[0]
 
 
-def _tensor(builder: GraphBuilder, name: str, *operands: ir.Value) -> ir.Value:
+def _tensor(builder: Builder, name: str, *operands: ir.Value) -> ir.Value:
     return builder.em.create(f"torch.{name}", list(operands), [builder.em.types.tensor]).results[0]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect import kernels, optable
 from tierup.dialect.ir.rewriting import under_casts
@@ -18,9 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.torch import script_gradients
 from tierup.frontend.torch.errors import UnsupportedProgram
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 _NO = (
     "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
@@ -35,7 +33,7 @@ _LITERALS = {
 UNKNOWN = object()
 
 
-def known(builder: GraphBuilder, value: ir.Value) -> Any:
+def known(builder: Builder, value: ir.Value) -> Any:
     """The number, string, device (as a string), None or list of such that a value is; UNKNOWN for another."""
     value = under_casts(value)
     if str(value.type) == "!torch.none":
@@ -51,7 +49,7 @@ def known(builder: GraphBuilder, value: ir.Value) -> Any:
     return UNKNOWN if UNKNOWN in items else items
 
 
-def folded(builder: GraphBuilder, name: str, operands: list[ir.Value]) -> ir.Value | None:
+def folded(builder: Builder, name: str, operands: list[ir.Value]) -> ir.Value | None:
     """The constant that an op of known numbers and strings gives; None where it is none, or raises."""
     row = optable.lookup(name)
     if row is None or row.kind is not Kind.SCALAR or row.acts or row.random or row.results != 1 or not operands:
@@ -66,7 +64,7 @@ def folded(builder: GraphBuilder, name: str, operands: list[ir.Value]) -> ir.Val
     return literal(builder, result)
 
 
-def agreed(builder: GraphBuilder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """The result of a branch that gives `a` or `b`; where both are one number, string or None, that."""
     first, second = known(builder, a), known(builder, b)
     if first is UNKNOWN or isinstance(first, list) or type(first) is not type(second) or first != second:
@@ -75,7 +73,7 @@ def agreed(builder: GraphBuilder, result: ir.Value, a: ir.Value, b: ir.Value) ->
     return result if made is None else builder.derefined(made, result.type)
 
 
-def literal(builder: GraphBuilder, value: object) -> ir.Value | None:
+def literal(builder: Builder, value: object) -> ir.Value | None:
     em = builder.em
     if isinstance(value, bool):
         return em.bool(value)
@@ -86,7 +84,7 @@ def literal(builder: GraphBuilder, value: object) -> ir.Value | None:
     return em.str(value) if isinstance(value, str) else None
 
 
-def device(builder: GraphBuilder, text: str) -> ir.Value:
+def device(builder: Builder, text: str) -> ir.Value:
     em = builder.em
     attributes = {"value": ir.StringAttr.get(text, em.context)}
     return em.create("torch.constant.device", [], [builder.type("Device")], attributes).results[0]
@@ -95,7 +93,7 @@ def device(builder: GraphBuilder, text: str) -> ir.Value:
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
 
-def refuse_devices(builder: GraphBuilder, name: str, operands: list[ir.Value]) -> None:
+def refuse_devices(builder: Builder, name: str, operands: list[ir.Value]) -> None:
     """Raise UnsupportedProgram for an op that is to make its result on another device than the CPU."""
     for value in operands:
         text = known(builder, value) if "Device" in str(under_casts(value).type) else None
@@ -105,11 +103,11 @@ def refuse_devices(builder: GraphBuilder, name: str, operands: list[ir.Value]) -
 
 # --- handlers of nodes ---------------------------------------------------------------------------------------------------
 
-Handler = Callable[["GraphBuilder", Any], None]
+Handler = Callable[["Builder", Any], None]
 
 
 def _always(value: object) -> Handler:
-    def handler(builder: GraphBuilder, node: Any) -> None:
+    def handler(builder: Builder, node: Any) -> None:
         made = literal(builder, value)
         assert made is not None  # a number
         builder.bind(node, [made])
@@ -117,7 +115,7 @@ def _always(value: object) -> Handler:
     return handler
 
 
-def _rank(builder: GraphBuilder, node: Any) -> None:
+def _rank(builder: Builder, node: Any) -> None:
     (value,) = builder.operands(node)
     rank = builder.ranks.get(under_casts(value))
     if rank is None:
@@ -126,11 +124,11 @@ def _rank(builder: GraphBuilder, node: Any) -> None:
         builder.bind(node, [builder.em.int(rank)])
 
 
-def _device(builder: GraphBuilder, node: Any) -> None:
+def _device(builder: Builder, node: Any) -> None:
     builder.bind(node, [device(builder, "cpu")])
 
 
-def _new_device(builder: GraphBuilder, node: Any) -> None:
+def _new_device(builder: Builder, node: Any) -> None:
     values = [known(builder, v) for v in builder.operands(node)]
     if UNKNOWN in values:
         builder.op(node)
@@ -139,7 +137,7 @@ def _new_device(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [device(builder, name if index is None else f"{name}:{index}")])
 
 
-def _device_type(builder: GraphBuilder, node: Any) -> None:
+def _device_type(builder: Builder, node: Any) -> None:
     text = known(builder, builder.operands(node)[0])
     if text is UNKNOWN:
         builder.op(node)
@@ -147,18 +145,18 @@ def _device_type(builder: GraphBuilder, node: Any) -> None:
         builder.bind(node, [builder.em.str(text.partition(":")[0])])
 
 
-def _process(builder: GraphBuilder, node: Any) -> None:
+def _process(builder: Builder, node: Any) -> None:
     """What the process says now; in a no_grad block of the program, that gradients are off."""
     name = node.kind().removeprefix("aten::")
     off = name == "is_grad_enabled" and not builder.em.has_gradients
     builder.bind(node, [builder.em.bool(not off and builder.attributes.process(name))])
 
 
-def _requires_grad(builder: GraphBuilder, node: Any) -> None:
+def _requires_grad(builder: Builder, node: Any) -> None:
     builder.bind(node, [builder.em.bool(script_gradients.requires_grad(builder, node.input()))])
 
 
-def _data(builder: GraphBuilder, node: Any) -> None:
+def _data(builder: Builder, node: Any) -> None:
     made = builder.em.create("torch.aten.detach", builder.operands(node), builder.result_types(node))
     builder.bind(node, list(made.results))
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect.ir.rewriting import is_none, maker, under_casts
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch import script_constants, script_results
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_builder import NUMBERS, Builder
 from tierup.frontend.torch.script_types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree
 
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
-
-NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
-def leaf_type(builder: GraphBuilder, leaf: Leaf) -> ir.Type:
+def leaf_type(builder: Builder, leaf: Leaf) -> ir.Type:
     """The type of an argument of the graph."""
     return builder.em.types.tensor if leaf.kind in ("array", "scalar") else builder.type(leaf.kind)
 
 
-def argument(builder: GraphBuilder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
+def argument(builder: Builder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
     """What the call hands over, put together again as the graph takes it."""
     kind = type_.kind()
     if isinstance(tree, Leaf):
@@ -57,7 +54,7 @@ def argument(builder: GraphBuilder, tree: Tree, type_: Any, flat: Any) -> ir.Val
     return builder.em.create(f"torch.prim.{op}", items, [builder.type(spelled(type_))]).results[0]
 
 
-def _number(builder: GraphBuilder, value: ir.Value, leaf: Leaf, type_: Any) -> ir.Value:
+def _number(builder: Builder, value: ir.Value, leaf: Leaf, type_: Any) -> ir.Value:
     """An int where the graph takes a float, and a number where it takes a tensor, as PyTorch converts them."""
     kind = type_.getElementType().kind() if type_.kind() == "OptionalType" else type_.kind()
     if kind == "FloatType" and leaf.kind == "int":
@@ -65,14 +62,14 @@ def _number(builder: GraphBuilder, value: ir.Value, leaf: Leaf, type_: Any) -> i
     return value
 
 
-def results(builder: GraphBuilder, outputs: Sequence[Any]) -> tuple[list[ir.Value], OutputTree]:
+def results(builder: Builder, outputs: Sequence[Any]) -> tuple[list[ir.Value], OutputTree]:
     """What the graph returns, flat, and how that becomes the user's result."""
     flat: list[ir.Value] = []
     trees = [_output(builder, builder.value(o), o.type(), flat) for o in outputs]
     return flat, trees[0] if len(trees) == 1 else OutputNode("tuple", tuple(trees)) if trees else Output("const")
 
 
-def _output(builder: GraphBuilder, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
+def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
     kind = type_.kind()
     if kind == "NoneType":
         return Output("const")

@@ -10,21 +10,18 @@ so that what is known of a size is known of what is computed from it. Tensors th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.ir.rewriting import int_of, maker, str_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 _OPS = {"add": "add", "sub": "sub", "mul": "mul", "floor_divide": "floordiv", "remainder": "remainder"}
 
 
-def folded(builder: GraphBuilder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
+def folded(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """What an op on sizes gives, an int or a tensor made of one; None for an op on anything else."""
     if name == "aten.Int.Tensor":
         return _int_of_tensor(operands[0])

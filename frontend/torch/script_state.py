@@ -8,19 +8,15 @@ such a program has native code only where that happens in a branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.kernels import script_objects
 from tierup.dialect.optable.core import Kind, Op, declared
 from tierup.frontend.torch.by_torch import schema_of
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_builder import Builder
 from tierup.frontend.torch.script_grad_mode import is_no_grad
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
-
 
 # What they give is, or holds, what they take.
 _HANDS_ON = frozenset({
@@ -38,22 +34,7 @@ def _row(name: str, kernel: str, results: int) -> None:
     )
 
 
-def set_names(graph: Any) -> frozenset[tuple[str, str]]:
-    """The attributes that nodes of a graph set, by class and name."""
-    return frozenset((next(n.inputs()).type().str(), n.s("name")) for n in nodes_of(graph) if n.kind() == "prim::SetAttr")
-
-
-def nodes_of(block: Any) -> Iterator[Any]:
-    """All nodes in a graph or a block and in the tasks that it starts, outer before inner."""
-    for node in block.nodes():
-        yield node
-        if node.kind() == "prim::fork":
-            yield from nodes_of(node.g("Subgraph"))
-        for inner in node.blocks():
-            yield from nodes_of(inner)
-
-
-def is_changed(builder: GraphBuilder, value: Any) -> bool:
+def is_changed(builder: Builder, value: Any) -> bool:
     """Whether the program may change a list or dict of a module, or one in it. TorchScript takes it for any argument of that type
     as well; here it is an object of its own."""
     pending, seen = [value], set()
@@ -74,13 +55,13 @@ def is_changed(builder: GraphBuilder, value: Any) -> bool:
     return False
 
 
-def get(builder: GraphBuilder, node: Any, owner: Any) -> None:
+def get(builder: Builder, node: Any, owner: Any) -> None:
     """An attribute that the program sets somewhere."""
     _row("prim.GetAttr", "get_attribute", 1)
     builder.bind(node, builder.emit("prim.GetAttr", _place(builder, node, owner), builder.result_types(node)))
 
 
-def set_(builder: GraphBuilder, node: Any) -> None:
+def set_(builder: Builder, node: Any) -> None:
     """Handler of prim::SetAttr."""
     target, value = node.inputs()
     if is_no_grad(target.type()):
@@ -91,11 +72,11 @@ def set_(builder: GraphBuilder, node: Any) -> None:
     builder.emit("prim.SetAttr", [*_place(builder, node, builder.object(target)), builder.value(value)], [])
 
 
-def _place(builder: GraphBuilder, node: Any, owner: Any) -> list[Any]:
+def _place(builder: Builder, node: Any, owner: Any) -> list[Any]:
     return [builder.em.int(builder.attributes.number(owner)), builder.em.str(node.s("name"))]
 
 
-def python(builder: GraphBuilder, node: Any) -> None:
+def python(builder: Builder, node: Any) -> None:
     """Handler of prim::PythonOp."""
     if builder.foreign != "torch":
         raise UnsupportedProgram(f'the program calls the Python function {node.pyname()}; foreign="torch" leaves such calls to Python')

@@ -8,13 +8,11 @@ Traces and TorchScript keep the name that the program used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import ints_of, under_casts
-
-if TYPE_CHECKING:
-    from tierup.frontend.torch.script_graph import GraphBuilder
+from tierup.frontend.torch.script_builder import Builder
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
@@ -45,31 +43,31 @@ def canonical(name: str) -> str:
     return found if found in optable.table() else name
 
 
-def _same(builder: GraphBuilder, node: Any) -> None:
+def _same(builder: Builder, node: Any) -> None:
     builder.bind(node, builder.operands(node)[:1])
 
 
-def _transposed(builder: GraphBuilder, node: Any) -> None:
+def _transposed(builder: Builder, node: Any) -> None:
     (x,) = builder.operands(node)
     em = builder.em
     builder.bind(node, builder.emit("aten.transpose.int", [x, em.int(-2), em.int(-1)], [em.types.tensor]))
 
 
-def _view_as(builder: GraphBuilder, node: Any) -> None:
+def _view_as(builder: Builder, node: Any) -> None:
     x, like = builder.operands(node)
     em = builder.em
     sizes = builder.emit("aten.size", [like], [em.types.int_list])
     builder.bind(node, builder.emit("aten.view", [x, *sizes], [em.types.tensor]))
 
 
-def _flat(builder: GraphBuilder, node: Any) -> None:
+def _flat(builder: Builder, node: Any) -> None:
     (x,) = builder.operands(node)
     em = builder.em
     whole = em.create("torch.prim.ListConstruct", [em.int(-1)], [em.types.int_list]).results[0]
     builder.bind(node, builder.emit("aten.reshape", [x, whole], [em.types.tensor]))
 
 
-def _squeeze(builder: GraphBuilder, node: Any) -> None:
+def _squeeze(builder: Builder, node: Any) -> None:
     """One dim after the other, such that none moves before its turn: from behind, or from the front where they count from behind."""
     operands = builder.operands(node)
     dims = ints_of(under_casts(operands[1])) if len(operands) == 2 and "int[]" in node.schema() else None

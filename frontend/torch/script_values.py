@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierup.dialect.ir.rewriting import is_none, under_casts
+from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_builder import Builder
 from tierup.frontend.torch.script_types import spelled
 
-if TYPE_CHECKING:
-    from tierup.dialect.mlir import ir
-    from tierup.frontend.torch.script_graph import GraphBuilder
 
-
-def _tuple_slice(builder: GraphBuilder, node: Any) -> None:
+def _tuple_slice(builder: Builder, node: Any) -> None:
     (whole,) = builder.operands(node)
     types = [builder.type(spelled(t)) for t in node.input().type().elements()]
     items = list(builder.em.create("torch.prim.TupleUnpack", [whole], types).results)
@@ -21,7 +19,7 @@ def _tuple_slice(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, list(builder.em.create("torch.prim.TupleConstruct", part, builder.result_types(node)).results))
 
 
-def _unwrap(builder: GraphBuilder, node: Any) -> None:
+def _unwrap(builder: Builder, node: Any) -> None:
     """An optional that must be something: else an AssertionError, as `torch.jit._unwrap_optional` raises."""
     (value,) = builder.operands(node)
     em = builder.em
@@ -39,7 +37,7 @@ def _unwrap(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [cast(builder, value, type_)])
 
 
-def cast(builder: GraphBuilder, value: ir.Value, type_: ir.Type) -> ir.Value:
+def cast(builder: Builder, value: ir.Value, type_: ir.Type) -> ir.Value:
     """A value as what TorchScript knows that it is; an int or a float as a number."""
     if value.type == type_:
         return value
@@ -47,7 +45,7 @@ def cast(builder: GraphBuilder, value: ir.Value, type_: ir.Type) -> ir.Value:
     return builder.em.create("torch.derefine" if widens else "torch.prim.unchecked_cast", [value], [type_]).results[0]
 
 
-def _isinstance(builder: GraphBuilder, node: Any) -> None:
+def _isinstance(builder: Builder, node: Any) -> None:
     """Decided by what the call gave. Raises UnsupportedProgram where only the run can tell."""
     found = str(under_casts(builder.operands(node)[0]).type)
     if found.startswith(("!torch.optional", "!torch.any", "!torch.number")):
@@ -56,12 +54,12 @@ def _isinstance(builder: GraphBuilder, node: Any) -> None:
     builder.bind(node, [builder.em.bool(found in wanted)])
 
 
-def _fork(builder: GraphBuilder, node: Any) -> None:
+def _fork(builder: Builder, node: Any) -> None:
     """A task runs where it is started: what it gives is the same."""
     builder.bind(node, builder.inlined(node.g("Subgraph"), list(node.inputs())))
 
 
-def _wait(builder: GraphBuilder, node: Any) -> None:
+def _wait(builder: Builder, node: Any) -> None:
     builder.bind(node, builder.operands(node))
 
 

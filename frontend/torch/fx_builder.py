@@ -1,0 +1,127 @@
+"""What the rules for nodes of torch.fx build with: what a node was given, as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.fx_nodes import TENSORS
+from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.script_types import spelled
+
+_CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
+    **TENSORS,
+    torch.complex64: 9,
+    torch.complex128: 10,
+    torch.strided: 0,
+    torch.contiguous_format: 0,
+    torch.preserve_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+}
+
+
+class Builder:
+    """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
+
+    def __init__(self, context: ir.Context, name: str, graph: GraphModule, attributes: Attributes, foreign: str, writes: bool) -> None:
+        self.em = Emitter(context, mutable=writes)
+        self.name, self.module, self.attributes, self.foreign, self.writes = name, graph, attributes, foreign, writes
+        self.values: dict[Node, Any] = {}  # an ir.Value, a Python constant, or a list of these for a node of several results
+        self._hidden: dict[str, ir.Value] = {}
+        self._types: dict[str, ir.Type] = {}
+        self._sizes: dict[Any, tuple[Node, int]] = {}  # a symbol -> an input that has it as a size
+        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+
+    def type(self, text: str) -> ir.Type:
+        """A type by its text behind `!torch.`."""
+        if not self.writes:
+            text = re.sub(r"\btensor\b", "vtensor", text)
+        if text not in self._types:
+            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
+        return self._types[text]
+
+    # --- nodes -----------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node, module: GraphModule) -> None:
+        """Translate one node. Raises UnsupportedProgram, at its line."""
+        raise NotImplementedError
+
+    def op(self, target: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], meta: Mapping[str, Any]) -> Any:
+        """A call of an op of ATen, `meta` as its node has it: a value, None, or the list of its results."""
+        raise NotImplementedError
+
+    def inside(self, module: GraphModule, arguments: Sequence[Any]) -> list[Any]:
+        """The nodes of a subgraph, put where the builder stands; what it gives."""
+        inputs = [n for n in module.graph.nodes if n.op == "placeholder"]
+        self.values.update(zip(inputs, arguments, strict=True))
+        for node in module.graph.nodes:
+            if node.op == "output":
+                given = node.args[0]
+                return [self.operand(v) for v in (given if isinstance(given, (list, tuple)) else [given])]
+            if node.op != "placeholder":
+                self.node(node, module)
+        raise AssertionError("a graph of torch.fx ends in its output")
+
+    # --- operands ------------------------------------------------------------------------------------------------------
+
+    def hidden_input(self, name: str) -> ir.Value:
+        if name not in self._hidden:
+            self._hidden[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
+        return self._hidden[name]
+
+    def argument(self, argument: Any, index: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ir.Value:
+        if argument.name in kwargs:
+            given = kwargs[argument.name]
+        elif index < len(args):
+            given = args[index]
+        else:
+            given = argument.default_value
+        return self.operand(given, argument.type, argument.N)
+
+    def operand(self, given: Any, type_: Any = None, length: int | None = None) -> ir.Value:
+        """What a node is given, as a value. `type_`: the schema's, where it decides (an int for a float, a list of tensors or None);
+        `length`: of a list that one item may stand for."""
+        if isinstance(given, Node):
+            given = self.values[given]
+        kind = None if type_ is None else type_.kind()
+        if kind == "OptionalType" and given is not None:
+            return self.operand(given, type_.getElementType(), length)
+        if kind == "ListType":
+            element = type_.getElementType()
+            item = self.type(spelled(element))
+            given = given if isinstance(given, (list, tuple)) else [given] * (length or 1)
+            items = [self.derefined(self.operand(v, element), item) for v in given]
+            return self.em.create("torch.prim.ListConstruct", items, [self.type(f"list<{spelled(element)}>")]).results[0]
+        if isinstance(given, ir.Value):
+            is_int = kind == "FloatType" and given.type == self.em.types.int
+            return self.em.scalar("aten.Float.Scalar", [given], self.em.types.float) if is_int else given
+        return self._constant(given, kind)
+
+    def _constant(self, given: Any, kind: str | None) -> ir.Value:
+        if given is None:
+            return self.em.none
+        if isinstance(given, bool):
+            return self.em.bool(given)
+        if isinstance(given, int):
+            return self.em.float(float(given)) if kind == "FloatType" else self.em.int(given)
+        if isinstance(given, float):
+            return self.em.float(given)
+        if isinstance(given, torch.device):
+            text = ir.StringAttr.get(str(given), self.em.context)
+            return self.em.create("torch.constant.device", [], [self.type("Device")], {"value": text}).results[0]
+        if isinstance(given, str):
+            return self.em.str(given)
+        if isinstance(given, (torch.dtype, torch.layout, torch.memory_format)) and given in _CODES:
+            return self.em.int(_CODES[given])
+        raise UnsupportedProgram(f"the operand {given!r} of type {type(given).__name__} is not supported")
+
+    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]

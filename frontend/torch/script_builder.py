@@ -1,0 +1,208 @@
+"""What the rules for TorchScript's nodes build with: values, modules and lists by the node that gave them, ops at the user's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from tierup.dialect import optable
+from tierup.dialect.ir.rewriting import maker
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import cached_property
+from tierup.frontend.python.emit import Emitter
+from tierup.frontend.torch import by_script, by_torch
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script_grad_mode import GradMode
+from tierup.frontend.torch.script_module import Attributes, Held
+from tierup.frontend.torch.script_places import location_of, place_of
+from tierup.frontend.torch.script_types import spelled
+from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
+
+NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
+
+
+class Builder:
+    """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
+
+    handlers: ClassVar[Mapping[str, Callable[[Any, Any], None]]]  # by kind of node: (builder, node); others are ops
+
+    def __init__(self, context: ir.Context, name: str, graph: Any, attributes: Attributes, foreign: str) -> None:
+        self.em = Emitter(context, mutable=True)
+        self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
+        self._values: dict[int, ir.Value] = {}
+        self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
+        self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
+        self._attributes: dict[int, tuple[Any, str]] = {}  # owner and name, by the value that stands for a tensor attribute
+        self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
+        self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
+        self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
+        self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
+        self._types: dict[str, ir.Type] = {}
+        self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
+        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+        self._here: ir.Location | None = None  # where all nodes stand
+
+    def op(self, node: Any) -> None:
+        """Translate a node that calls an op."""
+        raise NotImplementedError
+
+    def type(self, text: str) -> ir.Type:
+        if text not in self._types:
+            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
+        return self._types[text]
+
+    def operands(self, node: Any) -> list[ir.Value]:
+        """What a node reads, as values of the graph."""
+        return [self.value(v) for v in node.inputs()]
+
+    def inlined(self, graph: Any, given: Sequence[Any], here: bool = False) -> list[ir.Value]:
+        """What another graph, whose values have names of their own, gives for some values of this one. `here`: its nodes stand where the
+        one does that is being translated."""
+        outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried
+        modules = {p.unique(): self._objects[v.unique()] for p, v in zip(graph.inputs(), given, strict=True) if v.unique() in self._objects}
+        values = {p.unique(): self.value(v) for p, v in zip(graph.inputs(), given, strict=True) if v.unique() not in self._objects}
+        before, self._here = self._here, self.em.location if here else self._here
+        self._has_tasks = self._has_tasks or not here
+        self.graph, self._aliases, self._set = graph, graph.alias_db(), set_names(graph) | self._set
+        self._values, self._objects, self._attributes, self.carried = values, modules, {}, {}
+        self.nodes(graph)
+        found = [self.value(v) for v in graph.outputs()]
+        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried = outer
+        self._here = before
+        return found
+
+    def value(self, of: Any) -> ir.Value:
+        """What a TorchScript value is in the graph."""
+        return self._values[of.unique()]
+
+    def put(self, of: Any, value: ir.Value) -> None:
+        """Let a value of the graph be a TorchScript value."""
+        self._values[of.unique()] = value
+
+    def bind(self, node: Any, values: Sequence[ir.Value]) -> None:
+        """Let values of the graph be the node's outputs."""
+        for output, value in zip(node.outputs(), values, strict=True):
+            self._values[output.unique()] = value
+
+    def result_types(self, node: Any) -> list[ir.Type]:
+        return [self.type(spelled(o.type())) for o in node.outputs()]
+
+    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        """A value where one of a wider type is expected."""
+        if str(value.type) in NUMBERS and str(type_) in ("!torch.tensor", "!torch.optional<tensor>"):
+            value = self.tensor_of(value)
+        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
+
+    def create(self, name: str, schema: Any, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+        """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch. Ops that act are
+        `torch.operator`s: torch-mlir knows other forms of some."""
+        if not self._is_known(name, schema):
+            raise UnsupportedProgram(by_torch.refusal(name, schema))
+        return self.emit(name, operands, types)
+
+    def emit(self, name: str, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+        """The results of an op that has a row."""
+        operands = self._grad_mode.operands(name, operands)
+        row = optable.lookup(name)
+        if row is not None and row.acts:
+            self._grad_mode.refuse(f"{name} acts: only tier 0 does that, once a call")
+        if self.em.context.is_registered_operation(f"torch.{name}") and not (row is not None and row.acts):
+            made = self.em.create(f"torch.{name}", operands, types)
+        else:
+            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
+        return self._grad_mode.results(name, list(made.results))
+
+    def _is_known(self, name: str, schema: Any) -> bool:
+        return self._is_ours(name) or by_script.known(name, schema) or by_torch.known(name, schema, self.foreign)
+
+    def tensor_of(self, value: ir.Value) -> ir.Value:
+        """A number that stands for a tensor as one. Raises UnsupportedProgram for a float, whose dtype its users would choose."""
+        if str(value.type) == "!torch.float":
+            raise UnsupportedProgram("a float stands for a tensor of rank 0 here: write it as torch.tensor of a dtype")
+        return self.em.create("torch.prim.NumToTensor.Scalar", [value], [self.em.types.tensor]).results[0]
+
+    def _is_ours(self, name: str) -> bool:
+        return name in optable.table() or f"torch.{name}" in STRUCTURAL
+
+    def attribute_of(self, of: Any) -> tuple[Any, str] | None:
+        """The owner and the name of the tensor attribute that a TorchScript value is."""
+        return self._attributes.get(of.unique())
+
+    def object(self, of: Any) -> Any:
+        """The module that a TorchScript value is."""
+        return self._objects[of.unique()]
+
+    @cached_property
+    def _set(self) -> frozenset[tuple[str, str]]:
+        return set_names(self.graph)
+
+    @cached_property
+    def _aliases(self) -> Any:
+        return self.graph.alias_db()
+
+    def is_written(self, of: Any) -> bool:
+        """Whether the program may change the list or dict that a TorchScript value is. What tasks do to it no analysis says."""
+        return self._has_tasks or bool(self._aliases.has_writers(of))
+
+    @cached_property
+    def _has_tasks(self) -> bool:
+        return bool(self.graph.findAllNodes("prim::fork"))
+
+    def items_of(self, value: ir.Value) -> Sequence[ir.Value] | None:
+        """What is in a list that the graph writes down, here; None where that is not known."""
+        if value in self._growing:
+            return self._growing[value]
+        if value not in self._lists or self.is_written(self._lists[value]):
+            return None
+        made = maker(value, "torch.prim.ListConstruct")
+        return None if made is None else list(made.operands)
+
+    def tensor_constant(self, tensor: Any) -> ir.Value:
+        """The input that stands for a tensor in the graph, or for one in an attribute."""
+        return self._tensor_input(self.attributes.input_of(tensor) if isinstance(tensor, Held) else self.attributes.constant(tensor))
+
+    def _tensor_input(self, name: str) -> ir.Value:
+        if name not in self._tensors:
+            self._tensors[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
+        return self._tensors[name]
+
+    def dict_of(self, keys: Sequence[ir.Value], values: Sequence[ir.Value], type_: Any) -> ir.Value:
+        """A new dict. The op has all keys first."""
+        by_script.known("prim.DictConstruct", None)
+        key, value = self.type(spelled(type_.getKeyType())), self.type(spelled(type_.getValueType()))
+        parts = [*(self.derefined(v, key) for v in keys), *(self.derefined(v, value) for v in values)]
+        return self.em.create("torch.prim.DictConstruct", parts, [self.type(spelled(type_))]).results[0]
+
+    def nodes(self, block: Any) -> None:
+        """Translate all nodes of a block."""
+        for node in block.nodes():
+            self.node(node)
+
+    def node(self, node: Any) -> None:
+        """Translate one node. Raises UnsupportedProgram, at its line."""
+        self.em.location = self._here or location_of(node, self.em.context)
+        try:
+            self.handlers.get(node.kind(), type(self).op)(self, node)
+        except UnsupportedProgram as e:
+            if hasattr(e, "__notes__"):  # from a node inside this one
+                raise
+            place = place_of(node)
+            where = f"{place[0]}:{place[1]}: " if place else ""
+            error = type(e)(f"{where}{e}")
+            error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
+            raise error from None
+
+
+def set_names(graph: Any) -> frozenset[tuple[str, str]]:
+    """The attributes that nodes of a graph set, by class and name."""
+    return frozenset((next(n.inputs()).type().str(), n.s("name")) for n in nodes_of(graph) if n.kind() == "prim::SetAttr")
+
+
+def nodes_of(block: Any) -> Iterator[Any]:
+    """All nodes in a graph or a block and in the tasks that it starts, outer before inner."""
+    for node in block.nodes():
+        yield node
+        if node.kind() == "prim::fork":
+            yield from nodes_of(node.g("Subgraph"))
+        for inner in node.blocks():
+            yield from nodes_of(inner)
