@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from tierup.dialect.spelling import printable
-from tierup.frontend.graph import GraphResult
+from tierup.frontend.graph import GraphResult, built
 from tierup.frontend.mlir_arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.mlir_file import load_text
@@ -23,8 +23,6 @@ from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.function import Function
-from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.program import Program
 from tierup.runtime.variant import Built
 
 _NOT_GIVEN = object()
@@ -111,11 +109,3 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "arg_" + "".join(c if c.isalnum() else "_" for c in name)
-
-
-def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) -> Built:
-    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`."""
-    names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
-    text = graph.module.operation.get_asm(enable_debug_info=True)
-    program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place, packed=packed)
-    return Built(program, graph.output, graph.hidden, graph.constants)

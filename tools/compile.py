@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tierup import __version__
 from tierup.frontend.errors import ProgramError
-from tierup.frontend.jit import built
+from tierup.frontend.graph import built
 from tierup.frontend.mlir_file import load
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact

@@ -10,7 +10,7 @@ from typing import Any
 from torch.fx import GraphModule, Node
 
 from tierup.dialect.context import thread_context
-from tierup.frontend.jit import built
+from tierup.frontend.graph import built
 from tierup.frontend.torch.fx_graph import FxBuilder, Written
 from tierup.frontend.torch.fx_nodes import place_of
 from tierup.frontend.torch.fx_results import root_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from tierup.dialect.context import thread_context
 from tierup.dialect.records import cached_property
-from tierup.frontend.jit import built
+from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
