@@ -16,7 +16,7 @@ class TensorArguments:
 
     def __init__(self) -> None:
         if hasattr(sys.modules.get("torch"), "Tensor"):
-            from tierup.frontend.torch import untraced  # here: PyTorch is there, and may be about to read our bytecode
+            from tierup.frontend.torch.calls import untraced  # here: PyTorch is there, and may be about to read our bytecode
 
             untraced.leave_alone(*ENTRIES)
 
@@ -27,7 +27,7 @@ class TensorArguments:
 
     def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
-        from tierup.frontend.torch import jit_calls  # here: it imports PyTorch
+        from tierup.frontend.torch.calls import jit_calls  # here: it imports PyTorch
 
         return jit_calls.call(function, args, kwargs)
 

@@ -9,24 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tierup.frontend.torch.dynamo import CompiledGraph as CompiledGraph
-    from tierup.frontend.torch.dynamo import FallbackWarning as FallbackWarning
-    from tierup.frontend.torch.dynamo import backend as backend
-    from tierup.frontend.torch.dynamo import compiled_graphs as compiled_graphs
     from tierup.frontend.torch.errors import UnsupportedProgram as UnsupportedProgram
-    from tierup.frontend.torch.exported import from_export as from_export
     from tierup.frontend.torch.function import TorchFunction as TorchFunction
+    from tierup.frontend.torch.fx.dynamo import CompiledGraph as CompiledGraph
+    from tierup.frontend.torch.fx.dynamo import FallbackWarning as FallbackWarning
+    from tierup.frontend.torch.fx.dynamo import backend as backend
+    from tierup.frontend.torch.fx.dynamo import compiled_graphs as compiled_graphs
+    from tierup.frontend.torch.fx.exported import from_export as from_export
     from tierup.frontend.torch.torchscript import from_torchscript as from_torchscript
 
 # public name -> the module that has it
 _EXPORTS = {
-    "CompiledGraph": "tierup.frontend.torch.dynamo",
-    "FallbackWarning": "tierup.frontend.torch.dynamo",
+    "CompiledGraph": "tierup.frontend.torch.fx.dynamo",
+    "FallbackWarning": "tierup.frontend.torch.fx.dynamo",
     "TorchFunction": "tierup.frontend.torch.function",
     "UnsupportedProgram": "tierup.frontend.torch.errors",
-    "backend": "tierup.frontend.torch.dynamo",
-    "compiled_graphs": "tierup.frontend.torch.dynamo",
-    "from_export": "tierup.frontend.torch.exported",
+    "backend": "tierup.frontend.torch.fx.dynamo",
+    "compiled_graphs": "tierup.frontend.torch.fx.dynamo",
+    "from_export": "tierup.frontend.torch.fx.exported",
     "from_torchscript": "tierup.frontend.torch.torchscript",
 }
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect import forking
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch import untraced
+from tierup.frontend.torch.calls import untraced
 from tierup.frontend.torch.errors import AsksForGradients, error_of_torch, through_torch
 from tierup.runtime import events
 from tierup.runtime.events import Event, EventKind
 from tierup.runtime.function import ENTRIES, Function
 
 if TYPE_CHECKING:
-    from tierup.frontend.torch.script_module import Attributes
+    from tierup.frontend.torch.script.module import Attributes
 
 
 class Source(Protocol):
@@ -49,7 +49,7 @@ class TorchFunction:
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The program's result; under autograd where something requires a gradient (frontend/torch/autograd.py). Raises TypeError for a
+        """The program's result; under autograd where something requires a gradient (calls/autograd.py). Raises TypeError for a
         tensor that no array can stand for, and what the program raises."""
         try:
             result = self._call(args, kwargs)
@@ -139,7 +139,10 @@ class _Calls:
 
     def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A call that has to be looked at: see `calling.py`."""
-        from tierup.frontend.torch import calling, watched  # here: they import PyTorch
+        from tierup.frontend.torch.calls import (
+            calling,
+            watched,  # here: they import PyTorch
+        )
 
         proxy = watched.proxy_call(self.program, args, kwargs)
         if proxy is not None:

@@ -12,9 +12,9 @@ from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
-from tierup.frontend.torch.script_graph import GraphBuilder
-from tierup.frontend.torch.script_module import Attributes
-from tierup.frontend.torch.script_results import finisher
+from tierup.frontend.torch.script.graph import GraphBuilder
+from tierup.frontend.torch.script.module import Attributes
+from tierup.frontend.torch.script.results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
 from tierup.runtime.function import Function
 from tierup.runtime.variant import Built

@@ -115,7 +115,7 @@ def test_what_torchscript_cannot_say_is_refused_by_name():
 
 
 def test_an_op_that_torchscript_lacks_is_refused_by_name_and_line():
-    from tierup.frontend.torch.to_script import to_script
+    from tierup.frontend.torch.calls.to_script import to_script
 
     text = (
         "func.func @main(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {\n"

@@ -16,14 +16,14 @@ from torch.utils._pytree import tree_map
 
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch import autograd, shared_memory, transforms, watched
+from tierup.frontend.torch.calls import autograd, shared_memory, transforms, watched
 from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.errors import NotDifferentiable
 from tierup.runtime.events import EventKind
 
 if TYPE_CHECKING:
-    from tierup.frontend.torch.script_module import Attributes
+    from tierup.frontend.torch.script.module import Attributes
     from tierup.runtime.function import Function
     from tierup.runtime.variant import Variant
 

@@ -12,9 +12,9 @@ from torch.fx import GraphModule, Node
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.emit import Emitter
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.fx_nodes import TENSORS
-from tierup.frontend.torch.script_module import Attributes
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.fx.nodes import TENSORS
+from tierup.frontend.torch.script.module import Attributes
+from tierup.frontend.torch.script.types import spelled
 
 _CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
     **TENSORS,

@@ -16,8 +16,8 @@ import torch
 
 from tierup.dialect import dtypes
 from tierup.dialect.kernels import torch_tensors
+from tierup.frontend.torch.calls.to_script import to_script
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.to_script import to_script
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.code.plans import NotCompiled

@@ -14,12 +14,12 @@ from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
 from torch.utils._python_dispatch import _disable_current_modes
 
-from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
-from tierup.frontend.torch.fx_nodes import is_handed_over
-from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
-from tierup.frontend.torch.fx_results import Results
+from tierup.frontend.torch.fx import decompositions
+from tierup.frontend.torch.fx.nodes import is_handed_over
+from tierup.frontend.torch.fx.program import FOREIGN, FxProgram
+from tierup.frontend.torch.fx.results import Results
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.options import Overrides
 

@@ -2,7 +2,7 @@
 
 AOTAutograd's forward graphs give much of that, for the backward graph. Native code gives no two results in one memory, and need not hand
 an input back. It gives row-major tensors; where the traced result lies otherwise, the program gives the one with its dims in the order of
-memory, and the result is a view of that (`fx_layouts.py`).
+memory, and the result is a view of that (`layouts.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from tierup.frontend.torch.fx_layouts import Layout, layout_of, lies_alone
+from tierup.frontend.torch.fx.layouts import Layout, layout_of, lies_alone
 
 _aten = torch.ops.aten
 # a view, and how it is made again: of a tensor that may lie otherwise than where the graph was traced

@@ -12,7 +12,7 @@ from torch.fx import Node
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.fx_builder import Builder
+from tierup.frontend.torch.fx.builder import Builder
 
 _ARITHMETIC = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 # of two floats the table has these four; the others are these with the operands changed round, or not so

@@ -12,7 +12,7 @@ from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import ints_of, under_casts
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script.builder import Builder
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",

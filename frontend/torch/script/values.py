@@ -7,8 +7,8 @@ from typing import Any
 from tierup.dialect.ir.rewriting import is_none, under_casts
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import Builder
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.types import spelled
 
 
 def _tuple_slice(builder: Builder, node: Any) -> None:

@@ -4,7 +4,7 @@
     %z : Tensor = prim::If(%c) block0(): -> (%y) ...   ->      torch.prim.If with derefined yields
 
 Calls are inlined before. Attributes of modules are resolved here: submodules away, tensors to inputs that are handed over at every
-call, numbers and strings to constants that the caller checks (see script_module.py). Arguments that are tuples, lists and dicts come
+call, numbers and strings to constants that the caller checks (see module.py). Arguments that are tuples, lists and dicts come
 flat: a graph serves one structure of calls. So what is None is known, and so are a module's flags: of an If that hangs on them the arm
 that is taken stands alone.
 """
@@ -17,24 +17,22 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
-from tierup.frontend.torch import (
-    by_torch,
-    script_constants,
-    script_dropout,
-    script_flow,
-    script_mkldnn,
-    script_norms,
-    script_queries,
-    script_signature,
-    script_sizes,
-    script_state,
-    script_synonyms,
-    script_values,
-)
+from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import NUMBERS, Builder
-from tierup.frontend.torch.script_grad_mode import is_no_grad
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.script import constants as script_constants
+from tierup.frontend.torch.script import dropout as script_dropout
+from tierup.frontend.torch.script import flow as script_flow
+from tierup.frontend.torch.script import mkldnn as script_mkldnn
+from tierup.frontend.torch.script import norms as script_norms
+from tierup.frontend.torch.script import queries as script_queries
+from tierup.frontend.torch.script import signature as script_signature
+from tierup.frontend.torch.script import sizes as script_sizes
+from tierup.frontend.torch.script import state as script_state
+from tierup.frontend.torch.script import synonyms as script_synonyms
+from tierup.frontend.torch.script import values as script_values
+from tierup.frontend.torch.script.builder import NUMBERS, Builder
+from tierup.frontend.torch.script.grad_mode import is_no_grad
+from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 
 _ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__"})

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
-from tierup.frontend.torch import by_script, script_queries
-from tierup.frontend.torch.script_builder import Builder
-from tierup.frontend.torch.script_places import place_of
-from tierup.frontend.torch.script_values import cast
+from tierup.frontend.torch.script import by_script
+from tierup.frontend.torch.script import queries as script_queries
+from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.places import place_of
+from tierup.frontend.torch.script.values import cast
 
 
 def _is(builder: Builder, node: Any) -> None:

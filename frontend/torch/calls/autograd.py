@@ -26,8 +26,8 @@ import numpy as np
 import torch
 
 from tierup.dialect.kernels import torch_tensors
-from tierup.frontend.torch import shared_memory, transforms
-from tierup.frontend.torch.second_derivatives import Again, Original
+from tierup.frontend.torch.calls import shared_memory, transforms
+from tierup.frontend.torch.calls.second_derivatives import Again, Original
 from tierup.runtime.arguments.nesting import Nesting
 from tierup.runtime.errors import NotDifferentiable
 

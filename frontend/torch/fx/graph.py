@@ -5,7 +5,7 @@
 
 What comes here is functional (torch.export and AOTAutograd make it so); who writes to an input or a buffer says so with `writes`. A size
 that PyTorch hands over beside the tensors (a SymInt) is asked of a tensor that has it: one number less to guard. Tensors that the graph
-holds are inputs that are handed over at every call (script_module.py). torch-mlir's own FX importer is not used: it makes typed graphs
+holds are inputs that are handed over at every call (script/module.py). torch-mlir's own FX importer is not used: it makes typed graphs
 with their weights inside, and calls through PyTorch are nothing that it knows.
 """
 
@@ -21,11 +21,14 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult
-from tierup.frontend.torch import by_torch, fx_control, fx_layouts, fx_scalars
+from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.fx_builder import Builder
-from tierup.frontend.torch.fx_nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.fx import control as fx_control
+from tierup.frontend.torch.fx import layouts as fx_layouts
+from tierup.frontend.torch.fx import scalars as fx_scalars
+from tierup.frontend.torch.fx.builder import Builder
+from tierup.frontend.torch.fx.nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
+from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 

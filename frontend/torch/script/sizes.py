@@ -16,7 +16,7 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.ir.rewriting import int_of, maker, str_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script.builder import Builder
 
 _OPS = {"add": "add", "sub": "sub", "mul": "mul", "floor_divide": "floordiv", "remainder": "remainder"}
 

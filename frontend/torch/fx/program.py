@@ -11,10 +11,10 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect.context import thread_context
 from tierup.frontend.graph import built
-from tierup.frontend.torch.fx_graph import FxBuilder, Written
-from tierup.frontend.torch.fx_nodes import place_of
-from tierup.frontend.torch.fx_results import root_of
-from tierup.frontend.torch.script_module import Attributes
+from tierup.frontend.torch.fx.graph import FxBuilder, Written
+from tierup.frontend.torch.fx.nodes import place_of
+from tierup.frontend.torch.fx.results import root_of
+from tierup.frontend.torch.script.module import Attributes
 from tierup.runtime.function import Function
 from tierup.runtime.variant import Built
 

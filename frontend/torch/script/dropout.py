@@ -17,7 +17,7 @@ from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import bool_of, float_of, is_none
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script.builder import Builder
 
 _DROPOUT = frozenset({"aten.dropout", "aten.dropout_", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 _ATTENTION, _DROPPING = "aten.scaled_dot_product_attention", "aten._scaled_dot_product_attention_math"

@@ -7,10 +7,11 @@ from typing import Any
 
 from tierup.dialect.ir.rewriting import is_none, maker, under_casts
 from tierup.dialect.mlir import ir
-from tierup.frontend.torch import script_constants, script_results
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import NUMBERS, Builder
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.script import constants as script_constants
+from tierup.frontend.torch.script import results as script_results
+from tierup.frontend.torch.script.builder import NUMBERS, Builder
+from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree
 
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}

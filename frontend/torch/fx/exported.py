@@ -11,13 +11,13 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from tierup.frontend.torch import decompositions
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.exported_inputs import InputCheck
-from tierup.frontend.torch.exported_memory import Memory, without_gradients_in_blocks
 from tierup.frontend.torch.function import TorchFunction
-from tierup.frontend.torch.fx_graph import Written
-from tierup.frontend.torch.fx_program import FOREIGN, FxProgram
+from tierup.frontend.torch.fx import decompositions
+from tierup.frontend.torch.fx.exported_inputs import InputCheck
+from tierup.frontend.torch.fx.exported_memory import Memory, without_gradients_in_blocks
+from tierup.frontend.torch.fx.graph import Written
+from tierup.frontend.torch.fx.program import FOREIGN, FxProgram
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)

@@ -8,8 +8,8 @@ from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import Builder
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.types import spelled
 
 
 def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script.builder import Builder
 
 _DENSE = {
     "MKLDNNHardSigmoid": "aten.hardsigmoid",

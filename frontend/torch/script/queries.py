@@ -16,9 +16,9 @@ from tierup.dialect import kernels, optable
 from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.frontend.torch import script_gradients
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script import gradients as script_gradients
+from tierup.frontend.torch.script.builder import Builder
 
 _NO = (
     "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"

@@ -10,12 +10,13 @@ from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import cached_property
 from tierup.frontend.python.emit import Emitter
-from tierup.frontend.torch import by_script, by_torch
+from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_grad_mode import GradMode
-from tierup.frontend.torch.script_module import Attributes, Held
-from tierup.frontend.torch.script_places import location_of, place_of
-from tierup.frontend.torch.script_types import spelled
+from tierup.frontend.torch.script import by_script
+from tierup.frontend.torch.script.grad_mode import GradMode
+from tierup.frontend.torch.script.module import Attributes, Held
+from tierup.frontend.torch.script.places import location_of, place_of
+from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")

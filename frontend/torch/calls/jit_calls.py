@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tierup.frontend.torch import calling, tracing, watched
+from tierup.frontend.torch.calls import calling, tracing, watched
 
 if TYPE_CHECKING:
     from tierup.runtime.function import Function

@@ -13,7 +13,7 @@ from typing import Any
 
 from tierup.dialect.ir.rewriting import bool_of, is_none
 from tierup.dialect.mlir import ir
-from tierup.frontend.torch.script_builder import Builder
+from tierup.frontend.torch.script.builder import Builder
 
 
 def batch_norm(builder: Builder, node: Any) -> None:

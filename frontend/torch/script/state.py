@@ -15,8 +15,8 @@ from tierup.dialect.kernels import script_objects
 from tierup.dialect.optable.core import Kind, Op, declared
 from tierup.frontend.torch.by_torch import schema_of
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script_builder import Builder
-from tierup.frontend.torch.script_grad_mode import is_no_grad
+from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.grad_mode import is_no_grad
 
 # What they give is, or holds, what they take.
 _HANDS_ON = frozenset({

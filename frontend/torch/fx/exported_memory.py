@@ -21,7 +21,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule, Node
 
 from tierup.dialect.kernels.by_torch import MAY_HAND_ON
-from tierup.frontend.torch.fx_nodes import attribute, place_of
+from tierup.frontend.torch.fx.nodes import attribute, place_of
 
 _aten = torch.ops.aten
 _MAY_BE_OPERAND = MAY_HAND_ON | {"aten.contiguous", "aten.to", "aten.type_as"}

@@ -10,7 +10,7 @@ from torch.fx import Node
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.fx_builder import Builder
+from tierup.frontend.torch.fx.builder import Builder
 
 _FOREVER = 2**63 - 1
 _ORDERED = (torch.ops.aten._linalg_check_errors.default,)  # they give nothing

@@ -1,0 +1,1 @@
+"""From TorchScript to the torch dialect: nodes, values, attributes of modules."""
