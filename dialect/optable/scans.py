@@ -177,7 +177,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     if x.ndim == 0:
         return x.copy()
     with quiet:
-        return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64), axis=axis), x.dtype))
+        return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64) + 0.0, axis=axis), x.dtype))
 
 
 @logcumsumexp.under_numpy(form="accumulating_floats")

@@ -51,6 +51,18 @@ def test_native_code_for_symbolic_sizes_computes_what_tier_0_computes(sample: tu
     _compare(sample, symbolic=True)
 
 
+_ADDING = [s for s in SAMPLES if optable.lookup(s[0]).kind in (Kind.REDUCTION, Kind.SCAN, Kind.PRODUCT) and "backward" not in s[0]]
+
+
+@pytest.mark.parametrize("sample", drawn("zeros", _ADDING, 4, kind=lambda sample: sample[0].split(".")[1]), ids=_tag)
+def test_sums_of_negative_zeros_have_the_sign_that_tier_0_gives(sample: tuple) -> None:
+    def negative(v: object) -> object:
+        return np.full_like(v, -0.0) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v
+
+    op, operands, results = sample
+    _compare((op, tuple(map(negative, operands)), results), symbolic=False)
+
+
 def test_every_op_with_native_code_has_a_sample() -> None:
     sampled = {op for op, _, _ in SAMPLES} | _NOT_SINGLE
     missing = [name for name, row in optable.table().items() if row.native and not row.writes and name not in sampled]
