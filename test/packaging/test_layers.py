@@ -1,0 +1,127 @@
+"""Who knows whom in a folder: each package in it, and each file that stands alone, imports what stands before it in its table, and there is
+no circle of files. Imports for type checkers and in functions count; only runtime/protocols.py, which is types alone, names what comes later.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tierup
+
+ROOT = Path(tierup.__path__[0])
+TYPES_ALONE = "runtime.protocols"
+LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "lowering": (
+        ("abi", "errors", "faults", "llvm", "externals", "building", "pipelines"),
+        ("driver", "adapter", "objects", "analysis", "ops", "service"),
+        ("math", "entry", "requests"),
+        ("transforms",),
+        ("compile",),
+        ("artifacts",),
+        ("cuda",),
+    ),
+    "runtime": (
+        ("errors", "options", "fault_kinds", "fault_memory", "protocols"),
+        ("events", "faults", "once"),
+        ("interpreter",),  # tier 0
+        ("arguments",),
+        ("cuda",),  # plans on a device, without what calls them
+        ("code",),
+        ("account",),
+        ("program", "publication", "strategy"),
+        ("context",),
+        ("dispatching",),
+        ("compiling",),
+        ("bailouts", "gradients"),
+        ("splits",),
+        ("cuda.calls",),
+        ("executors",),
+        ("explaining", "direct_calls", "shortcuts"),
+        ("variant",),
+        ("changing",),
+        ("function",),
+    ),
+    "frontend": (
+        ("errors", "graph", "stopping", "window_ops"),
+        ("ops", "mlir_file", "mlir_arguments"),
+        ("python",),
+        ("torch.errors", "torch.by_torch"),
+        ("torch.script",),
+        ("torch.calls",),
+        ("torch.function", "tensor_arguments"),
+        ("torch.overloads", "torch.fx"),
+        ("torch.torchscript",),
+        ("torch",),
+        ("jit",),
+        ("gradients", "vjp"),
+    ),
+}
+LAYER = {f"{folder}.{unit}": i for folder, layers in LAYERS.items() for i, units in enumerate(layers) for unit in units}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(path): path for folder in LAYERS for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+@cache
+def imported(file: str) -> frozenset[str]:
+    """The files of these folders that one names in any import, wherever it stands."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[file].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tierup."):
+            module = node.module.removeprefix("tierup.")
+            found |= {name if (name := f"{module}.{alias.name}") in FILES else module for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.removeprefix("tierup.") for alias in node.names}
+    return frozenset(found & FILES.keys()) - {file}
+
+
+def unit_of(file: str) -> str:
+    """The package of a file that the table names, else the file."""
+    parts = file.split(".")
+    return next((unit for n in range(len(parts), 0, -1) if (unit := ".".join(parts[:n])) in LAYER), file)
+
+
+def circle_in(graph: dict[str, frozenset[str]]) -> list[str]:
+    """Some files that know one another in a circle; empty where there is none."""
+    done: set[str] = set()
+
+    def walk(file: str, way: list[str]) -> list[str]:
+        if file in way:
+            return way[way.index(file) :]
+        if file in done:
+            return []
+        for other in sorted(graph[file]):
+            if circle := walk(other, [*way, file]):
+                return circle
+        done.add(file)
+        return []
+
+    return next((circle for file in graph if (circle := walk(file, []))), [])
+
+
+@pytest.mark.parametrize("folder", LAYERS)
+def test_a_file_imports_what_stands_before_it(folder: str) -> None:
+    wrong = []
+    for file in FILES:
+        unit = unit_of(file)
+        if not file.startswith(f"{folder}.") or file == TYPES_ALONE:
+            continue
+        if unit not in LAYER:
+            wrong.append(f"{file} has no layer")
+            continue
+        for known in {unit_of(other) for other in imported(file) if other.startswith(f"{folder}.")} - {unit}:
+            if LAYER[known] >= LAYER[unit]:
+                wrong.append(f"{file} imports {known}, which stands behind {unit} or beside it")
+    assert wrong == []
+
+
+def test_no_files_know_one_another_in_a_circle() -> None:
+    assert circle_in({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("b")}) == ["b", "c"]
+    assert not circle_in({file: frozenset() if file == TYPES_ALONE else imported(file) for file in FILES})
