@@ -92,6 +92,11 @@ def ufunc_dtype(ufunc: np.ufunc, *operands: Value) -> np.dtype | None:
 def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
     """`a op b` where one is an array, the other an array, a number, or a list of them."""
     if op is ast.MatMult:
+        if not is_number(a) and not is_number(b):
+            a, b = as_array(frame, node, a), as_array(frame, node, b)
+            if a.may_be_scalar and b.may_be_scalar:  # NumPy's scalars have no such operator
+                both = frame.em.scalar("aten.__and__.bool", [is_scalar(frame, a), is_scalar(frame, b)], frame.em.types.bool)
+                raise_if(frame, both, "TypeError", "unsupported operand type(s) for @: two NumPy scalars")
         return matmul(frame, node, a, b)
     a = a if is_number(a) else as_array(frame, node, a)
     b = b if is_number(b) else as_array(frame, node, b)
