@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from tierup.dialect import gradients, optable
 from tierup.dialect.autodiff.differentiability import Gradient, gradient_of
-from tierup.dialect.gradients import without
 from tierup.dialect.gradients.core import Rule
 from tierup.dialect.optable.elementary import zero_gradient
 
@@ -23,7 +22,7 @@ def gradient_tables() -> str:
         how = gradient_of(row)
         found[how].append(name)
         if how is Gradient.NONE:
-            reasons[without.reason(row) or ""].append(name)
+            reasons[row.why_no_gradient or ""].append(name)
     parts = [_rules(), "", "No rule:", "", "| ops | gradient |", "|---|---|"]
     parts.append(f"| {_names(found[Gradient.ITEMS])} | {Gradient.ITEMS.value} |")
     parts += [f"| {_names(ops)} | none: {reason} |" for reason, ops in reasons.items()]

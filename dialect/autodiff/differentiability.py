@@ -6,7 +6,6 @@ from enum import Enum
 
 from tierup.dialect import gradients
 from tierup.dialect.autodiff.reverse import CONTAINERS
-from tierup.dialect.gradients import without
 from tierup.dialect.optable.core import Op
 
 
@@ -16,7 +15,7 @@ class Gradient(Enum):
     RULE = "by its rule"
     ITEMS = "item by item"  # lists and tuples: reverse.py
     FUNCTIONAL = "that of the op that computes the new value"  # writes are made values first
-    NONE = "none by nature"  # gradients/without.py says why
+    NONE = "none by nature"  # the row says why
 
 
 def gradient_of(row: Op) -> Gradient | None:
@@ -27,4 +26,4 @@ def gradient_of(row: Op) -> Gradient | None:
         return Gradient.RULE
     if f"torch.{row.name}" in CONTAINERS:
         return Gradient.ITEMS
-    return Gradient.NONE if without.reason(row) is not None else None
+    return Gradient.NONE if row.why_no_gradient is not None else None

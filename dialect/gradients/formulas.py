@@ -17,8 +17,7 @@ from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradi
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.formulas import plain
-from tierup.dialect.optable.operands import Unknown
+from tierup.dialect.optable.operands import Unknown, plain
 
 RULES = Rules()
 

@@ -12,7 +12,7 @@ from tierup.dialect.functional.views import LOCKED
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.pointwise import Rewrite, as_is, of_known_rank, unary
+from tierup.dialect.numpy_rewrites.pointwise import Rewrite, of_known_rank, unary
 from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.optable.core import Kind, Op
 
@@ -295,10 +295,6 @@ def gather(site: Site) -> list[ir.Value]:
     return site.again([x, site.operands[1], positive, *site.operands[3:]])
 
 
-def _all(prefix: str, rewrite: Callable[[Site], list[ir.Value]], *names: str) -> dict[str, Rewrite]:
-    return {f"{prefix}.{name}": rewrite for name in names}
-
-
 def locked(site: Site) -> list[ir.Value]:
     """broadcast_to, diagonal: torch's op, which then says itself that nobody may write what it gives."""
     found = site.again()
@@ -332,7 +328,3 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "index_put": lambda op: index_put,
 }
 """By what an op's definition calls it."""
-
-REWRITES: dict[str, Rewrite] = {
-    **_all("numpy_scalars", as_is, "item_int", "item_float", "item_bool"),
-}  # fmt: skip

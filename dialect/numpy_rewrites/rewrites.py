@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tierup.dialect.numpy_rewrites.others import FORMS as OTHER_FORMS
-from tierup.dialect.numpy_rewrites.others import REWRITES as OTHERS
 from tierup.dialect.numpy_rewrites.pointwise import FORMS as POINTWISE_FORMS
 from tierup.dialect.numpy_rewrites.pointwise import Rewrite
 from tierup.dialect.optable.core import Op
@@ -13,6 +12,4 @@ _FORMS = {**POINTWISE_FORMS, **OTHER_FORMS}
 
 def rewrite_of(row: Op) -> Rewrite | None:
     """How the op is said in torch ops, None where it cannot be; of one whose NumPy kernel is torch's nothing need be said."""
-    if row.numpy_form:
-        return _FORMS[row.numpy_form](row)
-    return OTHERS.get(row.numpy or "")
+    return _FORMS[row.numpy_form](row) if row.numpy_form else None

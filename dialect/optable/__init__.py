@@ -12,7 +12,8 @@ from tierup.dialect.optable.core import Kind, Op
 from tierup.dialect.optable.define import DefinedOp
 
 FAMILIES = (
-    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "ranges", "scalars", "lists",
+    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "ranges",
+    "scalars", "facts", "lists",
     "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products", "convolution", "pooling",
     "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering", "indexing", "inplace",
 )  # fmt: skip

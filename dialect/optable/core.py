@@ -79,6 +79,12 @@ Of = TypeVar("Of")
 AS_MANY = -1  # results: as many as the operand has items (ListUnpack, TupleUnpack)
 
 
+_NO_GRADIENT = {
+    Kind.FACTORY: "made of numbers and sizes; of a tensor only sizes and dtype are read",
+    Kind.SCALAR: "a number, a truth value, a text, or a list of them",
+}
+
+
 @dataclass(eq=False)
 class Op:
     """One op of the torch dialect. See the module docstring for who reads it."""
@@ -107,6 +113,11 @@ class Op:
     spelled: tuple[str, ...] = ()  # what the op is called in NumPy's Python: "np.cumsum", "ndarray.cumsum"
     gradient: tuple[GradientRule, tuple[str, ...]] | None = None  # the rule, and what it keeps of the forward run
     no_gradient: str = ""  # why by nature it has none: "truth values"; a rule that gives None says that it is zero
+
+    @property
+    def why_no_gradient(self) -> str | None:
+        """Why the op has no gradient by nature, in a few words for the documentation; None when nothing says that it has none."""
+        return self.no_gradient or (None if self.differentiable else _NO_GRADIENT.get(self.kind))
 
     @property
     def writes(self) -> bool:

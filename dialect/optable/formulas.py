@@ -8,9 +8,9 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.core import LIST, TENSOR, Formula, Ops
-from tierup.dialect.ir.values import List, Str, Tensor, Value
+from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.optable.core import Infer, InferRule, Op, Tolerance
-from tierup.dialect.optable.operands import Unknown, integer, is_none, items, lifted, number, text
+from tierup.dialect.optable.operands import Unknown, integer, is_none, items, lifted, plain
 
 
 class _Types(Ops[Value]):
@@ -43,15 +43,6 @@ def operands_of(formula: Formula, values: Sequence[Value], tensors: Sequence[Any
     """A formula's operands: of `tensors` those that are not None, and what is known of the others of `values`. Raises Unknown."""
     pairs = enumerate(zip(values, tensors, strict=True))
     return [plain(v) if i in formula.plain else None if is_none(v) else x for i, (v, x) in pairs]
-
-
-def plain(value: Value) -> Any:
-    """A number, a string, None or a list of such as Python has it. Raises Unknown."""
-    if isinstance(value, Str):
-        return text(value)
-    if isinstance(value, List):
-        return [plain(v) for v in items(value)]
-    return None if is_none(value) else number(value)
 
 
 def _tensors(values: Sequence[Value]) -> list[Any]:

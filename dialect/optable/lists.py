@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from tierup.dialect.ir.values import Bool, Float, Int, List, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import AS_MANY, EXACT, Infer, InferRule, Kind, Op, ShapeError
-from tierup.dialect.optable.scalars import folded
-
-_plain = read.or_unknown(read.integer)
+from tierup.dialect.optable.core import AS_MANY, EXACT, Infer, Kind, ShapeError
+from tierup.dialect.optable.define import op
+from tierup.dialect.optable.scalars import of_known
 
 _LONGEST = 1 << 16  # items of a repeated list that are kept one by one: a program can ask for more than fits into memory
+
+_integer = read.or_unknown(read.integer)
+_op = partial(op, kind=Kind.SCALAR, tolerance=EXACT)
+_truth = partial(of_known, otherwise=lambda operands: Bool(), differentiable=False)
+
+
+@_op("prim.ListConstruct(...) -> t[]", infer=lambda ctx, operands: List(tuple(operands)))
+def list_construct(*items: Any) -> list[Any]:
+    return list(items)
+
+
+@_op("prim.TupleConstruct(...) -> Any", infer=lambda ctx, operands: Tuple(tuple(operands)))
+def tuple_construct(*items: Any) -> tuple[Any, ...]:
+    return items
 
 
 def _unpack(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
@@ -19,8 +34,13 @@ def _unpack(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
     return x.items if isinstance(x, (Tuple, List)) and x.items is not None else ()
 
 
+@_op("prim.ListUnpack(t[] list) -> ...", "prim.TupleUnpack(Any tup) -> ...", infer=_unpack, results=AS_MANY)
+def unpack(items: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(items)
+
+
 def _getitem(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, index = operands[0], _plain(operands[1])
+    x, index = operands[0], _integer(operands[1])
     items = x.items if isinstance(x, (List, Tuple)) else None
     if items is None:
         return (x.element or Opaque()) if isinstance(x, List) else Opaque()
@@ -39,6 +59,34 @@ def _kind_of(items: Sequence[Value]) -> Value:
     return Opaque()
 
 
+@_op("prim.TupleIndex(Any tup, int i) -> Any", infer=_getitem)
+def tuple_item(items: Sequence[Any], index: int) -> Any:
+    return getitem(items, index)
+
+
+@_op("aten.__getitem__.t(t[](a) list, int idx) -> t(*)", infer=_getitem, raises=True)
+def getitem(items: Sequence[Any], index: int) -> Any:
+    """Negative indices count from the end. IndexError out of range."""
+    if not -len(items) <= index < len(items):
+        raise IndexError("list index out of range")
+    return items[index]
+
+
+@_truth("aten.__contains__.int_list(int[] l, int item) -> bool", "aten.__contains__.str_list(str[] l, str item) -> bool")
+def contains(items: Sequence[Any], value: Any) -> bool:
+    return value in items
+
+
+@_truth("aten.any.bool(bool[] self) -> bool")
+def any_of(items: list[bool]) -> bool:
+    return any(items)
+
+
+@_truth("aten.all.bool(bool[] self) -> bool")
+def all_of(items: list[bool]) -> bool:
+    return all(items)
+
+
 def _both_lists(ctx: Infer, operands: Sequence[Value]) -> Value:
     a, b = operands
     if isinstance(a, List) and isinstance(b, List) and a.items is not None and b.items is not None:
@@ -46,11 +94,26 @@ def _both_lists(ctx: Infer, operands: Sequence[Value]) -> Value:
     return List(None, _kind_of([e for x in operands if isinstance(x, List) for e in (x.items or (x.element or Opaque(),))]))
 
 
+@_op("aten.add.t(t[] a, t[] b) -> t[]", infer=_both_lists)
+def list_add(a: list[Any], b: list[Any]) -> list[Any]:
+    return a + b
+
+
+@of_known("aten.add.str(str a, str b) -> str", otherwise=lambda operands: Str(), native=False, differentiable=False)
+def text_add(a: str, b: str) -> str:
+    return a + b
+
+
 def _repeat(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, n = operands[0], _plain(operands[1])
+    x, n = operands[0], _integer(operands[1])
     if isinstance(x, List) and x.items is not None and n is not None and len(x.items) * n <= _LONGEST:
         return List(x.items * n)
     return List(None, _kind_of(x.items) if isinstance(x, List) and x.items else None)
+
+
+@_op("aten.mul.left_t(t[] l, int n) -> t[]", infer=_repeat)
+def list_repeat(items: list[Any], n: int) -> list[Any]:
+    return items * n
 
 
 def _slice(ctx: Infer, operands: Sequence[Value]) -> Value:
@@ -66,27 +129,12 @@ def _slice(ctx: Infer, operands: Sequence[Value]) -> Value:
     return List(x.items[start:end:step])
 
 
-def _same_list(ctx: Infer, operands: Sequence[Value]) -> Value:
-    return operands[0]
+@_op("aten.slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]", infer=_slice)
+def list_slice(items: list[Any], start: int | None = None, end: int | None = None, step: int = 1) -> list[Any]:
+    """ValueError for step 0."""
+    return items[start:end:step]
 
 
-def _row(name: str, function: str, infer: InferRule, results: int = 1, raises: bool = False, native: bool = True) -> Op:
-    return Op(name, Kind.SCALAR, f"lists.{function}", infer, results=results, raises=raises, native=native, tolerance=EXACT)
-
-
-ROWS = [
-    _row("prim.ListConstruct", "list_construct", lambda ctx, operands: List(tuple(operands))),
-    _row("prim.ListUnpack", "unpack", _unpack, results=AS_MANY),
-    _row("prim.TupleConstruct", "tuple_construct", lambda ctx, operands: Tuple(tuple(operands))),
-    _row("prim.TupleUnpack", "unpack", _unpack, results=AS_MANY),
-    _row("prim.TupleIndex", "getitem", _getitem),
-    _row("aten.__getitem__.t", "getitem", _getitem, raises=True),
-    *(_row(f"aten.__contains__.{k}", "contains", folded("lists.contains", lambda operands: Bool())) for k in ("int_list", "str_list")),
-    _row("aten.add.t", "list_add", _both_lists),
-    _row("aten.add.str", "list_add", folded("lists.list_add", lambda operands: Str()), native=False),
-    _row("aten.mul.left_t", "list_repeat", _repeat),
-    _row("aten.slice.t", "list_slice", _slice),
-    _row("aten.list.t", "list_copy", _same_list),
-    _row("aten.any.bool", "any_of", folded("lists.any_of", lambda operands: Bool())),
-    _row("aten.all.bool", "all_of", folded("lists.all_of", lambda operands: Bool())),
-]
+@_op("aten.list.t(t[] l) -> t[]", infer=lambda ctx, operands: operands[0])
+def list_copy(items: list[Any]) -> list[Any]:
+    return list(items)

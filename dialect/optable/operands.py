@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -131,6 +131,15 @@ def lifted(operand: object) -> Value:
         if isinstance(operand, type_):
             return known(operand)
     return operand if isinstance(operand, Value) else Opaque()
+
+
+def plain(value: Value) -> Any:
+    """A number, a string, None or a list of such as Python has it. Raises Unknown."""
+    if isinstance(value, Str):
+        return text(value)
+    if isinstance(value, List):
+        return [plain(v) for v in items(value)]
+    return None if is_none(value) else number(value)
 
 
 _LIFTED: tuple[tuple[type, Callable[..., Value]], ...] = ((bool, Bool), (int, Int), (float, Float), (str, Str))

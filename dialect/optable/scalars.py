@@ -1,60 +1,75 @@
-"""Numbers, strings, and the sizes of tensors. Ints carry symbolic sizes through."""
+"""Numbers, truth values and strings. Under torch's rules ints are int64 and wrap, floats divide by zero; under NumPy's they are Python's.
+
+Ints carry symbolic sizes through, and what a loop counts. Of ints, division and remainder by zero are a ZeroDivisionError.
+"""
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from tierup.dialect import kernels
+import numpy as np
+
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.dims import Dim
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Value
+from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Op, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError
+from tierup.dialect.optable.define import DefinedOp, Kernel, op
+
+Rest = Callable[[Sequence[Value]], Value]  # what is known of a result where the operands are not
+Combine = Callable[[Dim, Dim], "Dim | None"]
+_LOW, _MODULUS = -(1 << 63), 1 << 64
 
 _size = read.or_unknown(read.size)
-_plain = read.or_unknown(read.integer)
+_op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, differentiable=False)
 
 
-def python_value(value: Value) -> object:
-    """The Python number, string or None that a value is known to be; raises Unknown otherwise."""
-    if isinstance(value, NoneValue):
-        return None
-    if isinstance(value, Str):
-        return read.text(value)
-    if isinstance(value, List):
-        return [python_value(v) for v in read.items(value)]
-    return read.number(value)
+def of_known(*schemas: str, otherwise: Rest, numpy: Kernel | None = None, **fields: Any) -> Callable[[Kernel], DefinedOp]:
+    """An op on numbers, strings and lists of them: of known ones its rule gives what tier 0 does, of others what `otherwise` says of them.
+    `numpy`: tier 0 under NumPy's rules."""
+
+    def define(kernel: Kernel) -> DefinedOp:
+        def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+            try:
+                known = [read.plain(v) for v in operands]
+            except read.Unknown:
+                return otherwise(operands)
+            try:
+                return read.lifted((numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel)(*known))
+            except ValueError as e:
+                raise ShapeError(str(e)) from e
+
+        made = op(*schemas, kind=Kind.SCALAR, infer=infer, tolerance=EXACT, **fields)(kernel)
+        if numpy is not None:
+            made.under_numpy(form="none")(numpy)
+        return made
+
+    return define
 
 
-def _abstract(result: object) -> Value:
-    if isinstance(result, bool):
-        return Bool(result)
-    if isinstance(result, int):
-        return Int(result)
-    return Float(result) if isinstance(result, float) else Str(result) if isinstance(result, str) else Opaque()
+_known = partial(of_known, differentiable=False)
 
 
-def folded(kernel: str, otherwise: Callable[[Sequence[Value]], Value], numpy: str | None = None) -> InferRule:
-    """Known numbers: what the kernel of the current promotion gives. Unknown ones: what `otherwise` says of them."""
+def _as(kind: type) -> Rest:
+    """A number of this kind whose value is not known."""
+    return lambda operands: kind()
 
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
-        try:
-            known = [python_value(v) for v in operands]
-        except read.Unknown:
-            return otherwise(operands)
-        try:
-            flavour = numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel
-            return _abstract(kernels.resolve(flavour)(*known))
-        except ValueError as e:
-            raise ShapeError(str(e)) from e
 
-    return infer
+def _itself_or(kind: type) -> Rest:
+    return lambda operands: operands[0] if isinstance(operands[0], kind) else kind()
 
 
 # --- arithmetic on ints that may be sizes --------------------------------------------------------------------------------
 
-Combine = Callable[[Dim, Dim], "Dim | None"]
+
+def wrap(value: Any) -> Any:
+    """An int modulo 2**64, as int64 has it; a float as it is."""
+    return value if type(value) is not int or _LOW <= value < -_LOW else (value - _LOW) % _MODULUS + _LOW
 
 
 def _number_kind(operands: Sequence[Value]) -> Value:
@@ -63,7 +78,7 @@ def _number_kind(operands: Sequence[Value]) -> Value:
     return Int() if all(isinstance(v, (Int, Bool)) for v in operands) else Number()
 
 
-def _symbolic(combine: Combine) -> Callable[[Sequence[Value]], Value]:
+def _symbolic(combine: Combine) -> Rest:
     """Two ints of which one is symbolic or counts a loop; anything else is a number of known kind."""
 
     def otherwise(operands: Sequence[Value]) -> Value:
@@ -73,9 +88,9 @@ def _symbolic(combine: Combine) -> Callable[[Sequence[Value]], Value]:
             return kind
         if a is not None and b is not None:
             return Int(combine(a, b))
-        if b is not None and combine in (_PLUS, _MINUS):
+        if b is not None and combine in (operator.add, operator.sub):
             return _moved(operands[0], combine(0, b))
-        return _moved(operands[1], a) if a is not None and combine is _PLUS else kind
+        return _moved(operands[1], a) if a is not None and combine is operator.add else kind
 
     return otherwise
 
@@ -93,67 +108,219 @@ def _modulus(a: Dim, b: Dim) -> Dim | None:
     return dims.mod(a, b) if dims.at_least(b, 1) else None
 
 
-def _arithmetic(name: str, function: str, combine: Combine, numpy: bool = False, raises: bool = False) -> Op:
-    return _fold_row(name, function, _symbolic(combine), numpy, raises)
-
-
 def _negated(operands: Sequence[Value]) -> Value:
     a = _size(operands[0])
     return _number_kind(operands) if a is None or not isinstance(operands[0], Int) else Int(-1 * a)
 
 
-def _as(kind: type) -> Callable[[Sequence[Value]], Value]:
-    """A number of this kind whose value is not known."""
-    return lambda operands: kind()
+@_known(
+    "aten.add(Scalar a, Scalar b) -> Scalar", "aten.add.int(int a, int b) -> int", "aten.add.float(float a, float b) -> float",
+    "aten.add.float_int(float a, int b) -> float", otherwise=_symbolic(operator.add), numpy=operator.add,
+)  # fmt: skip
+def add(a: Any, b: Any) -> Any:
+    return wrap(a + b)
 
 
-def _identity_or(kind: type) -> Callable[[Sequence[Value]], Value]:
-    return lambda operands: operands[0] if isinstance(operands[0], kind) else kind()
+@_known(
+    "aten.sub(Scalar a, Scalar b) -> Scalar", "aten.sub.int(int a, int b) -> int", "aten.sub.float(float a, float b) -> float",
+    otherwise=_symbolic(operator.sub), numpy=operator.sub,
+)  # fmt: skip
+def sub(a: Any, b: Any) -> Any:
+    return wrap(a - b)
 
 
-def _number(operands: Sequence[Value]) -> Value:
-    return _number_kind(operands)
+@_known(
+    "aten.mul(Scalar a, Scalar b) -> Scalar", "aten.mul.int(int a, int b) -> int", "aten.mul.float(float a, float b) -> float",
+    "aten.mul.int_float(int a, float b) -> float", "aten.mul.float_int(float a, int b) -> float",
+    otherwise=_symbolic(operator.mul), numpy=operator.mul,
+)  # fmt: skip
+def mul(a: Any, b: Any) -> Any:
+    return wrap(a * b)
 
 
-# --- comparisons: decided where bounds prove them -------------------------------------------------------------------------
+@_known(
+    "aten.div(Scalar a, Scalar b) -> float", "aten.div.int(int a, int b) -> float", "aten.div.float(float a, float b) -> float",
+    otherwise=_as(Float), numpy=operator.truediv,
+)  # fmt: skip
+def div(a: Any, b: Any) -> float:
+    """Always a float; by zero, an infinity or NaN."""
+    a, b = float(a), float(b)
+    if b == 0:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+    return a / b
 
 
-def _known_order(a: Dim, b: Dim, strict: bool) -> bool | None:
-    """a < b (strict) or a <= b, when the symbols' bounds decide it."""
-    if dims.at_least(b - a, 1 if strict else 0):
-        return True
-    return False if dims.at_least(a - b, 0 if strict else 1) else None
+@_known("aten.floordiv.int(int a, int b) -> int", otherwise=_symbolic(_quotient), numpy=operator.floordiv, raises=True)
+def floordiv(a: int, b: int) -> int:
+    return wrap(a // b)
 
 
-def _known_equal(a: Dim, b: Dim) -> bool | None:
-    if a == b:
-        return True
-    return False if dims.at_least(a - b, 1) or dims.at_least(b - a, 1) else None
+@_known("aten.remainder.int(int a, int b) -> int", otherwise=_symbolic(_modulus), numpy=operator.mod, raises=True)
+def remainder(a: int, b: int) -> int:
+    return a % b
 
 
-_ORDER: dict[str, Callable[[Dim, Dim], bool | None]] = {
-    "eq": _known_equal,
-    "ne": lambda a, b: None if _known_equal(a, b) is None else not _known_equal(a, b),
-    "lt": lambda a, b: _known_order(a, b, strict=True),
-    "le": lambda a, b: _known_order(a, b, strict=False),
-    "gt": lambda a, b: _known_order(b, a, strict=True),
-    "ge": lambda a, b: _known_order(b, a, strict=False),
-}
+@_known("aten.neg.int(int a) -> int", "aten.neg.float(float a) -> float", otherwise=_negated, numpy=operator.neg)
+def neg(a: Any) -> Any:
+    return wrap(-a)
 
 
-def _decided(op: str) -> Callable[[Sequence[Value]], Value]:
+@_known("prim.abs.Scalar(Scalar a) -> Scalar", otherwise=_number_kind, numpy=abs)
+def absolute(a: Any) -> Any:
+    return wrap(abs(a))
+
+
+def _numpy_power(a: Any, b: Any) -> float:
+    """ValueError where Python gives a complex number."""
+    result = float(a) ** float(b)
+    if isinstance(result, complex):
+        raise ValueError(f"{a} ** {b} is complex: complex numbers are not supported")
+    return result
+
+
+@_known("aten.pow.int_float(int a, float b) -> float", otherwise=_as(Float), numpy=_numpy_power)
+def power(a: Any, b: Any) -> float:
+    """As C's pow; NaN for a negative base and a fraction. ZeroDivisionError for 0 to a negative power."""
+    if a == 0 and b < 0:
+        raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+    with np.errstate(all="ignore"):
+        return float(np.power(np.float64(a), np.float64(b)))
+
+
+@_known("aten.sqrt.int(int a) -> float", otherwise=_as(Float), numpy=math.sqrt)
+def sqrt(a: Any) -> float:
+    """NaN for negative numbers."""
+    return math.nan if a < 0 else math.sqrt(a) if a else 0.0
+
+
+@_known("aten.log.int(int a) -> float", otherwise=_as(Float), numpy=math.log)
+def log(a: Any) -> float:
+    """NaN for negative numbers."""
+    return math.nan if a < 0 else math.log(a) if a else -math.inf
+
+
+@_known("aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", otherwise=_as(Int))
+def ceil(a: Any) -> int:
+    return to_int(float(math.ceil(a))) if math.isfinite(a) else to_int(float(a))
+
+
+# --- from one kind to another --------------------------------------------------------------------------------------------
+
+
+@_known(
+    "aten.Int.Scalar(Scalar a) -> int", "aten.Int.bool(bool a) -> int", "aten.Int.float(float a) -> int", otherwise=_itself_or(Int)
+)
+def to_int(a: Any) -> int:
+    """The integer part; NaN and what int64 cannot hold give the least int64, as x86 converts."""
+    if type(a) is float:
+        return int(a) if _LOW <= a < -_LOW else _LOW
+    return int(a)
+
+
+@_known("aten.Float.Scalar(Scalar a) -> float", otherwise=_itself_or(Float))
+def to_float(a: Any) -> float:
+    return float(a)
+
+
+@_known("aten.Float.str(str a) -> float", otherwise=_as(Float), native=False)
+def text_to_float(a: str) -> float:
+    return float(a)
+
+
+@_known("aten.Bool.int(int a) -> bool", "aten.Bool.float(float a) -> bool", otherwise=_as(Bool))
+def to_bool(a: Any) -> bool:
+    """Anything but 0, NaN included."""
+    return bool(a)
+
+
+# --- comparisons: decided where bounds prove them ------------------------------------------------------------------------
+
+
+def _decided(decide: Callable[[Dim, Dim], bool | None]) -> Rest:
     def otherwise(operands: Sequence[Value]) -> Value:
         if all(isinstance(v, Int) for v in operands[:2]):
             a, b = (_size(v) for v in operands[:2])
             if a is not None and b is not None:
-                return Bool(_ORDER[op](a, b))
+                return Bool(decide(a, b))
         return Bool()
 
     return otherwise
 
 
-def _comparison(op: str, kind: str) -> Op:
-    return _row(f"aten.{op}.{kind}", op, folded(f"scalars.{op}", _decided(op)))
+def _not_above(a: Dim, b: Dim, by: int = 0) -> bool | None:
+    """a + by <= b, when the symbols' bounds decide it."""
+    return True if dims.at_least(b - a, by) else False if dims.at_least(a - b, 1 - by) else None
+
+
+def _equal(a: Dim, b: Dim) -> bool | None:
+    if a == b:
+        return True
+    return False if dims.at_least(a - b, 1) or dims.at_least(b - a, 1) else None
+
+
+def _unequal(a: Dim, b: Dim) -> bool | None:
+    known = _equal(a, b)
+    return None if known is None else not known
+
+
+@_known(
+    "aten.eq.int(int a, int b) -> bool", "aten.eq.float(float a, float b) -> bool", "aten.eq.bool(bool a, bool b) -> bool",
+    "aten.eq.str(str a, str b) -> bool", "aten.eq.int_list(int[] a, int[] b) -> bool", otherwise=_decided(_equal),
+)  # fmt: skip
+def eq(a: Any, b: Any) -> bool:
+    return a == b
+
+
+@_known(
+    "aten.ne.int(int a, int b) -> bool", "aten.ne.bool(bool a, bool b) -> bool", "aten.ne.str(str a, str b) -> bool",
+    "aten.ne.int_list(int[] a, int[] b) -> bool", "aten.ne.float_int(float a, int b) -> bool", otherwise=_decided(_unequal),
+)  # fmt: skip
+def ne(a: Any, b: Any) -> bool:
+    return a != b
+
+
+@_known(
+    "aten.lt.int(int a, int b) -> bool", "aten.lt.float(float a, float b) -> bool", "aten.lt.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(a, b, 1)),
+)  # fmt: skip
+def lt(a: Any, b: Any) -> bool:
+    return a < b
+
+
+@_known("aten.le.int(int a, int b) -> bool", otherwise=_decided(_not_above))
+def le(a: Any, b: Any) -> bool:
+    return a <= b
+
+
+@_known(
+    "aten.gt.int(int a, int b) -> bool", "aten.gt.float(float a, float b) -> bool", "aten.gt.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(b, a, 1)),
+)  # fmt: skip
+def gt(a: Any, b: Any) -> bool:
+    return a > b
+
+
+@_known(
+    "aten.ge.int(int a, int b) -> bool", "aten.ge.float(float a, float b) -> bool", "aten.ge.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(b, a)),
+)  # fmt: skip
+def ge(a: Any, b: Any) -> bool:
+    return a >= b
+
+
+@_known("aten.__and__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+def logical_and(a: bool, b: bool) -> bool:
+    return a and b
+
+
+@_known("aten.__or__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+def logical_or(a: bool, b: bool) -> bool:
+    return a or b
+
+
+@_known("aten.__not__(bool self) -> bool", otherwise=_as(Bool))
+def logical_not(a: bool) -> bool:
+    return not a
 
 
 def _identity_test(negated: bool) -> InferRule:
@@ -170,83 +337,21 @@ def _identity_test(negated: bool) -> InferRule:
     return infer
 
 
-# --- tensors ---------------------------------------------------------------------------------------------------------------
+@_op("aten.__is__(t1 self, t2 obj) -> bool", infer=_identity_test(negated=False))
+def is_same(a: Any, b: Any) -> bool:
+    """For None and for lists and tensors, whether they are one object; numbers by value."""
+    return a is b or (isinstance(a, (int, float)) and type(a) is type(b) and a == b)
 
 
-def _sizes(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x = operands[0]
-    if isinstance(x, Tensor) and x.shape is not None:
-        return List(tuple(Int(d) for d in x.shape))
-    return List(None, Int())
+@_op("aten.__isnot__(t1 self, t2 obj) -> bool", infer=_identity_test(negated=True))
+def is_not_same(a: Any, b: Any) -> bool:
+    return not is_same(a, b)
 
 
-def _size_int(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x, dim = operands[0], _plain(operands[1])
-    if not isinstance(x, Tensor) or x.shape is None or dim is None:
-        return Int()
-    if not x.shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return Int(x.shape[normalise_dim(dim, len(x.shape))])
+# --- extremes and ranges -------------------------------------------------------------------------------------------------
 
 
-def _rank(ctx: Infer, operands: Sequence[Value]) -> Value:
-    return Int(operands[0].rank if isinstance(operands[0], Tensor) else None)
-
-
-def _numel(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x = operands[0]
-    return Int(read.product(x.shape)) if isinstance(x, Tensor) and x.shape is not None else Int()
-
-
-def _length(ctx: Infer, operands: Sequence[Value]) -> Value:
-    x = operands[0]
-    if isinstance(x, Tensor) and x.shape is not None:
-        if not x.shape:
-            raise ShapeError("len() of a 0-d tensor")
-        return Int(x.shape[0])
-    if isinstance(x, List) and x.items is not None:
-        return Int(len(x.items))
-    return Int(len(x.value)) if isinstance(x, Str) and x.value is not None else Int()
-
-
-def _dtype_code(ctx: Infer, operands: Sequence[Value]) -> Value:
-    dtype = read.dtype_of(operands[0])
-    return Int(dtype.code if dtype else None)
-
-
-def _is_floating_point(ctx: Infer, operands: Sequence[Value]) -> Value:
-    dtype = read.dtype_of(operands[0])
-    return Bool(dtype.is_float if dtype else None)
-
-
-def _element(result: type | None, rank_0: bool = False, integers: bool = False) -> InferRule:
-    """The only element of a tensor, as a number of kind `result` (None: of the tensor's kind)."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
-        x = operands[0]
-        shape, dtype = (x.shape, x.dtype) if isinstance(x, Tensor) else (None, None)
-        if shape and ctx.promotion is Promotion.NUMPY and result in (Int, Float):
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        if shape is not None and rank_0 and shape:
-            raise ShapeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
-        for d in shape or ():
-            if d == 0 or dims.at_least(d, 2):
-                raise ShapeError(f"a Tensor with {read.product(shape or ())} elements cannot be converted to Scalar")
-        if integers and dtype is not None and (dtype.is_float or dtype.name == "bool"):
-            raise TypeError(f"Cannot input a tensor of type {dtype.name} as an integral argument")
-        if result is not None:
-            return result()  # type: ignore[no-any-return]  # Int, Float or Bool
-        if dtype is None:
-            return Number()
-        return Float() if dtype.is_float else Bool() if dtype.name == "bool" else Int()
-
-    return infer
-
-
-# --- extremes and ranges -----------------------------------------------------------------------------------------------------
-
-
-def _extreme(pick: Callable[[Dim, Dim], Dim], kernel: str) -> InferRule:
+def _extreme(pick: Callable[[Dim, Dim], Dim], name: str) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
         values = list(operands)
         if isinstance(values[0], List):
@@ -254,7 +359,7 @@ def _extreme(pick: Callable[[Dim, Dim], Dim], kernel: str) -> InferRule:
                 return Int()
             values = list(values[0].items)
             if not values:
-                raise ShapeError(f"{kernel}() arg is an empty sequence")
+                raise ShapeError(f"{name}() arg is an empty sequence")
         best = _size(values[0])
         for value in values[1:]:
             other = _size(value)
@@ -264,11 +369,28 @@ def _extreme(pick: Callable[[Dim, Dim], Dim], kernel: str) -> InferRule:
     return infer
 
 
+@_op("prim.max.int(int a, int b) -> int", "prim.max.self_int(int[] self) -> int", infer=_extreme(dims.maximum, "max"))
+def maximum(*numbers: Any) -> int:
+    """Of two ints or of a list, which must not be empty."""
+    return max(*numbers)
+
+
+@_op("prim.min.int(int a, int b) -> int", "prim.min.self_int(int[] self) -> int", infer=_extreme(dims.minimum, "min"))
+def minimum(*numbers: Any) -> int:
+    return min(*numbers)
+
+
 def _range_length(operands: Sequence[Value]) -> Value:
     low, high, step = (_size(v) for v in operands)
     if low is None or high is None or step != 1:
         return Int()
     return Int(dims.maximum(high - low, 0))
+
+
+@_known("aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length)
+def range_length(low: int, high: int, step: int) -> int:
+    """ValueError for step 0."""
+    return len(range(low, high, step))
 
 
 def _derive_index(operands: Sequence[Value]) -> Value:
@@ -278,78 +400,6 @@ def _derive_index(operands: Sequence[Value]) -> Value:
     return Int() if index is None or start is None or step is None else Int(start + index * step)
 
 
-def _nothing(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
-    return ()
-
-
-# --- rows --------------------------------------------------------------------------------------------------------------------
-
-
-def _row(
-    name: str, function: str, infer: InferRule, results: int = 1, numpy: bool = False, native: bool = True, raises: bool = False,
-    note: str = "",
-) -> Op:  # fmt: skip
-    flavour = f"numpy_scalars.{function}" if numpy else None
-    return Op(
-        name, Kind.SCALAR, f"scalars.{function}", infer, results=results, numpy=flavour, native=native, raises=raises,
-        tolerance=EXACT, note=note, differentiable=False,
-    )  # fmt: skip
-
-
-def _fold_row(name: str, function: str, otherwise: Callable[[Sequence[Value]], Value], numpy: bool = False, raises: bool = False) -> Op:
-    infer = folded(f"scalars.{function}", otherwise, f"numpy_scalars.{function}" if numpy else None)
-    return _row(name, function, infer, numpy=numpy, raises=raises)
-
-
-_COMPARISONS = {
-    "eq": ("int", "float", "bool", "str", "int_list"), "ne": ("int", "bool", "str", "int_list", "float_int"),
-    "lt": ("int", "float", "float_int"), "le": ("int",), "gt": ("int", "float", "float_int"), "ge": ("int", "float", "float_int"),
-}  # fmt: skip
-_PLUS: Combine = lambda a, b: a + b  # noqa: E731
-_MINUS: Combine = lambda a, b: a - b  # noqa: E731
-_TIMES: Combine = lambda a, b: a * b  # noqa: E731
-
-ROWS = [
-    *(_arithmetic(f"aten.add{k}", "add", _PLUS, numpy=True) for k in ("", ".int", ".float", ".float_int")),
-    *(_arithmetic(f"aten.sub{k}", "sub", _MINUS, numpy=True) for k in ("", ".int", ".float")),
-    *(_arithmetic(f"aten.mul{k}", "mul", _TIMES, numpy=True) for k in ("", ".int", ".float", ".int_float", ".float_int")),
-    *(_fold_row(f"aten.div{k}", "div", _as(Float), numpy=True) for k in ("", ".int", ".float")),
-    _arithmetic("aten.floordiv.int", "floordiv", _quotient, numpy=True, raises=True),
-    _arithmetic("aten.remainder.int", "remainder", _modulus, numpy=True, raises=True),
-    *(_fold_row(f"aten.neg.{k}", "neg", _negated, numpy=True) for k in ("int", "float")),
-    _fold_row("prim.abs.Scalar", "absolute", _number, numpy=True),
-    _fold_row("aten.pow.int_float", "power", _as(Float), numpy=True),
-    _fold_row("aten.sqrt.int", "sqrt", _as(Float), numpy=True),
-    _fold_row("aten.log.int", "log", _as(Float), numpy=True),
-    *(_fold_row(f"aten.ceil.{k}", "ceil", _as(Int)) for k in ("float", "Scalar")),
-    *(_fold_row(f"aten.Int.{k}", "to_int", _identity_or(Int)) for k in ("Scalar", "bool", "float")),
-    _fold_row("aten.Float.Scalar", "to_float", _identity_or(Float)),
-    _row("aten.Float.str", "to_float", folded("scalars.to_float", _as(Float)), native=False),
-    *(_fold_row(f"aten.Bool.{k}", "to_bool", _as(Bool)) for k in ("int", "float")),
-    *(_comparison(op, kind) for op, kinds in _COMPARISONS.items() for kind in kinds),
-    _fold_row("aten.__and__.bool", "logical_and", _as(Bool)),
-    _fold_row("aten.__or__.bool", "logical_or", _as(Bool)),
-    _fold_row("aten.__not__", "logical_not", _as(Bool)),
-    _row("aten.__is__", "is_same", _identity_test(negated=False)),
-    _row("aten.__isnot__", "is_not_same", _identity_test(negated=True)),
-    _row("aten.item", "item", _element(None)),
-    _row("aten.Int.Tensor", "item_int", _element(Int), numpy=True),
-    _row("aten.Float.Tensor", "item_float", _element(Float), numpy=True),
-    _row("aten.Bool.Tensor", "item_bool", _element(Bool), numpy=True),
-    _row("aten.IntImplicit", "implicit_int", _element(Int, rank_0=True, integers=True)),
-    _row("aten.FloatImplicit", "implicit_float", _element(Float, rank_0=True)),
-    _row("aten.ScalarImplicit", "implicit_number", _element(None, rank_0=True)),
-    _row("aten.size", "size", _sizes),
-    _row("aten.size.int", "size_int", _size_int),
-    _row("aten.dim", "rank", _rank),
-    _row("aten.numel", "numel", _numel),
-    *(_row(f"aten.len.{k}", "length", _length) for k in ("Tensor", "t", "str")),
-    _row("prim.dtype", "dtype_code", _dtype_code),
-    _row("aten.is_floating_point", "is_floating_point", _is_floating_point),
-    *(_row(f"prim.max.{k}", "maximum", _extreme(dims.maximum, "max")) for k in ("int", "self_int")),
-    *(_row(f"prim.min.{k}", "minimum", _extreme(dims.minimum, "min")) for k in ("int", "self_int")),
-    _fold_row("aten.__range_length", "range_length", _range_length),
-    _fold_row("aten.__derive_index", "derive_index", _derive_index),
-    _row("prim.RaiseException", "raise_exception", _nothing, results=0, raises=True),
-    _row("runtime.assert", "check", _nothing, results=0, raises=True),
-]
+@_known("aten.__derive_index(int index, int start, int step) -> int", otherwise=_derive_index)
+def derive_index(index: int, start: int, step: int) -> int:
+    return wrap(start + index * step)

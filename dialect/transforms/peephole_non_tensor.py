@@ -45,8 +45,8 @@ from tierup.dialect.ir.rewriting import (
     under_casts,
 )
 from tierup.dialect.ir.walking import ops_of
-from tierup.dialect.kernels.scalars import wrap
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.scalars import wrap
 from tierup.dialect.registry import Pass, register
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.kernels import scalars
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.facts import exception_named
 from tierup.runtime.errors import origin_of
 
 
@@ -71,7 +71,7 @@ def _error_of_script(error: Exception) -> Exception:
     found = _LAST.search(text.rpartition("<--- HERE\n")[2]) if _HEAD in text else None
     if found is None:
         return error
-    kind, message = scalars.exception_named(found[1]), found[2]
+    kind, message = exception_named(found[1]), found[2]
     if kind is RuntimeError:
         kind = next((cls for pattern, cls in _TEXTS.items() if re.match(pattern, message)), kind)
     return error if type(error) is kind else kind(message)
