@@ -170,7 +170,7 @@ CPU = NamedPipeline("lower-cpu", "from a prepared kernel to the LLVM dialect", t
 COMPILE = NamedPipeline(
     "compile-cpu",
     "from a recorded graph with guards to the module that is translated to LLVM IR: all that the default compile does",
-    (*TO_VALUES.steps, *SPECIALISE.steps, *(s for stage in STAGES for s in stage.steps)),
+    ("tierup-verify-entry", *TO_VALUES.steps, *SPECIALISE.steps, *(s for stage in STAGES for s in stage.steps)),
 )
 
 PIPELINES = (REFINE, SPECIALISE, *STAGES, CPU, COMPILE)

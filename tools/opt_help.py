@@ -8,6 +8,7 @@ import textwrap
 from tierup.dialect import registry
 from tierup.dialect.pipelines import mlir_passes
 from tierup.dialect.pipelines.passes import Pass, options_of
+from tierup.dialect.registry import NamedPipeline
 from tierup.tools.opt_options import OPTIONS, Settings, UsageError
 
 _INTRO = """\
@@ -64,13 +65,17 @@ def list_passes(settings: Settings) -> str:
 
 def list_pipelines(settings: Settings) -> str:
     """--list-pipelines."""
-    parts = [_WAY]
-    for named in registry.named_pipelines().values():
-        parts.append("\n".join([f"{named.name}: {named.summary}", *(f"    {step}" for step in named.steps)]))
-    return "\n\n".join(parts)
+    return "\n\n".join([_WAY, *map(_steps, registry.named_pipelines().values())])
+
+
+def _steps(named: NamedPipeline) -> str:
+    return "\n".join([f"{named.name}: {named.summary}", *(f"    {step}" for step in named.steps)])
 
 
 def _explain(name: str) -> str:
+    named = registry.named_pipelines().get(name)
+    if named is not None:
+        return _steps(named)
     cls = registry.find(name)
     if cls is None:
         raise UsageError(f"'{name}' is MLIR's; see https://mlir.llvm.org/docs/Passes")

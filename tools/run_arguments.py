@@ -36,18 +36,23 @@ class BadArgument(ValueError):
 
 
 def read_arguments(texts: Sequence[str], names: Sequence[str], seed: int) -> list[object]:
-    """The values for the arguments `names`, in order. Raises BadArgument, OSError."""
+    """The values for the arguments `names`, in order. Raises BadArgument."""
     random = np.random.default_rng(seed)
     given: dict[str, object] = {}
     positional: list[object] = []
     for text in texts:
         match = _NAMED.match(text)
-        if match and match["name"] in names:
-            given[match["name"]] = value_of(match["form"], random)
-        elif text.endswith(".npz"):
-            given.update(_archive(text, names))
-        else:
-            positional.append(value_of(text, random))
+        try:
+            if match and match["name"] in names:
+                given[match["name"]] = value_of(match["form"], random)
+            elif text.endswith(".npz"):
+                given.update(_archive(text, names))
+            else:
+                positional.append(value_of(text, random))
+        except BadArgument:
+            raise
+        except Exception as e:  # noqa: BLE001 - no memory for it, or whatever the readers of arrays and archives raise of a file
+            raise BadArgument(f"the argument {text[:80]}: {e}") from e
     free = [name for name in names if name not in given]
     if len(positional) != len(free):
         missing = ", ".join(free[len(positional) :])

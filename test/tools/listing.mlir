@@ -23,3 +23,7 @@
 // ONE: --tierup-verify-guarded
 // ONE: Check the contract `guarded`
 // ONE: error: 'torch.aten.tanh' op breaks the contract 'guarded'
+
+// RUN: tierup-opt --help --tierup-pipeline=compile-cpu | FileCheck %s --check-prefix=PIPELINE
+// PIPELINE: compile-cpu: from a recorded graph with guards
+// PIPELINE-NEXT: tierup-verify-entry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -141,6 +142,16 @@ def test_files_give_arrays_by_position_key_and_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got[2], w)  # type: ignore[arg-type]  # an array
     with pytest.raises(BadArgument, match="has x, w, other, none of y"):
         read_arguments([f"{tmp_path}/all.npz"], ["y"], 0)
+
+
+@pytest.mark.parametrize("form", ["f64[4000000000000]", "f32[99999999999999999999]", "empty.npy", "cut.npz", "cut.npz:x", "nothing.npy"])
+def test_an_argument_that_cannot_be_read_is_named(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.npy").touch()
+    Path("cut.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(BadArgument, match=f"argument {re.escape(form)}"):
+        read_arguments([form], ["x"], 0)
+
 
 
 def test_an_instrumented_program_records_every_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
