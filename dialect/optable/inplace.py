@@ -1,18 +1,30 @@
-"""In-place ops: each the twin of a functional one, whose row says what it computes."""
+"""In-place ops: each the twin of a functional one, whose row says what it computes. That is written into operand 0, which is returned.
+
+Errors besides the functional op's: TypeError where the result's category does not fit into operand 0's dtype (float into int, int into
+bool; in NumPy's Python beyond the same kind), ValueError where its shape is not operand 0's, operand 0 is read-only, or its memory is such
+as PyTorch refuses to write (kernels/overlap.py). Nothing is written when an error is raised.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from tierup.dialect import optable
+from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import at_least
 from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import name_of
+from tierup.dialect.kernels.casts import cast
+from tierup.dialect.kernels.filling import Number, element
 from tierup.dialect.optable import operands as read
+from tierup.dialect.optable.casts import copy
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
+from tierup.dialect.optable.define import DefinedOp, Kernel, op
 from tierup.dialect.optable.padding import check_element
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
@@ -40,7 +52,7 @@ _PARTIAL = {
 # On an aten.copy that stands for the write of an in-place op: "same_kind" (NumPy's casting rule) or "can_cast" (torch's). The copy raises
 # where the in-place op would: a dtype that the rule does not convert, a shape that is not the written tensor's.
 INPLACE = "tierup.inplace"
-COPIES = {"can_cast": "inplace.copy_if_can_cast", "same_kind": "numpy_inplace.copy_if_same_kind"}  # such a copy's kernel
+COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
 
 _FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "products")
 _FUNCTIONAL = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
@@ -59,7 +71,13 @@ def _check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None
     if ctx.promotion is Promotion.NUMPY:
         if not np.can_cast(result.numpy, target.numpy, "same_kind"):
             raise TypeError(f"Cannot cast output from {result.numpy} to {target.numpy} with casting rule 'same_kind'")
-    elif result.category > target.category:
+    else:
+        _check_category(result, target)
+
+
+def _check_category(result: DType | None, target: DType | None) -> None:
+    """c10/core/ScalarType.h: canCast."""
+    if result is not None and target is not None and result.category > target.category:
         raise TypeError(f"result type {name_of(result.numpy)} can't be cast to the desired output type {name_of(target.numpy)}")
 
 
@@ -76,7 +94,7 @@ def _check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None
         ctx.equal(found, wanted, what)
 
 
-def _written(ctx: Infer, x: Value, result: Value) -> Tensor:
+def _inferred(ctx: Infer, x: Value, result: Value) -> Tensor:
     target = read.whole(x)
     if isinstance(result, Tensor):
         _check_dtype(ctx, result.dtype, target.dtype)
@@ -87,7 +105,7 @@ def _written(ctx: Infer, x: Value, result: Value) -> Tensor:
 def check_copy(ctx: Infer, rule: str, operands: Sequence[Value]) -> None:
     """What an aten.copy with the attribute INPLACE refuses. Raises TypeError for its dtype, ShapeError for its shape."""
     ctx.promotion = Promotion.NUMPY if rule == "same_kind" else Promotion.TORCH
-    _written(ctx, operands[0], operands[1])
+    _inferred(ctx, operands[0], operands[1])
 
 
 def converts(op: Op) -> bool:
@@ -100,15 +118,109 @@ def twin_keeps_layout(op: Op) -> bool:
     return "scatter" not in op.name
 
 
-def _twin_rule(functional: str) -> InferRule:
+# --- tier 0 ------------------------------------------------------------------------------------------------------------
+
+
+def _check_shape_of_array(shape: tuple[int, ...], target: np.ndarray) -> None:
+    if shape != target.shape:
+        raise ValueError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
+def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """What x would hold after an in-place op whose functional twin gives source, fresh. Raises as the in-place op does."""
+    _check_category(dtypes.from_numpy(source.dtype), dtypes.from_numpy(x.dtype))
+    _check_shape_of_array(source.shape, x)
+    return copy(x, source)
+
+
+def _written(functional: Kernel, fills: bool) -> Kernel:
+    """`fills`: one value, wherever a mask says, for which PyTorch takes tensors that show elements more than once."""
+
+    def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
+        if not fills:
+            overlap.refuse(x, *rest)
+        result = functional(x, *rest)
+        _check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
+        _check_shape_of_array(result.shape, x)
+        np.copyto(x, cast(result, x.dtype), where=rest[0] if fills else True)
+        return x
+
+    return tier0
+
+
+def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """The same under NumPy's rules."""
+    return _written_by_numpy(lambda x: source)(x.copy(order="K"))
+
+
+def _written_by_numpy(functional: Kernel) -> Kernel:
+    def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
+        result = functional(x, *rest)
+        if result.shape != x.shape:
+            raise ValueError(f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast shape {result.shape}")
+        np.copyto(x, result, casting="same_kind")
+        return x
+
+    return tier0
+
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "fmod": np.fmod,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
+}  # fmt: skip
+_ROUNDED = {"floor": np.floor_divide, None: np.true_divide}
+
+
+def _by_numpy(functional: DefinedOp) -> Kernel:
+    """What `x += y` does, casting errors (UFuncTypeError) included: a ufunc with `out=x` where NumPy has one for the op."""
+    base, _, overload = functional.name.removeprefix("aten.").partition(".")
+    otherwise = _written_by_numpy(functional.numpy_tier0)
+    if overload.endswith("_mode"):
+        return lambda x, y, mode: _ROUNDED[mode](x, y, out=x) if mode in _ROUNDED else otherwise(x, y, mode)
+    if base not in _UFUNCS:
+        return otherwise
+    ufunc = _UFUNCS[base]
+    return lambda x, y, alpha=1: ufunc(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
+
+
+# --- the ops -----------------------------------------------------------------------------------------------------------
+
+
+def _rule(of: DefinedOp) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        row = optable.lookup(functional)
-        assert row is not None  # _twin found it
-        result = row.infer(ctx, operands)
+        result = of.infer(ctx, operands)
         assert not isinstance(result, tuple)
-        return _written(ctx, operands[0], result)
+        return _inferred(ctx, operands[0], result)
 
     return infer
+
+
+def _in_place(name: str, infer: InferRule, kernel: str, numpy: str | None) -> DefinedOp:
+    of = _FUNCTIONAL[functional_name(name)]
+    return DefinedOp(
+        f"aten.{name}", of.kind, kernel, infer, aliasing=Aliasing.SELF, functional=of.name, numpy=numpy, native=of.native,
+        tolerance=of.tolerance, raises=of.raises, note=of.note, operands=of.operands,
+    )  # fmt: skip
+
+
+def _twin(name: str) -> DefinedOp:
+    of = _FUNCTIONAL[functional_name(name)]
+    place = f"inplace:{name.replace('.', '_')}"
+    made = _in_place(name, _rule(of), f"{place}.tier0", f"{place}.numpy_tier0" if of.numpy else None)
+    made.tier0 = _written(of.tier0, of.name.startswith("aten.masked_fill"))
+    if of.numpy:
+        made.numpy_tier0 = _by_numpy(of)
+    return made
+
+
+def _of_part(name: str, kernel: str, numpy: str | None) -> DefinedOp:
+    return _in_place(name, _FUNCTIONAL[functional_name(name)].infer, kernel, numpy)
+
+
+_assignment = partial(
+    op, kind=Kind.MOVEMENT, aliasing=Aliasing.SELF, tolerance=EXACT, note="converts to operand 0's dtype, whatever that loses"
+)
 
 
 def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -120,6 +232,29 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
                 sizes = sizes[1:]
         _check_shape(ctx, ctx.broadcast([target.shape, sizes]), target.shape)
     return target
+
+
+@_assignment("aten.copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", infer=_copy, functional="aten.copy")
+def copy_(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """source broadcast to x's shape and converted to its dtype, whatever that loses. A copy to itself is left."""
+    if source is x:
+        return x
+    try:
+        shape = np.broadcast_shapes(x.shape, source.shape)
+    except ValueError:
+        raise ValueError(
+            f"The size of tensor a {list(x.shape)} must match the size of tensor b {list(source.shape)} at non-singleton dimensions"
+        ) from None
+    _check_shape_of_array(shape, x)
+    overlap.refuse(x, source)
+    x[...] = cast(source, x.dtype)
+    return x
+
+
+@copy_.under_numpy(form="")
+def _(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    x[...] = source
+    return x
 
 
 @read.or_unknown
@@ -148,38 +283,37 @@ def _fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return read.whole(x)
 
 
-def _twin(name: str) -> Op:
-    functional = functional_name(name)
-    of = _FUNCTIONAL[functional]
-    kernel = f"inplace.{name.replace('.', '_')}"
-    return Op(
-        f"aten.{name}", of.kind, kernel, _twin_rule(functional), aliasing=Aliasing.SELF, functional=functional,
-        numpy=f"numpy_{kernel}" if of.numpy else None, native=of.native, tolerance=of.tolerance,
-        raises=of.raises, note=of.note,
-    )  # fmt: skip
+@_assignment("aten.fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", infer=_fill, functional="aten.fill.Scalar")
+def fill_(x: np.ndarray, value: Number) -> np.ndarray:
+    """ValueError where the dtype cannot hold the value."""
+    x[...] = element(value, x.dtype)
+    return x
 
 
-def _partial(name: str, kernel: str, numpy: str | None) -> Op:
-    functional = functional_name(name)
-    of = _FUNCTIONAL[functional]
-    return Op(
-        f"aten.{name}", of.kind, kernel, of.infer, aliasing=Aliasing.SELF, functional=functional,
-        numpy=numpy, native=of.native, tolerance=of.tolerance, raises=of.raises, note=of.note,
-    )  # fmt: skip
+@_assignment("aten.fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", infer=_fill, functional="aten.fill.Tensor")
+def fill_with_tensor_(x: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """The value of a rank-0 tensor."""
+    fill_with_tensor_.checked(x, value)
+    x[...] = cast(value, x.dtype)
+    return x
 
 
-def _assignment(name: str, kernel: str, infer: InferRule, functional: str, numpy: bool = True) -> Op:
-    return Op(
-        f"aten.{name}", Kind.MOVEMENT, f"inplace.{kernel}", infer, aliasing=Aliasing.SELF, functional=functional,
-        numpy=f"numpy_inplace.{kernel}" if numpy else None, tolerance=EXACT, note="converts to operand 0's dtype, whatever that loses",
-    )  # fmt: skip
+@fill_.under_numpy(form="")
+@fill_with_tensor_.under_numpy(form="")
+def _(x: np.ndarray, value: Any) -> np.ndarray:
+    """x[...] = value, a number or, of rank 0, a NumPy scalar. Integers refuse what they cannot hold: OverflowError, ValueError for NaN."""
+    x[...] = value[()] if isinstance(value, np.ndarray) else value
+    return x
 
 
-ROWS = (
-    *map(_twin, _TWINS),
-    *(_partial(name, *kernels) for name, kernels in _PARTIAL.items()),
-    _assignment("copy_", "copy_", _copy, "aten.copy"),
-    _assignment("fill_.Scalar", "fill_", _fill, "aten.fill.Scalar"),
-    _assignment("fill_.Tensor", "fill_", _fill, "aten.fill.Tensor"),
-    _assignment("zero_", "zero_", lambda ctx, operands: read.whole(operands[0]), "aten.zero", numpy=False),
-)
+@_assignment("aten.zero_(Tensor(a!) self) -> Tensor(a!)", infer=lambda ctx, operands: read.whole(operands[0]), functional="aten.zero")
+def zero_(x: np.ndarray) -> np.ndarray:
+    x[...] = 0
+    return x
+
+
+for _name in _TWINS:
+    globals()[_name.replace(".", "_")] = _twin(_name)
+
+ROWS = (*(globals()[name.replace(".", "_")] for name in _TWINS), *(_of_part(name, *kernels) for name, kernels in _PARTIAL.items()),
+        copy_, fill_, fill_with_tensor_, zero_)  # fmt: skip

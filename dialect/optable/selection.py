@@ -292,7 +292,7 @@ def fill(x: np.ndarray, value: Any) -> np.ndarray:
 
 @fill.under_numpy(form="fill")
 def _(x: np.ndarray, value: Any) -> np.ndarray:
-    """As an assignment converts it (numpy_inplace.fill_)."""
+    """As an assignment converts it (inplace.fill_)."""
     result = np.empty_like(x)
     result[...] = value[()] if isinstance(value, np.ndarray) else value
     return result
