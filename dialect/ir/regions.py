@@ -97,9 +97,9 @@ def forget_unproven(func: ir.Operation, functions: Mapping[str, ir.Operation]) -
         inference = infer_function(func, symbols.argument_values(func), functions, tolerant=True)
         if not _forget_once(func, inference):
             break
-    inside = list(walk(func))
-    match_edges(inside, functions)
     block = func.regions[0].blocks[0]
+    _drop_casts(block)
+    match_edges(list(walk(func)), functions)
     if not is_called(func):
         set_signature(func, block)
 
@@ -113,6 +113,7 @@ def forget_unproven_in(group: ir.Operation, functions: Mapping[str, ir.Operation
     body = group.regions[0].blocks[0]
     for result, value in zip(group.results, list(body.operations)[-1].operands, strict=True):
         result.set_type(value.type)
+    _drop_casts(body)
     match_edges(list(walk(group)), functions)
 
 
