@@ -385,7 +385,8 @@ def _assumed(condition: ir.Value) -> list[tuple[ir.Value, Fact]]:
 def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     body = op.regions[0].blocks[0]
     trip, condition, carried = operands[0], operands[1], tuple(operands[2:])
-    runs_once = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value == 1
+    rounds = trip.value if isinstance(trip, Int) and isinstance(trip.value, int) else None
+    runs_once, begun = rounds == 1, len(walker.ctx.ties)
     for _ in range(_MAX_LOOP_ROUNDS):
         walker.out.values[body.arguments[0]] = Int(0) if runs_once else _counting(body.arguments[0], trip)
         for argument, value in zip(list(body.arguments)[1:], carried, strict=True):
@@ -403,8 +404,9 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
         joined = _declared(walker, op, operands)
         walker.out.values.update(zip(list(body.arguments)[1:], joined, strict=True))
         walker.block(body)
-    never_skipped = isinstance(trip, Int) and isinstance(trip.value, int) and trip.value >= 1 and condition == Bool(True)
-    return after if runs_once and never_skipped else joined
+    if condition == Bool(False) or (rounds is not None and rounds <= 0):
+        del walker.ctx.ties[begun:]  # what no round runs needs nothing
+    return after if runs_once and condition == Bool(True) else joined
 
 
 def _counting(number: ir.Value, trip: Value) -> Int:

@@ -202,3 +202,34 @@ func.func private @first(%x: !torch.vtensor) -> !torch.vtensor {
   %1 = torch.prim.ListUnpack %0 : !torch.list<vtensor> -> !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// What no round runs needs nothing: that the part which is written has two rows.
+// CHECK-LABEL: func.func @rounds
+func.func @rounds(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %none = torch.constant.none
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %true = torch.constant.bool true
+  %0 = torch.prim.Loop %zero, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    %1 = torch.aten.slice_scatter %a, %y, %zero, %n, %none, %two : !torch.vtensor<[4],f32>, !torch.vtensor<[2],f32>, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.vtensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+
+// -----
+// expected-error @+1 {{must be equal, and no guard ensures it}}
+func.func @a_round(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2],f32>, %n: !torch.int) -> !torch.vtensor<[4],f32> {
+  %none = torch.constant.none
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %true = torch.constant.bool true
+  %0 = torch.prim.Loop %two, %true, init(%x) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[4],f32>):
+    %1 = torch.aten.slice_scatter %a, %y, %zero, %n, %none, %two : !torch.vtensor<[4],f32>, !torch.vtensor<[2],f32>, !torch.int, !torch.int, !torch.none, !torch.int -> !torch.vtensor<[4],f32>
+    torch.prim.Loop.condition %true, iter(%1 : !torch.vtensor<[4],f32>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
