@@ -153,7 +153,7 @@ def diff(o: Ops[T], x: T, n: int = 1, dim: int = -1, prepend: T | None = None, a
 
 @formula("narrow_copy(self; dim, start, length)", kind=_MOVEMENT)
 def narrow_copy(o: Ops[T], x: T, dim: int, start: int, length: int) -> T:
-    return o.call("aten.clone", o.call("aten.narrow", x, dim, start, length), None)
+    return o.call("aten.clone", o.call("aten.narrow", x, dim, start, length), 0)
 
 
 @formula("take_along_dim(self, indices; dim)", kind=_MOVEMENT, raises=True)

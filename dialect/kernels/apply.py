@@ -13,6 +13,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.inference.memory_order import elementwise_order
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import Kernel, Plan, Typing, check_scale, plan
 
@@ -64,7 +65,7 @@ def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
         if not isinstance(result, np.ndarray):
             result = np.asarray(result)
         elif any(result is x for x in operands):
-            result = result.copy(order="K")
+            result = overlap.copy(result)
         if result.ndim > 1 and len(converted) > 1:
             result = _as_eager_lies(result, [x for x in operands[:count] if isinstance(x, np.ndarray)])
         return result if result.dtype is types.result else cast(result, types.result)

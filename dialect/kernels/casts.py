@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import HALVES, is_float, name_of
 
 _SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
@@ -23,6 +24,8 @@ def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 @np.errstate(all="ignore")
 def _converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     source = x.dtype
+    if 0 in x.strides:
+        x = overlap.copy(x)
     if dtype in HALVES:
         return x.astype(_F32, copy=False).astype(dtype)
     if source in HALVES:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tierup.dialect.kernels import overlap
+
 # Coefficients, highest power first, as np.polyval takes them.
 _PP = (
     -2.37630166566501626084e-05, -5.77027029648944159157e-03, -2.84817495755985104766e-02,
@@ -115,8 +117,8 @@ def erfc64(x: np.ndarray) -> np.ndarray:
 
 
 def _laid_out_as(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Elements in row-major order as an array that lies in memory in the order that x does, as NumPy's functions give it."""
-    result = np.empty_like(x, np.float64, subok=False)
+    """Elements in row-major order as an array that lies in memory in the order that x does."""
+    result = overlap.empty_like(x, np.dtype(np.float64))
     result[...] = elements.reshape(x.shape)
     return result
 

@@ -51,9 +51,12 @@ def _kernel(name: str) -> Callable[..., Any]:
     def kernel(*operands: Any) -> Any:
         try:
             with quiet:
-                return formula(_ARRAYS, *operands)
+                found = formula(_ARRAYS, *operands)
         except ShapeError as e:
             raise ValueError(str(e)) from None
+        if isinstance(found, np.ndarray) and any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in operands):
+            return found.copy()  # views of views that came to be one of the operand: what a formula gives is new
+        return found
 
     kernel.__doc__ = f"{name}: {formula.__doc__ or 'see dialect/formulas.'}"
     return kernel

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.inference.memory_order import elementwise_order
+
 Array = np.ndarray[Any, Any]
 
 
@@ -67,12 +69,29 @@ def _is_same(x: Array, y: Array) -> bool:
     return x.ctypes.data == y.ctypes.data and x.dtype == y.dtype and x.shape == y.shape and x.strides == y.strides
 
 
+def empty_like(x: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """New memory with the dims in the order that PyTorch gives what it makes of a tensor. NumPy takes expanded dims for the innermost."""
+    if 0 not in x.strides:
+        return np.empty_like(x, dtype, subok=False)
+    order = elementwise_order(x.shape, [(x.shape, x.strides)])
+    assert order is not None, "sizes are numbers"
+    made = np.empty([x.shape[d] for d in order], dtype or x.dtype)
+    return made.transpose(np.argsort(order))
+
+
+def copy(x: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A copy that lies in memory as PyTorch's does."""
+    result = empty_like(x, dtype)
+    np.copyto(result, x, casting="unsafe")
+    return result
+
+
 def same_strides(x: Array) -> Array:
     """New memory for an array of x's sizes and very strides, gaps included, for what is written of a tensor lies as the tensor does. An
     array that shows elements more than once gets each of them."""
     if fills_memory(x) or repeats(x) or any(s < 0 or s % x.itemsize for s in x.strides):
-        return np.empty_like(x)
+        return empty_like(x)
     span = 1 + sum((n - 1) * (s // x.itemsize) for n, s in zip(x.shape, x.strides, strict=True))
     if span < math.prod(x.shape):  # windows over each other
-        return np.empty_like(x)
+        return empty_like(x)
     return np.ndarray(x.shape, x.dtype, np.empty(span * x.itemsize, np.uint8), 0, x.strides)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.ir.values import NoneValue, Tensor, Value
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import dtype_named
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.overlap import same_strides
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, format_shape, like
 from tierup.dialect.optable.define import op
@@ -266,7 +266,7 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 def copy(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """Source broadcast to x's shape and converted to its dtype, fresh, and laid out as x is, so that what can be viewed of x can
     be viewed of it. ValueError when it does not broadcast."""
-    result = same_strides(x)
+    result = overlap.same_strides(x)
     result[...] = np.broadcast_to(cast(source, x.dtype), x.shape)
     return result
 
@@ -295,6 +295,12 @@ def _same(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 )  # fmt: skip
 def clone(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
     """a fresh copy; strides kept in order unless contiguous_format is asked for."""
+    return x.copy() if memory_format == _CONTIGUOUS else overlap.copy(x)
+
+
+@clone.under_numpy(form="as_is")
+def _(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
+    """np.copy(x), or x.copy() where contiguous_format is asked for."""
     return x.copy(order="C" if memory_format == _CONTIGUOUS else "K")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Bool, Float, Int, List, Shape, Tensor, Value
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import dtype_named
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, SCALARS
@@ -188,7 +189,9 @@ def _filled_like(made: Tensor, x: np.ndarray, value: Number, rest: Sequence[Any]
     if x.flags.c_contiguous or rest[3:] == (_CONTIGUOUS,):
         return _filled(made, value, x)
     one = _filled(Tensor(made.dtype, ()), value, x)
-    return np.full_like(x, one, dtype=one.dtype)
+    result = overlap.empty_like(x, one.dtype)
+    result[...] = one
+    return result
 
 
 @_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like)

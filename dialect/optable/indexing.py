@@ -823,7 +823,7 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
 )  # fmt: skip
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """a copy of x with x[indices] = values, or += with every repeated index counted."""
-    return index_put_(x.copy(order="K"), indices, values, accumulate)
+    return index_put_(overlap.copy(x), indices, values, accumulate)
 
 
 def index_put_under_numpy_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:

@@ -292,8 +292,9 @@ def fill_(x: np.ndarray, value: Number) -> np.ndarray:
 
 @_assignment("aten.fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", infer=_fill, functional="aten.fill.Tensor")
 def fill_with_tensor_(x: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """The value of a rank-0 tensor."""
+    """The value of a rank-0 tensor, of which PyTorch makes a copy_."""
     fill_with_tensor_.checked(x, value)
+    overlap.refuse_repeats(x)
     x[...] = cast(value, x.dtype)
     return x
 

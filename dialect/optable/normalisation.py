@@ -458,7 +458,7 @@ def _groups(x: np.ndarray, groups: int, weight: Optional, bias: Optional, eps: f
         size = int(np.prod(x.shape[2:], dtype=np.int64)) * (channels // groups)
         y, mean, rstd = _normalised(x.reshape(x.shape[0], groups, size), (2,), eps)
         y = _scaled(y.reshape(x.shape), _along_channels(weight, x.ndim), _along_channels(bias, x.ndim))
-        return rounded(y, x.dtype), rounded(mean[..., 0], statistics), rounded(rstd[..., 0], statistics)
+        return in_rows(rounded(y, x.dtype)), rounded(mean[..., 0], statistics), rounded(rstd[..., 0], statistics)
 
 
 @op(

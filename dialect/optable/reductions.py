@@ -261,7 +261,7 @@ _TRUTH: dict[str, Any] = {
 
 def _logical(ufunc: np.ufunc, x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     """torch keeps uint8 for uint8 (its first bool), and gives bool for all else. NaN is true."""
-    result = ufunc.reduce(x.astype(_BOOL, copy=False), axis=axes, keepdims=keepdim)
+    result = in_rows(ufunc.reduce(x.astype(_BOOL, copy=False), axis=axes, keepdims=keepdim))
     return rounded(result, x.dtype if x.dtype == np.uint8 else _BOOL)
 
 

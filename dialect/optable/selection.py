@@ -11,6 +11,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.ir.values import Tensor, Value
+from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import HALVES, is_float
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import Accepts, Strength
@@ -287,7 +288,9 @@ def fill(x: np.ndarray, value: Any) -> np.ndarray:
     if np.ndim(value):
         raise ValueError(f"fill only supports 0-dimension value tensor but got tensor with {np.ndim(value)} dimensions")
     check_number(value, x.dtype)
-    return np.full_like(x, cast(np.asarray(value), x.dtype))
+    result = overlap.empty_like(x)
+    result[...] = cast(np.asarray(value), x.dtype)
+    return result
 
 
 @fill.under_numpy(form="fill")
@@ -313,7 +316,7 @@ def _(g: Backward) -> Gradients:
 def nan_to_num(x: np.ndarray, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
     """NaN becomes `nan` (0), infinities the dtype's extremes or what is told. Integers stay."""
     if not is_float(x.dtype):
-        return x.copy(order="K")
+        return overlap.copy(x)
     largest = float(ml_dtypes.finfo(x.dtype).max)
     values = (0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf)
     zero, high, low = (cast(np.asarray(v), x.dtype) for v in values)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -198,7 +199,8 @@ def threaded(seed: int, folder: Path) -> tuple[int, str, str]:
     for thread in threads:
         thread.join(200)
         if thread.is_alive():
-            return 0, "a thread does not end", program.source
+            where = "".join(f"\n{''.join(traceback.format_stack(frame))}" for frame in sys._current_frames().values())
+            return 0, f"a thread does not end{where}", program.source
     if found and found[0].startswith("refused"):
         raise Refused(found[0])
     return 56, found[0] if found else "", program.source

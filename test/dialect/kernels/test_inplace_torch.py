@@ -200,3 +200,22 @@ def test_a_copy_of_a_tensor_to_itself_is_left_as_it_is_even_where_elements_share
     assert copy_(x, x) is x
     with pytest.raises(ValueError, match="single memory location"):
         copy_(x, np.ones((4, 3)))
+
+
+def test_what_shows_elements_more_than_once_is_refused_where_torch_refuses_it() -> None:
+    index = np.array([[0, 1, 1]])
+    written = {
+        "fill_.Tensor": (np.asarray(np.float32(2)),), "fill_.Scalar": (2,), "copy_": (array((2, 3), dtypes.f32),),
+        "index_put_": ([np.array([0])], array((), dtypes.f32)), "scatter_.src": (0, index, array((1, 3), dtypes.f32)),
+        "scatter_.value": (0, index, 2), "scatter_add_": (0, index, array((1, 3), dtypes.f32)),
+    }  # fmt: skip
+    differ = set()
+    for name in NAMES:
+        for rest in [written[name]] if name in written else operands_of(name)[:3]:
+            row = array((3,), dtypes.i32 if name.startswith("bitwise") else dtypes.f32)
+            shape = (1, 2, 3) if name.startswith("baddbmm") else (2, 3)
+            _, failure = run(run_torch_inplace, f"aten.{name}", to_torch(row.copy()).expand(shape), rest)
+            _, raised = run(kernel(f"aten.{name}"), np.lib.stride_tricks.as_strided(row, shape, (0,) * (len(shape) - 1) + (row.itemsize,)), *rest)
+            if (failure is None) != (raised is None):
+                differ.add(name)
+    assert differ == {"baddbmm_", "threshold_", "tril_", "triu_"}  # which PyTorch writes without looking, in an order of its own
