@@ -8,10 +8,10 @@ import numpy as np
 
 from tierup.frontend.python import array_operators, arrays
 from tierup.frontend.python.arrays import as_array
-from tierup.frontend.python.frame import Frame, NeedsStatic
+from tierup.frontend.python.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.numpy_shape import flat
 from tierup.frontend.python.scalars import raise_if
-from tierup.frontend.python.table import function
+from tierup.frontend.python.table import function, method
 from tierup.frontend.python.values import Array, Value
 
 
@@ -20,7 +20,14 @@ def matmul(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
     return array_operators.matmul(frame, node, x1, x2)
 
 
-@function(np.dot, method="dot")
+@method("dot")
+def dot_method(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Array) and a.rank == 0 and a.decays is True:
+        raise WillRaise(AttributeError("NumPy's scalars have no attribute 'dot'"))
+    return dot(frame, node, a, b)
+
+
+@function(np.dot)
 def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """Up to rank 2, matmul; with a scalar (an array of its own dtype), a product; a third dimension means another thing than in matmul."""
     x, y = as_array(frame, node, a), as_array(frame, node, b)

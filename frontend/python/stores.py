@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
 from tierup.frontend.python import array_operators, arrays, indexing
 from tierup.frontend.python.array_operators import require_mutation
 from tierup.frontend.python.arrays import as_array, rank_ssa
@@ -75,18 +76,29 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
             return
         value = arrays.strong(frame, node, value)
     source = as_array(frame, node, value)
-    if source.rank != 0 and view.at_least == 0 and view.decays and not _elements_take_arrays():
+    if _may_be_rows(view, source) and not _elements_take_arrays():
         code = em.scalar("prim.dtype", [view.ssa], em.types.int)
-        refuses = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
-        for array, relation in ((view, "eq"), (source, "gt")):
-            if array.rank is None and array.at_least == 0:
-                holds = em.scalar(f"aten.{relation}.int", [rank_ssa(frame, array), em.int(0)], em.types.bool)
-                refuses = em.scalar("aten.__and__.bool", [refuses, holds], em.types.bool)
-        raise_if(frame, refuses, "ValueError", "setting an array element with a sequence.")
+        other = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
+        _refuse_rows(frame, view, source, other, "setting an array element with a sequence.")
     if source.rank == 0 and source.decays and source.dtype != np.bool_:
         em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
     else:
         em.numpy("aten.copy_", [view.ssa, source.ssa, em.bool(False)])
+
+
+def _may_be_rows(view: Array, source: Array) -> bool:
+    """Whether an element may be given an array that has dimensions."""
+    return source.rank != 0 and view.at_least == 0 and view.decays is not False
+
+
+def _refuse_rows(frame: Frame, view: Array, source: Array, where: ir.Value, message: str) -> None:
+    """ValueError where an element gets such an array, and `where` holds; the run is asked for ranks that only it knows."""
+    em = frame.em
+    for array, relation in ((view, "eq"), (source, "gt")):
+        if array.rank is None and array.at_least == 0:
+            holds = em.scalar(f"aten.{relation}.int", [rank_ssa(frame, array), em.int(0)], em.types.bool)
+            where = em.scalar("aten.__and__.bool", [where, holds], em.types.bool)
+    raise_if(frame, where, "ValueError", message)
 
 
 def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
@@ -107,11 +119,15 @@ def _element(frame: Frame, value: Value, base: Array) -> Array:
 def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
     """numpy.add.at: repeated indices add up. Numbers are arrays to it, and sums are converted whatever that loses."""
     require_mutation(frame)
+    if owner.rank == 0 and owner.decays is True:
+        raise WillRaise(TypeError("first operand must be array"))
     value = as_array(frame, node, value)
     items = take_apart(frame, node, index)
     if not has_index_arrays(items):
         view = view_of(frame, node, owner, items)
         _refuse_detached(frame, node, view)
+        if _may_be_rows(view, value):
+            _refuse_rows(frame, view, value, frame.em.bool(True), "array is not broadcastable to correct shape")
         new = array_operators.binary(frame, node, ast.Add, view, value)
         frame.em.numpy("aten.copy_", [view.ssa, new.ssa, frame.em.bool(False)])
         return

@@ -18,10 +18,13 @@ EXPRESSIONS = (
     "np.arange(0, 5, 1, np.float32)", "np.arange(start=1, stop=4)", "np.arange(stop=4)", "np.arange(0, stop=4)", "np.arange()", "np.identity(3, np.float32)",
     "np.identity(n=3)", "np.linspace(0, 1, 5, True)", "np.sum(x, 0, None, None, True)", "x.sum(0, None, None, True)", "np.argmax(x, 0, None)",
     "np.var(x, 0, None, None, 1)", "np.full(3, 1.0, np.float32)", "np.concatenate((x, x), 0)", "np.reshape(x, shape=(2, 3))", "x.astype(np.float32, copy=True)",
-    "np.array(x, np.float32, True)", "np.nan_to_num(x, True, 0.0)", "np.sum(x) @ np.sum(x)", "np.sum(x) @ np.array(2.0)", "np.matmul(np.sum(x), x[0])", "x @ np.sum(x)",
+    "np.array(x, np.float32, True)", "np.nan_to_num(x, True, 0.0)", "np.sum(x).dot(2)", "x.dot(x)", "np.add.at(np.sum(x), 0, 1)", "np.sum(x) @ np.sum(x)", "np.sum(x) @ np.array(2.0)", "np.matmul(np.sum(x), x[0])", "x @ np.sum(x)",
     "x[x > 2][0] @ x[x > 2].sum()", "(x[c] @ x[c]) @ x[0]", "np.power(c, -1)", "np.arange(6).reshape(2, 3).swapaxes(0)",
 )  # fmt: skip
-STATEMENTS = ("c **= -1", "c **= n", "c **= x", "u **= -n", "u **= np.array([1, -1, 2, 0, 1, 1])", "i **= -1", "i **= n", "x **= -1", "x **= -n")
+STATEMENTS = (
+    "np.add.at(c, 0, -1)", "np.add.at(u, -1, 1000)", "np.add.at(i, 0, 1.5)", "np.add.at(x, 0, x[:1])", "np.add.at(u, [1], 300)", "np.add.at(u, np.array([0, 0]), -1)",
+    "c **= -1", "c **= n", "c **= x", "u **= -n", "u **= np.array([1, -1, 2, 0, 1, 1])", "i **= -1", "i **= n", "x **= -1", "x **= -n",
+)  # fmt: skip
 
 
 def outcome(function):
