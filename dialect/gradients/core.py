@@ -304,17 +304,20 @@ class Backward(Emitter):
             return Str(text)
         return self.inference.values.get(value) if numbers is None else List(tuple(map(Int, numbers)))
 
-    def ints(self, i: Which) -> list[int] | None:
-        """A list of integers among the operands; None where it was left out. Raises NoGradient where it is not constant."""
+    def known_ints(self, i: Which) -> list[int] | None:
+        """A list of integers among the operands; None where it was left out or is not constant."""
         value = under_casts(self._operands[self._index(i)])
-        if is_none(value):
-            return None
         found = ints_of(value)
         known = self.inference.values.get(value)
         if found is None and isinstance(known, List) and known.items is not None:
             items = [item.value if isinstance(item, Int) else None for item in known.items]
             found = [n for n in items if isinstance(n, int)] if all(isinstance(n, int) for n in items) else None
-        if found is None:
+        return found
+
+    def ints(self, i: Which) -> list[int] | None:
+        """A list of integers among the operands; None where it was left out. Raises NoGradient where it is not constant."""
+        found = self.known_ints(i)
+        if found is None and not is_none(under_casts(self._operands[self._index(i)])):
             raise NoGradient(f"its operand '{self._name(i)}' is not a list of constants: write it as numbers")
         return found
 

@@ -1,178 +1,31 @@
-"""Tier-0 kernels of convolutions: windows laid out as columns of a matrix (im2col), and one product of matrices.
+"""Convolutions in tier 0: windows laid out as columns of a matrix (im2col), and one product of matrices.
 
 A convolution gathers the elements under each window, C * k of them, into a column: weight (O, C * k) times columns (C * k, positions).
 Its transpose, the gradient of that, multiplies first and adds each element of a column to where it came from (col2im). The halves are
-summed in float32 and rounded once. ValueError for shapes that do not fit, TypeError for different dtypes and bools, as in PyTorch.
+summed in float32 and rounded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 
 import numpy as np
 
 from tierup.dialect.kernels.axes import quiet, rounded, widened
-from tierup.dialect.optable import windows
-from tierup.dialect.optable.core import Infer
-from tierup.dialect.optable.products import one_dtype_of_arrays
-from tierup.dialect.optable.windows import Convolution, as_kernels_raise
+from tierup.dialect.optable.windows import Convolution
 
-Ints = Sequence[int]
 _COLUMNS = 1 << 20  # elements of columns that are laid out at a time: they stay in a cache
 
 
-def convolution(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints,
-    transposed: bool = False, output_padding: Ints = (0,), groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.convolution: (N, C, *spatial) by (O, C / groups, *k), transposed by (C, O / groups, *k)."""
-    with as_kernels_raise():
-        of = windows.convolution("convolution", weight.ndim, stride, padding, dilation, transposed, output_padding, groups)
-    return _convolved("convolution", x, weight, bias, of)
-
-
-def internal_convolution(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-    output_padding: Ints, groups: int, benchmark: bool = False, deterministic: bool = False, cudnn_enabled: bool = True,
-    allow_tf32: bool = True,
-) -> np.ndarray:  # fmt: skip
-    """aten._convolution: what it is to be computed with says nothing here."""
-    return convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-
-
-def conv1d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,), dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv1d: (N, C, L) or (C, L)."""
-    return _plain("conv1d", 1, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,), dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv2d: (N, C, H, W) or (C, H, W)."""
-    return _plain("conv2d", 2, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,), dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv3d: (N, C, D, H, W) or (C, D, H, W)."""
-    return _plain("conv3d", 3, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv1d_padding(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: str = "valid", dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv1d.padding: "same" or "valid"."""
-    return _named("conv1d", 1, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d_padding(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: str = "valid", dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv2d.padding: "same" or "valid"."""
-    return _named("conv2d", 2, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d_padding(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: str = "valid", dilation: Ints = (1,),
-    groups: int = 1,
-) -> np.ndarray:  # fmt: skip
-    """aten.conv3d.padding: "same" or "valid"."""
-    return _named("conv3d", 3, x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,),
-    output_padding: Ints = (0,), groups: int = 1, dilation: Ints = (1,),
-) -> np.ndarray:  # fmt: skip
-    """aten.conv_transpose1d: (N, C, L) or (C, L); weight (C, O / groups, k)."""
-    return _transposed("conv_transpose1d", 1, x, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,),
-    output_padding: Ints = (0,), groups: int = 1, dilation: Ints = (1,),
-) -> np.ndarray:  # fmt: skip
-    """aten.conv_transpose2d.input: (N, C, H, W) or (C, H, W); weight (C, O / groups, kH, kW)."""
-    return _transposed("conv_transpose2d", 2, x, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, stride: Ints = (1,), padding: Ints = (0,),
-    output_padding: Ints = (0,), groups: int = 1, dilation: Ints = (1,),
-) -> np.ndarray:  # fmt: skip
-    """aten.conv_transpose3d.input: (N, C, D, H, W) or (C, D, H, W); weight (C, O / groups, kD, kH, kW)."""
-    return _transposed("conv_transpose3d", 3, x, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-# --- operands ----------------------------------------------------------------------------------------------------------
-
-
-def _of_rank(op: str, spatial: int, x: np.ndarray, weight: np.ndarray) -> None:
-    if x.ndim not in (spatial + 1, spatial + 2):
-        raise ValueError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {op}, but got {list(x.shape)}")
-    if weight.ndim != spatial + 2:
-        raise ValueError(f"{op}: expected a weight of rank {spatial + 2}, but got {list(weight.shape)}")
-
-
-def _plain(
-    op: str, spatial: int, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints,
-    groups: int,
-) -> np.ndarray:  # fmt: skip
-    _of_rank(op, spatial, x, weight)
-    with as_kernels_raise():
-        of = windows.convolution(op, weight.ndim, stride, padding, dilation, groups=groups)
-    return _batched(op, x, weight, bias, of)
-
-
-def _named(
-    op: str, spatial: int, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: str, dilation: Ints,
-    groups: int,
-) -> np.ndarray:  # fmt: skip
-    _of_rank(op, spatial, x, weight)
-    with as_kernels_raise():
-        of = windows.named_padding(op, padding, weight.shape[2:], stride, dilation, groups)
-    return _batched(op, x, weight, bias, of)
-
-
-def _transposed(
-    op: str, spatial: int, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, output_padding: Ints,
-    groups: int, dilation: Ints,
-) -> np.ndarray:  # fmt: skip
-    _of_rank(op, spatial, x, weight)
-    with as_kernels_raise():
-        of = windows.convolution(op, weight.ndim, stride, padding, dilation, True, output_padding, groups)
-    return _batched(op, x, weight, bias, of)
-
-
-def _batched(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, of: Convolution) -> np.ndarray:
-    if x.ndim == weight.ndim:
-        return _convolved(op, x, weight, bias, of)
-    return _convolved(op, x[None], weight, bias, of)[0]
-
-
-def _convolved(op: str, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, of: Convolution) -> np.ndarray:
-    with as_kernels_raise():
-        found = windows.convolved(Infer(), op, x.shape, weight.shape, None if bias is None else bias.shape, of)
-    one_dtype_of_arrays(op, x, weight, *(() if bias is None else (bias,)))
-    shape = tuple(int(size) for size in found if isinstance(size, int))  # all of them: the operands' are
+def convolved(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, of: Convolution, shape: tuple[int, ...]) -> np.ndarray:
+    """(N, C, *spatial) by (O, C / groups, *k), transposed by (C, O / groups, *k); `shape`: the result's. All fit."""
     with quiet:
         made = (_scattered if of.transposed else _gathered)(widened(x), widened(weight), of, shape)
         if bias is not None:
             made += widened(bias).reshape(-1, *(1,) * of.spatial)
         return rounded(made, x.dtype)
-
-
-# --- the computation ---------------------------------------------------------------------------------------------------
 
 
 def _pads(of: Convolution) -> list[tuple[int, int]]:

@@ -1,103 +1,198 @@
-"""Convolutions and their transposes. windows.py has their shapes."""
+"""Convolutions and their transposes. windows.py has their shapes, kernels/convolution.py computes them, convolution_gradients.py has what
+their gradients share. ValueError for shapes that do not fit, TypeError for different dtypes and bools, as in PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.kernels.convolution import convolved
 from tierup.dialect.optable import windows
-from tierup.dialect.optable.core import Infer, InferRule, Kind, Op, ShapeError, Tolerance, format_shape
-from tierup.dialect.optable.operands import flag, given, integer, integers, is_none, or_unknown, shape, sizes, text
+from tierup.dialect.optable.convolution_gradients import cut_off, gradients, sliding, spatial_of
+from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance, format_shape
+from tierup.dialect.optable.define import DefinedOp, op, read_schema
+from tierup.dialect.optable.operands import flag, given, integer, integers, is_none, lifted, or_unknown, shape, sizes, text
 from tierup.dialect.optable.products import one_dtype
 
-Read = Callable[[Sequence[Value], Shape], windows.Convolution]  # of an op's operands and its weight's shape
+if TYPE_CHECKING:
+    from tierup.dialect.gradients.core import Backward, Gradients
+
+Window = Callable[[str, Sequence[Value], Shape], windows.Convolution]  # of what an op is called, its operands and its weight's shape
 
 
 def _numbers(operands: Sequence[Value], i: int, default: int) -> tuple[int, ...]:
     return integers(given(operands, i, default))
 
 
-def _general(op: str) -> Read:
-    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)."""
-
-    def read(operands: Sequence[Value], weight: Shape) -> windows.Convolution:
-        stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (5, 1)))
-        transposed, extra, groups = flag(given(operands, 6, 0)), sizes(given(operands, 7, 0)), integer(given(operands, 8, 1))
-        return windows.convolution(op, len(weight), stride, padding, dilation, transposed, extra, groups)
-
-    return read
+def _general(op: str, operands: Sequence[Value], weight: Shape) -> windows.Convolution:
+    stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (5, 1)))
+    transposed, extra, groups = flag(given(operands, 6, 0)), sizes(given(operands, 7, 0)), integer(given(operands, 8, 1))
+    return windows.convolution(op, len(weight), stride, padding, dilation, transposed, extra, groups)
 
 
-def _plain(op: str) -> Read:
-    """conv2d(input, weight, bias, stride, padding, dilation, groups)."""
-
-    def read(operands: Sequence[Value], weight: Shape) -> windows.Convolution:
-        stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (5, 1)))
-        return windows.convolution(op, len(weight), stride, padding, dilation, groups=integer(given(operands, 6, 1)))
-
-    return read
+def _plain(op: str, operands: Sequence[Value], weight: Shape) -> windows.Convolution:
+    stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (5, 1)))
+    return windows.convolution(op, len(weight), stride, padding, dilation, groups=integer(given(operands, 6, 1)))
 
 
-def _named(op: str) -> Read:
-    """conv2d.padding(input, weight, bias, stride, padding: str, dilation, groups)."""
-
-    def read(operands: Sequence[Value], weight: Shape) -> windows.Convolution:
-        padding = text(operands[4]) if len(operands) > 4 else "valid"
-        stride, dilation, groups = _numbers(operands, 3, 1), _numbers(operands, 5, 1), integer(given(operands, 6, 1))
-        return windows.named_padding(op, padding, weight[2:], stride, dilation, groups)
-
-    return read
+def _named(op: str, operands: Sequence[Value], weight: Shape) -> windows.Convolution:
+    padding = text(operands[4]) if len(operands) > 4 else "valid"
+    stride, dilation, groups = _numbers(operands, 3, 1), _numbers(operands, 5, 1), integer(given(operands, 6, 1))
+    return windows.named_padding(op, padding, weight[2:], stride, dilation, groups)
 
 
-def _transposed(op: str) -> Read:
-    """conv_transpose2d.input(input, weight, bias, stride, padding, output_padding, groups, dilation)."""
-
-    def read(operands: Sequence[Value], weight: Shape) -> windows.Convolution:
-        stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (7, 1)))
-        extra, groups = sizes(given(operands, 5, 0)), integer(given(operands, 6, 1))
-        return windows.convolution(op, len(weight), stride, padding, dilation, True, extra, groups)
-
-    return read
+def _transposed(op: str, operands: Sequence[Value], weight: Shape) -> windows.Convolution:
+    stride, padding, dilation = (_numbers(operands, i, default) for i, default in ((3, 1), (4, 0), (7, 1)))
+    extra, groups = sizes(given(operands, 5, 0)), integer(given(operands, 6, 1))
+    return windows.convolution(op, len(weight), stride, padding, dilation, True, extra, groups)
 
 
-def _rule(op: str, read: Read, spatial: int | None) -> InferRule:
-    """`spatial`: how many dims the op has, and then it takes an input without a batch; None: as many as the weight says."""
+def _defined(name: str, schema: str, window: Window, spatial: int | None = None, note: str = "") -> DefinedOp:
+    """The op of a schema, under the name that it has in this module. `spatial`: how many dims it has, and then it takes an input without a
+    batch; None: as many as the weight says."""
+    said = read_schema(schema)[0].split(".")[1].lstrip("_")
 
     @or_unknown
     def result(ctx: Infer, operands: Sequence[Value]) -> Shape:
         x, weight, bias = shape(operands[0]), shape(operands[1]), given(operands, 2)
         if spatial is not None and len(x) not in (spatial + 1, spatial + 2):
-            raise ShapeError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {op}, but got {format_shape(x)}")
+            raise ShapeError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {said}, but got {format_shape(x)}")
         if spatial is not None and len(weight) != spatial + 2:
-            raise ShapeError(f"{op}: expected a weight of rank {spatial + 2}, but got {format_shape(weight)}")
-        of = read(operands, weight)
+            raise ShapeError(f"{said}: expected a weight of rank {spatial + 2}, but got {format_shape(weight)}")
+        of = window(said, operands, weight)
         batched = spatial is None or len(x) == spatial + 2
-        made = windows.convolved(ctx, op, x if batched else (1, *x), weight, None if is_none(bias) else shape(bias), of)
+        made = windows.convolved(ctx, said, x if batched else (1, *x), weight, None if is_none(bias) else shape(bias), of)
         return made if batched else made[1:]
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        return Tensor(one_dtype(op, operands[0], operands[1], given(operands, 2)), result(ctx, operands))
+        return Tensor(one_dtype(said, operands[0], operands[1], given(operands, 2)), result(ctx, operands))
 
-    return infer
+    def tier0(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *rest: Any) -> np.ndarray:
+        operands = (x, weight, bias, *rest)
+        made = defined.checked(*operands).shape
+        of = window(said, [lifted(v) for v in operands], weight.shape)
+        return convolved(x, weight, bias, of, made) if x.ndim == weight.ndim else convolved(x[None], weight, bias, of, (1, *made))[0]
+
+    tier0.__name__ = name
+    defined = op(schema, kind=Kind.PRODUCT, infer=infer, tolerance=Tolerance(4.0, 1.0), note=note)(tier0)
+    return defined
 
 
-_SUMMED = Tolerance(4.0, 1.0)
+# --- of any number of dims -----------------------------------------------------------------------------------------------
+
+
 _NO_CHANNELS = "of no input channels it is the bias, where PyTorch's result has no channels"
+
+convolution = _defined(
+    "convolution",
+    "aten.convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
+    "int[] output_padding, int groups) -> Tensor", _general, note=_NO_CHANNELS,
+)  # fmt: skip
+internal_convolution = _defined(
+    "internal_convolution",
+    "aten._convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
+    "int[] output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+    _general, note=_NO_CHANNELS,
+)  # fmt: skip
+
+
+@convolution.vjp(reads=("input", "weight"))
+@internal_convolution.vjp(reads=("input", "weight"))
+def _(g: Backward) -> Gradients:
+    names = ("stride", "padding", "dilation")
+    rank = g.rank("weight")
+    spatial = rank - 2 if rank is not None else max(len(g.ints(name) or [0]) for name in names)
+    of = sliding(g, spatial, names, transposed=bool(g.constant("transposed")))
+    grad = g.grad
+    if rank is None and spatial == 1:  # of several dims, one number for all of them: that this is not meant is for the run to see
+        grad = g.call("aten.permute", grad, [0, 1, 2])
+    return gradients(g, of, grad, spatial + 2)
+
+
+# --- of a known number of dims -------------------------------------------------------------------------------------------
+
+
+conv1d = _defined(
+    "conv1d",
+    "aten.conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] dilation=1, int groups=1) "
+    "-> Tensor", _plain, 1,
+)  # fmt: skip
+conv2d = _defined(
+    "conv2d",
+    "aten.conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) "
+    "-> Tensor", _plain, 2,
+)  # fmt: skip
+conv3d = _defined(
+    "conv3d",
+    "aten.conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] dilation=1, int groups=1) "
+    "-> Tensor", _plain, 3,
+)  # fmt: skip
+
+
+@conv1d.vjp(reads=("input", "weight"))
+@conv2d.vjp(reads=("input", "weight"))
+@conv3d.vjp(reads=("input", "weight"))
+def _(g: Backward) -> Gradients:
+    return gradients(g, sliding(g, spatial_of(g), ("stride", "padding", "dilation")), g.grad, g.rank("input"))
+
 
 _UNEVEN = "where \"same\" pads an odd number, one more stands after"
 
-
-def _row(name: str, kernel: str, read: Read, spatial: int | None = None, note: str = "") -> Op:
-    infer = _rule(name.partition(".")[0], read, spatial)
-    return Op(f"aten.{name}", Kind.PRODUCT, f"convolution.{kernel}", infer, tolerance=_SUMMED, note=note)
-
-
-ROWS = (
-    _row("convolution", "convolution", _general("convolution"), note=_NO_CHANNELS),
-    _row("_convolution", "internal_convolution", _general("convolution"), note=_NO_CHANNELS),
-    *(_row(f"conv{n}d", f"conv{n}d", _plain(f"conv{n}d"), n) for n in (1, 2, 3)),
-    *(_row(f"conv{n}d.padding", f"conv{n}d_padding", _named(f"conv{n}d"), n, _UNEVEN) for n in (1, 2, 3)),
-    *(_row(f"conv_transpose{n}d{suffix}", f"conv_transpose{n}d", _transposed(f"conv_transpose{n}d"), n)
-      for n, suffix in ((1, ""), (2, ".input"), (3, ".input"))),
+conv1d_padding = _defined(
+    "conv1d_padding",
+    'aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, str padding="valid", int[1] dilation=1, '
+    "int groups=1) -> Tensor", _named, 1, _UNEVEN,
+)  # fmt: skip
+conv2d_padding = _defined(
+    "conv2d_padding",
+    'aten.conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str padding="valid", int[2] dilation=1, '
+    "int groups=1) -> Tensor", _named, 2, _UNEVEN,
+)  # fmt: skip
+conv3d_padding = _defined(
+    "conv3d_padding",
+    'aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str padding="valid", int[3] dilation=1, '
+    "int groups=1) -> Tensor", _named, 3, _UNEVEN,
 )  # fmt: skip
 
+
+@conv1d_padding.vjp(reads=("input", "weight"))
+@conv2d_padding.vjp(reads=("input", "weight"))
+@conv3d_padding.vjp(reads=("input", "weight"))
+def _(g: Backward) -> Gradients:
+    """The input is padded first, for "same" may do so unevenly."""
+    of = sliding(g, spatial_of(g), ("stride", None, "dilation"))
+    if g.text("padding") == "valid":
+        return gradients(g, of, g.grad, g.rank("input"))
+    pads = cut_off(g, of)
+    of_padded, of_weight, of_bias = gradients(g, of, g.grad, g.rank("input"), g.call("aten.constant_pad_nd", g.operands[0], pads, 0))
+    return g.call("aten.constant_pad_nd", of_padded, [g.minus(0, p) for p in pads], 0), of_weight, of_bias
+
+
+# --- transposed ----------------------------------------------------------------------------------------------------------
+
+
+conv_transpose1d = _defined(
+    "conv_transpose1d",
+    "aten.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] output_padding=0, "
+    "int groups=1, int[1] dilation=1) -> Tensor", _transposed, 1,
+)  # fmt: skip
+conv_transpose2d = _defined(
+    "conv_transpose2d",
+    "aten.conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
+    "int[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor", _transposed, 2,
+)  # fmt: skip
+conv_transpose3d = _defined(
+    "conv_transpose3d",
+    "aten.conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, "
+    "int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor", _transposed, 3,
+)  # fmt: skip
+
+
+@conv_transpose1d.vjp(reads=("input", "weight"))
+@conv_transpose2d.vjp(reads=("input", "weight"))
+@conv_transpose3d.vjp(reads=("input", "weight"))
+def _(g: Backward) -> Gradients:
+    return gradients(g, sliding(g, spatial_of(g), ("stride", "padding", "dilation"), transposed=True), g.grad, g.rank("input"))

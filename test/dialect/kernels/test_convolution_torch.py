@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, strided  # noqa: E402
 
-from tierup.dialect import dtypes, optable  # noqa: E402
-from tierup.dialect.kernels import convolution as kernels  # noqa: E402
+from tierup.dialect import dtypes  # noqa: E402
+from tierup.dialect.optable import convolution  # noqa: E402
 
 pytestmark = pytest.mark.torch
 F32 = dtypes.f32
@@ -85,7 +85,7 @@ def test_an_empty_batch_gives_an_empty_result() -> None:
 
 
 def test_without_input_channels_the_result_is_the_bias() -> None:
-    found = kernels.conv2d(np.ones((2, 0, 5, 5), np.float32), np.ones((3, 0, 2, 2), np.float32), np.arange(3, dtype=np.float32))
+    found = convolution.conv2d(np.ones((2, 0, 5, 5), np.float32), np.ones((3, 0, 2, 2), np.float32), np.arange(3, dtype=np.float32))
     np.testing.assert_array_equal(found, np.broadcast_to(np.arange(3.0).reshape(3, 1, 1), (2, 3, 4, 4)))
 
 
@@ -130,11 +130,3 @@ def test_large_convolutions_are_computed_in_parts() -> None:
     few = operands((3, 2, 9, 9), (4, 2, 8, 8))  # fewer positions than places in the window
     for transposed in (False, True):
         check(Sample("aten.convolution", (few[0], few[1].swapaxes(0, 1).copy() if transposed else few[1], None, [2], [0], [1], transposed, [0], 1), 16.0))
-
-
-def test_every_row_has_a_kernel() -> None:
-    from tierup.dialect import kernels as all_kernels
-    from tierup.dialect.optable import convolution
-
-    for row in convolution.ROWS:
-        assert callable(all_kernels.resolve(row.kernel)) and optable.lookup(row.name) is row
