@@ -330,3 +330,17 @@ def test_dropout_in_training_draws_as_eager_and_has_gradients():
             found.append((result, *torch.autograd.grad(result.pow(2).sum(), w)))
         torch.testing.assert_close(*found)
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
+@pytest.mark.parametrize("mode", ["mean", "max"])
+def test_an_op_for_inference_alone_has_gradients_where_a_call_wants_them(mode):
+    class Bag(nn.Module):
+        def forward(self, weight, indices, offsets):
+            return nn.functional.embedding_bag(indices, weight, offsets, mode=mode)
+
+    indices, offsets = torch.tensor([1, 2, 4, 5, 4]), torch.tensor([0, 3])
+    ours = from_export(export(Bag(), (torch.randn(6, 3), indices, offsets)))  # nothing required a gradient: _embedding_bag_forward_only
+    for _ in range(2):
+        weight = torch.randn(6, 3, requires_grad=True)
+        found = [torch.autograd.grad(f(weight, indices, offsets).square().sum(), weight) for f in (ours, Bag())]
+        torch.testing.assert_close(*found)

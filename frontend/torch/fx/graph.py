@@ -40,6 +40,7 @@ _RENAMED = {
     "aten.sym_numel": "aten.numel",
     "aten.view": "aten.reshape",  # tensors may lie otherwise here than where the graph was traced
     "aten._unsafe_view": "aten.reshape",
+    "aten._embedding_bag_forward_only": "aten._embedding_bag",  # traced where nothing required a gradient: it has none
     "aten._assert_tensor_metadata": "",
     "aten.sym_constrain_range": "",
     "aten.sym_constrain_range_for_size": "",
