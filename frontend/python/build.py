@@ -97,6 +97,9 @@ class Callee:
     result: Template
 
 
+_DEEPEST_CALLS = 24
+
+
 @dataclass
 class ProgramBuilder:
     """One module in the making."""
@@ -108,7 +111,7 @@ class ProgramBuilder:
     callees: dict[Any, Callee] = field(default_factory=dict)
     entry: str = ""  # its symbol
     numbers: Iterator[int] = field(default_factory=count)  # of private functions
-    stack: list[FunctionType] = field(default_factory=list)
+    stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
 
     def __post_init__(self) -> None:
@@ -170,12 +173,7 @@ class ProgramBuilder:
 
     def _body(self, frame: Frame) -> Value | None:
         """What the body returns; None when it can only raise."""
-        function = frame.source.function
-        self.stack.append(function)
-        try:
-            end = execute(frame, frame.source.body, tail=True)
-        finally:
-            self.stack.pop()
+        end = execute(frame, frame.source.body, tail=True)
         if isinstance(end, Raised):
             return None
         return end.value if isinstance(end, Return) else NONE
@@ -241,15 +239,19 @@ class ProgramBuilder:
     def call(self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """A func.call of a private function, built once for each kind of arguments."""
         function = function_of(target)
-        if function in self.stack:
-            raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         bound = _bind(frame, node, function, args, kwargs)
-        if isinstance(target, GradientSpec):
-            return self._gradient(frame, node, target, bound)
-        key = (function, tuple(self.key(v) for v in bound.values()))
-        callee = self.callees.get(key)
-        if callee is None:
-            callee = self.callees[key] = self.build_callee(function, bound)
+        key = (target, tuple(self.key(v) for v in bound.values()))
+        if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
+            raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
+        self.stack.append(key)
+        try:
+            if isinstance(target, GradientSpec):
+                return self._gradient(frame, node, target, bound)
+            callee = self.callees.get(key)
+            if callee is None:
+                callee = self.callees[key] = self.build_callee(function, bound)
+        finally:
+            self.stack.pop()
         em = frame.em
         operands = [s for v, t in zip(bound.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
         operands += [frame.hidden_input(access).ssa for access in callee.hidden]

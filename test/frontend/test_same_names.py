@@ -26,8 +26,8 @@ def network(decorate):
             return self.second.forward(self.first.forward(x)) + 1
 
     class Network:
-        def __init__(self):
-            self.blocks = Block(2), Block(4), Layer(3)
+        def __init__(self, *blocks):
+            self.blocks = blocks
 
         @decorate
         def forward(self, x):
@@ -35,7 +35,7 @@ def network(decorate):
                 x = block.forward(x)
             return x
 
-    return Network()
+    return Network(Block(2), Network(Layer(7), Network(Block(4), Network())), Layer(3))
 
 
 def test_methods_of_one_name_call_one_another() -> None:
@@ -50,6 +50,38 @@ def test_methods_of_one_name_call_one_another() -> None:
     value, gradient = tierup.value_and_grad(forward)(np.arange(3.0))
     assert value == plain.forward(np.arange(3.0)).sum()
     np.testing.assert_array_equal(gradient, plain.forward(np.ones(3)) - plain.forward(np.zeros(3)))  # it is linear
+
+
+class Node:
+    def __init__(self, next_=None):
+        self.next = next_ or self
+
+    @tierup.jit
+    def total(self, x):
+        return x if self.next is None else self.next.total(x) + 1
+
+
+def test_an_object_that_holds_itself_is_a_recursion_and_a_chain_is_none() -> None:
+    with pytest.raises(tierup.UnsupportedSyntax, match="recursive call of `total`; write a loop"):
+        Node().total(np.ones(2))
+    chain = last = Node()
+    for _ in range(5):
+        chain = Node(chain)
+    last.next = None
+    assert [chain.total(np.ones(2))[0] for _ in range(3)] == [6] * 3
+    chain.next.next, chain.next.next.next.next = chain.next.next.next, None
+    assert [chain.total(np.ones(2))[0] for _ in range(3)] == [4] * 3
+
+
+@tierup.jit
+def total(tree):
+    return tree if isinstance(tree, np.ndarray) else sum([total(part) for part in tree])
+
+
+def test_a_tree_is_walked_by_recursion() -> None:
+    for tree in ([np.ones(2), (np.arange(2.0),)], [[np.ones(2)], [[np.ones(2)], np.ones(2)]], [np.ones(2), (np.arange(2.0),)]):
+        leaves = [np.ones(2), np.arange(2.0)] if isinstance(tree[-1], tuple) else [np.ones(2)] * 3
+        np.testing.assert_array_equal(total(tree), sum(leaves))
 
 
 def closing(name, inner, by):
