@@ -31,7 +31,10 @@ __all__ = [
 ]  # fmt: skip
 
 # each has PIPELINES, a tuple of NamedPipeline
-PIPELINE_MODULES = ("tierup.dialect.pipelines.default", "tierup.lowering.pipelines", "tierup.lowering.cuda.pipelines")
+PIPELINE_MODULES = (
+    "tierup.dialect.pipelines.default", "tierup.dialect.torchscript.profiling", "tierup.dialect.torchscript.legacy",
+    "tierup.lowering.pipelines", "tierup.lowering.cuda.pipelines",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

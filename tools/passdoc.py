@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tierup.dialect import registry
 from tierup.dialect.ops import DEFINITIONS
-from tierup.dialect.pipelines import ancestors
 from tierup.dialect.pipelines.passes import Pass, options_of
+from tierup.dialect.torchscript import ancestors
 from tierup.tools import gradientdoc
 from tierup.tools.opt_help import describe, spell_default
 from tierup.tools.optiondoc import options_page
@@ -32,7 +32,11 @@ named after its flag, and runs alone: `tierup-opt FILE --NAME`, or with options 
 freely with these, as flags and in `--pass-pipeline=`; `tierup-opt --list-passes` names them all.
 """
 
-_PACKAGES = {"tierup.dialect": "On programs", "tierup.lowering": "Lowering"}
+_PACKAGES = {
+    "tierup.dialect.transforms": "On programs",
+    "tierup.lowering": "Lowering",
+    "tierup.dialect.torchscript": "Of TorchScript's executors: no default compile runs them",
+}
 
 
 def pages() -> dict[Path, str]:

@@ -1,12 +1,10 @@
-"""The named pipelines of the dialect, each a readable list: the default here, those of the ancestors in files of their own.
+"""The named pipelines of the dialect, each a readable list. Those of TorchScript's executors stand in dialect/torchscript/.
 
 docs/pipelines.md says what the default does otherwise than they, and why.
 """
 
 from __future__ import annotations
 
-from tierup.dialect.pipelines.legacy import LEGACY_PIPELINES
-from tierup.dialect.pipelines.profiling import PROFILING_PIPELINES
 from tierup.dialect.registry import NamedPipeline
 
 # No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell. What torch's patterns
@@ -60,5 +58,5 @@ CUT_BAILOUTS = NamedPipeline(
 )
 
 PIPELINES: tuple[NamedPipeline, ...] = (
-    TO_VALUES, PROFILE, VERSIONED, PROFILE_ASSUMPTIONS, BAILOUTS, CUT_BAILOUTS, *PROFILING_PIPELINES, *LEGACY_PIPELINES,
+    TO_VALUES, PROFILE, VERSIONED, PROFILE_ASSUMPTIONS, BAILOUTS, CUT_BAILOUTS,
 )  # fmt: skip

@@ -23,7 +23,9 @@ from tierup.dialect.pipelines.entry_points import ENTRY_POINTS, may_be_brought
 from tierup.dialect.spelling import closest
 
 # every module in them is a pass file
-PACKAGES = ("tierup.dialect.transforms", "tierup.lowering.transforms", "tierup.lowering.cuda.transforms")
+PACKAGES = (
+    "tierup.dialect.transforms", "tierup.lowering.transforms", "tierup.lowering.cuda.transforms", "tierup.dialect.torchscript.transforms",
+)  # fmt: skip
 
 _registered: dict[str, type[Pass]] = {}
 _options: weakref.WeakKeyDictionary[type[Pass], tuple[Option, ...]] = weakref.WeakKeyDictionary()

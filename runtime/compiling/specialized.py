@@ -1,7 +1,7 @@
 """From a pristine graph and an argument spec to the graphs of a plan of the specialising executor.
 
 Loads MLIR: the runtime imports this module when a plan is made, not before. The work is done by the pipelines of TorchScript's older
-executor (`legacy-*`, `dialect/pipelines/legacy.py`).
+executor (`legacy-*`, `dialect/torchscript/legacy.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.torchscript.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.driver import text_of

@@ -12,7 +12,7 @@ from tierup.dialect import registry
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import ancestors
+from tierup.dialect.torchscript import ancestors
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "test" / "dialect" / "traces"

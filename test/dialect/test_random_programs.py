@@ -22,11 +22,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_graph_strategy import Program, programs
 
-import tierup.dialect.transforms as transforms
+from tierup.dialect import transforms
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import default as pipelines
 from tierup.dialect.registry import PassFailure, find, parse
+from tierup.dialect.torchscript import transforms as of_torchscript
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,11 @@ def sample(share: int) -> settings:
 
 
 def names() -> list[str]:
-    """The passes whose files stand in dialect/transforms."""
-    found = [f"tierup-{info.name.replace('_', '-')}" for info in pkgutil.iter_modules(transforms.__path__)]
-    for info in pkgutil.iter_modules(transforms.__path__, transforms.__name__ + "."):
-        importlib.import_module(info.name)
+    """The passes whose files stand in dialect/transforms and dialect/torchscript/transforms."""
+    files = [info.name for package in (transforms, of_torchscript) for info in pkgutil.iter_modules(package.__path__, package.__name__ + ".")]
+    for file in files:
+        importlib.import_module(file)
+    found = [f"tierup-{file.rpartition('.')[2].replace('_', '-')}" for file in files]
     missing = [name for name in found if find(name) is None]
     assert not missing, f"no pass is named after its file: {missing}"
     return found

@@ -63,7 +63,7 @@ f(np.ones(3, np.float32))
 def test_a_first_call_imports_nothing_that_only_other_programs_need(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(FIRST_CALL + "print(*sys.modules)")
     there = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=True).stdout.split()
-    others = ("tierup.dialect.autodiff", "tierup.dialect.fusion", "tierup.dialect.transforms", "tierup.lowering.compile")
+    others = ("tierup.dialect.autodiff", "tierup.dialect.fusion", "tierup.dialect.transforms", "tierup.dialect.torchscript", "tierup.lowering.compile")
     assert not [m for m in there if m.startswith((*others, "difflib", "importlib.metadata", "typing_extensions", "torch_mlir.dialects"))]
 
 
@@ -72,7 +72,7 @@ def test_a_first_compile_imports_nothing_that_only_other_programs_need() -> None
     loads = "import sys\nfrom tierup.runtime.compiling import ready\nready._LATER = ()\nready.get_ready(lambda: False)\nprint(*sys.modules)"
     there = _run(loads).split()
     assert "tierup.lowering.math.hyperbolic" in there
-    others = ("windows", "indexing", "reductions.normalisation", "movement.patterns", "math.trigonometric", "cuda.cached", "cuda.compile")
+    others = ("ops.windows", "ops.indexing", "ops.reductions.normalisation", "ops.movement.patterns", "math.trigonometric", "cuda.cached", "cuda.compile")
     assert not [m for m in there if m.startswith(tuple(f"tierup.lowering.{other}" for other in others))]
     assert not [m for m in there if m.startswith(("importlib.metadata", "typing_extensions", "torch_mlir.dialects."))]
 

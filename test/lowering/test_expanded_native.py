@@ -11,7 +11,7 @@ from kernel_harness import build, call, symbolic
 import tierup
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.registry import parse, pipeline
-from tierup.dialect.transforms.batch_matmul import BatchMatmul
+from tierup.dialect.torchscript.transforms.batch_matmul import BatchMatmul
 
 T = "!torch.vtensor"
 

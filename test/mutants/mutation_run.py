@@ -1,6 +1,6 @@
 """Mutation testing of the passes: break each in small ways, one at a time; its own tests must notice.
 
-    python test/mutants/mutation_run.py                          all passes of dialect/transforms, as long as it takes
+    python test/mutants/mutation_run.py                          all passes of dialect/, as long as it takes
     python test/mutants/mutation_run.py --passes dce,cse         some
     python test/mutants/mutation_run.py --minutes 10 --sample 40 at most 40 mutants of each pass, and 10 minutes in all
 
@@ -28,7 +28,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "test"), str(Path(__file__).parent)]
-TRANSFORMS = ROOT / "dialect" / "transforms"
+FOLDERS = (ROOT / "dialect" / "transforms", ROOT / "dialect" / "torchscript" / "transforms")
+FILES = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*.py")) if path.stem != "__init__"}
 TESTS = ROOT / "test" / "dialect" / "transforms"
 KEPT = ROOT / "build" / "mutants"
 PAGE = ROOT / "docs" / "mutation-score.md"
@@ -43,7 +44,11 @@ class Subject:
 
     @property
     def path(self) -> Path:
-        return TRANSFORMS / f"{self.stem}.py"
+        return FILES[self.stem]
+
+    @property
+    def module(self) -> str:
+        return ".".join(("tierup", *self.path.relative_to(ROOT).with_suffix("").parts))
 
     @property
     def flag(self) -> str:
@@ -51,8 +56,7 @@ class Subject:
 
     def lit(self) -> list[Path]:
         """X.mlir and X_*.mlir, but those of a pass with a longer name."""
-        stems = {p.stem for p in TRANSFORMS.glob("*.py")}
-        return [p for p in sorted(TESTS.glob(f"{self.stem}*.mlir")) if self.stem == max((s for s in stems if _named(p.stem, s)), key=len, default="")]
+        return [p for p in sorted(TESTS.glob(f"{self.stem}*.mlir")) if self.stem == max((s for s in FILES if _named(p.stem, s)), key=len, default="")]
 
     def pytests(self) -> list[Path]:
         return [p for p in sorted(TESTS.glob("test_*.py")) if not p.stem.endswith("_torch") and _mentions(p.read_text(), self.flag)]
@@ -87,7 +91,7 @@ def prepare() -> None:
     import tierup.dialect
 
     for info in pkgutil.walk_packages(tierup.dialect.__path__, "tierup.dialect."):
-        if not info.name.startswith("tierup.dialect.transforms"):
+        if not info.name.startswith(("tierup.dialect.transforms", "tierup.dialect.torchscript")):
             importlib.import_module(info.name)
     for name in ("tierup.tools.opt", "tierup.runtime.interpreter.translate", "mutant_child"):
         importlib.import_module(name)
@@ -119,7 +123,7 @@ def _in_child(subject: Subject, source: str, lit: Sequence[Path], pytests: Seque
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
         os.chdir(ROOT)
-        sys.meta_path.insert(0, mutant_child.Replaced(f"tierup.dialect.transforms.{subject.stem}", subject.path, source))
+        sys.meta_path.insert(0, mutant_child.Replaced(subject.module, subject.path, source))
         code = 0 if mutant_child.survives(lit, pytests) else 1
     os._exit(code)
 
@@ -192,7 +196,7 @@ def report(subjects: Sequence[Subject]) -> str:
         lost = [key for key, r in results.items() if r == SURVIVED]
         tried = f"{len(results)}" if len(results) == kept["total"] else f"{len(results)} of {kept['total']}"
         rows.append(f"| `{subject.flag}` | {tried} | {len(results) - len(lost)} | {len(lost)} | {100 * (len(results) - len(lost)) // len(results)}% |")
-        survivors += [f"* `dialect/transforms/{subject.stem}.py:{key.partition(' ')[0]}` {key.partition(' ')[2]}" for key in lost]
+        survivors += [f"* `{subject.path.relative_to(ROOT)}:{key.partition(' ')[0]}` {key.partition(' ')[2]}" for key in lost]
     head = """# Mutation score
 
 Written by `make mutants`, which breaks each pass in small ways, one at a time, and runs the pass's own tests: its lit files, and the pytest
@@ -212,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after this time; 0: when all is done")
     parser.add_argument("--sample", type=int, default=0, help="at most this many mutants of each pass, always the same ones; 0: all")
     options = parser.parse_args(arguments)
-    stems = [p.stem for p in sorted(TRANSFORMS.glob("*.py")) if p.stem != "__init__"]
+    stems = list(FILES)
     wanted = [n.strip().removeprefix("tierup-").replace("-", "_") for n in options.passes.split(",") if n.strip()]
     unknown = [n for n in wanted if n not in stems]
     if unknown:
@@ -225,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finished = try_mutants(subject, options.sample, deadline, bar) and finished
         for key, result in _kept(subject)["results"].items():
             if result == SURVIVED:
-                print(f"dialect/transforms/{stem}.py:{key}")
+                print(f"{subject.path.relative_to(ROOT)}:{key}")
         if time.monotonic() > deadline:
             finished = False
             break

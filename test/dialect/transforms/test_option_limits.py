@@ -8,7 +8,7 @@ from tierup.dialect import registry
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.pipelines.passes import PACKAGES, options_of
 from tierup.dialect.registry import PassFailure, PipelineError
-from tierup.dialect.transforms.peel_loops import PeelLoops
+from tierup.dialect.torchscript.transforms.peel_loops import PeelLoops
 
 PROGRAM = """
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.transforms.peephole_alias_sensitive import PeepholeAliasSensitive
-from tierup.dialect.transforms.peephole_concat import PeepholeConcat
-from tierup.dialect.transforms.peephole_core import PeepholeCore
-from tierup.dialect.transforms.peephole_dict_idioms import PeepholeDictIdioms
+from tierup.dialect.torchscript.transforms.peephole_alias_sensitive import PeepholeAliasSensitive
+from tierup.dialect.torchscript.transforms.peephole_concat import PeepholeConcat
+from tierup.dialect.torchscript.transforms.peephole_core import PeepholeCore
+from tierup.dialect.torchscript.transforms.peephole_dict_idioms import PeepholeDictIdioms
+from tierup.dialect.torchscript.transforms.peephole_non_tensor import PeepholeNonTensor
 from tierup.dialect.transforms.peephole_list_idioms import PeepholeListIdioms
-from tierup.dialect.transforms.peephole_non_tensor import PeepholeNonTensor
 
 
 @register

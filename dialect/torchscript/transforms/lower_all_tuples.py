@@ -34,7 +34,7 @@ from tierup.dialect.ir.rewriting import drop_unused, int_of
 from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.dialect.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
+from tierup.dialect.torchscript.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
 
 _TUPLE = "!torch.tuple<"
 _CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})

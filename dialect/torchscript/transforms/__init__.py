@@ -1,0 +1,1 @@
+"""Passes that only the pipelines of TorchScript's executors run, one per file."""
