@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 
+import numpy as np
 import pytest
 
 import tierup
@@ -411,3 +412,30 @@ def test_transforms_are_refused_with_the_remedy():
         with pytest.raises(TypeError, match="forward-mode"):
             ours(dual, w.detach())
         ours(x.detach(), w.detach())
+
+
+@pytest.mark.parametrize("options", [{"optimize": False}, {"num_profiled_runs": 0}])
+def test_gradients_of_what_meets_a_constant_of_the_program(options):
+    factors, rows = torch.tensor([1.5, -2.0]), torch.tensor([[1, 2, 0]])
+
+    def program(x, w):
+        return (x * factors).exp(), torch.nn.functional.embedding(rows, w), w.gather(0, rows), x.masked_fill(factors > 0, 0.0)
+
+    given = torch.randn(3, 2), torch.randn(4, 3)
+    ours = tierup.torch.from_torchscript(torch.jit.trace(program, given, check_trace=False), **options)
+    for _ in range(2):
+        found = []
+        for f in (ours, program):
+            tensors = [t.clone().requires_grad_() for t in given]
+            first = torch.autograd.grad(sum(r.square().sum() for r in f(*tensors)), tensors, create_graph=True)
+            found.append((*first, *torch.autograd.grad(first[0].sum(), tensors[0])))
+        torch.testing.assert_close(*found)
+
+
+def test_gradients_of_what_meets_an_array_from_outside():
+    factors = np.array([1.5, -2.0])
+    f = tierup.jit(lambda x: np.exp(x * factors))
+    for _ in range(3):
+        x = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+        (found,) = torch.autograd.grad(f(x).sum(), x)
+        torch.testing.assert_close(found, (torch.tensor(factors) * torch.exp(x * torch.tensor(factors))).detach())

@@ -122,7 +122,9 @@ class _Call:
         held: list[Any] = []
         for capture, value in zip(pair.captures, pullback.values, strict=True):
             if isinstance(value, np.ndarray):
-                if capture.kind == "argument" and capture.index not in pair.written:
+                if capture.kind == "argument" and self.tensors[capture.index] is None:  # a constant of the program
+                    kept = torch_tensors.tensor(value)
+                elif capture.kind == "argument" and capture.index not in pair.written:
                     kept = self.tensors[capture.index]
                 elif capture.kind == "argument":
                     kept = torch_tensors.tensor(value.copy())  # what it was before the write, as PyTorch keeps it
