@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
+import dataclasses
 import functools
+import inspect
 import linecache
+import typing
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
 
 import tierup
+import tierup.runtime.function
 from tierup.frontend.python import source
 
 FACTOR = 2
@@ -108,3 +114,39 @@ def test_parsing_that_never_succeeds_raises(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(source, "ast", type("Parsing", (), {**vars(ast), "parse": staticmethod(parse)}))
     with pytest.raises(SystemError, match="recursion depth"):
         tierup.jit(double)(np.arange(3.0))
+
+
+@pytest.mark.parametrize("module", [argparse, dataclasses, typing, np.lib._function_base_impl, tierup.runtime.function], ids=lambda m: m.__name__)
+def test_functions_that_other_people_wrote_are_found_by_their_code(module: ModuleType) -> None:
+    owners = (module, *(v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__))
+    functions = [f for o in owners for f in vars(o).values() if isinstance(f, FunctionType) and Path(f.__code__.co_filename).exists()]
+    for f in functions:
+        if not f.__code__.co_flags & inspect.CO_GENERATOR:
+            assert source.parse(f).tree.name == f.__code__.co_name
+    assert len(functions) > 30
+
+
+SPELLED = {
+    "tabs": "if 1:\n\tif 1:\n\t\t@tierup.jit\n\t\tdef f(x):\n\t\t\ty = x * 7\n\t\t\treturn y\n",
+    "CRLF": "@tierup.jit\r\ndef f(x):\r\n    s = '''a\r\nb'''\r\n    return x * 7 + len(s) - 3\r\n",
+    "no end of line": "@tierup.jit\ndef f(x): return x * 7",
+    "two statements on a line": "def g(x): return x; y = 1\n@tierup.jit\ndef f(x): y = x; return y * 7\n",
+    "a dedented comment and docstring": "@tierup.jit\n# c\ndef f(x):\n    '''d\nd'''\n# c\n    return x * 7\n",
+    "private": "class _A__b:\n    __k = 7\n    @tierup.jit\n    def __m(self, __x): return __x * self.__k\n    def go(self, x): return self.__m(x)\n"
+    "f = _A__b().go\n",
+    "a class's own name": "class C:\n    k = 7\n    @staticmethod\n    @tierup.jit\n    def f(x): return x * C.k\nf = C.f\n",
+    "lambdas": "g, f = tierup.jit(lambda x: x * 6), tierup.jit(lambda x: x * 7)\n",
+    "a module under other names": "import numpy as np\nxp = np\nfrom numpy import linalg as la\n@tierup.jit\n"
+    "def f(x): return x * 7 + int(xp.abs(0) + la.norm(xp.zeros(2)))\n",
+    "the second of a name": "def f(x): return x * 6\ndef f(x): return x * 7\nf = tierup.jit(f)\n",
+    "an underscore": "_ = 7\n@tierup.jit\ndef f(x): return x * _\n",
+}
+
+
+@pytest.mark.parametrize("text", SPELLED.values(), ids=SPELLED)
+def test_a_definition_is_found_however_it_is_spelled(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "spelled.py"
+    path.write_bytes(b"import tierup\n" + text.encode())
+    module: dict[str, typing.Any] = {"__name__": "spelled"}
+    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module)
+    assert module["f"](2) == 14
