@@ -321,6 +321,15 @@ class Backward(Emitter):
             raise NoGradient(f"its operand '{self._name(i)}' is not a list of constants: write it as numbers")
         return found
 
+    def floats(self, i: Which) -> list[float] | None:
+        """A list of floats among the operands; None where it was left out. Raises NoGradient where it is not constant."""
+        if is_none(under_casts(self._operands[self._index(i)])):
+            return None
+        found = [float_of(under_casts(v)) for v in items_of(under_casts(self._operands[self._index(i)])) or ()]
+        if not found or None in found:
+            raise NoGradient(f"its operand '{self._name(i)}' is not a list of constants: write it as numbers")
+        return found  # type: ignore[return-value]  # none is None
+
     @staticmethod
     def written_items(value: ir.Value) -> list[ir.Value] | None:
         """The items of a list that is written down; None of another."""

@@ -13,7 +13,7 @@ from tierup.dialect.kernels.convolution import convolved
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.convolution_gradients import cut_off, gradients, sliding, spatial_of
 from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance, format_shape
-from tierup.dialect.optable.define import DefinedOp, op, read_schema
+from tierup.dialect.optable.define import DefinedOp, define, read_schema
 from tierup.dialect.optable.operands import flag, given, integer, integers, is_none, lifted, or_unknown, shape, sizes, text
 from tierup.dialect.optable.products import one_dtype
 
@@ -50,9 +50,8 @@ def _transposed(op: str, operands: Sequence[Value], weight: Shape) -> windows.Co
     return windows.convolution(op, len(weight), stride, padding, dilation, True, extra, groups)
 
 
-def _defined(name: str, schema: str, window: Window, spatial: int | None = None, note: str = "") -> DefinedOp:
-    """The op of a schema, under the name that it has in this module. `spatial`: how many dims it has, and then it takes an input without a
-    batch; None: as many as the weight says."""
+def _defined(schema: str, window: Window, spatial: int | None = None, note: str = "") -> DefinedOp:
+    """`spatial`: how many dims the op has, and then it takes an input without a batch; None: as many as the weight says."""
     said = read_schema(schema)[0].split(".")[1].lstrip("_")
 
     @or_unknown
@@ -76,8 +75,7 @@ def _defined(name: str, schema: str, window: Window, spatial: int | None = None,
         of = window(said, [lifted(v) for v in operands], weight.shape)
         return convolved(x, weight, bias, of, made) if x.ndim == weight.ndim else convolved(x[None], weight, bias, of, (1, *made))[0]
 
-    tier0.__name__ = name
-    defined = op(schema, kind=Kind.PRODUCT, infer=infer, tolerance=Tolerance(4.0, 1.0), note=note)(tier0)
+    defined = define(schema, tier0, kind=Kind.PRODUCT, infer=infer, tolerance=Tolerance(4.0, 1.0), note=note)
     return defined
 
 
@@ -87,12 +85,10 @@ def _defined(name: str, schema: str, window: Window, spatial: int | None = None,
 _NO_CHANNELS = "of no input channels it is the bias, where PyTorch's result has no channels"
 
 convolution = _defined(
-    "convolution",
     "aten.convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups) -> Tensor", _general, note=_NO_CHANNELS,
 )  # fmt: skip
-internal_convolution = _defined(
-    "internal_convolution",
+_convolution = _defined(
     "aten._convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
     _general, note=_NO_CHANNELS,
@@ -100,7 +96,7 @@ internal_convolution = _defined(
 
 
 @convolution.vjp(reads=("input", "weight"))
-@internal_convolution.vjp(reads=("input", "weight"))
+@_convolution.vjp(reads=("input", "weight"))
 def _(g: Backward) -> Gradients:
     names = ("stride", "padding", "dilation")
     rank = g.rank("weight")
@@ -116,17 +112,14 @@ def _(g: Backward) -> Gradients:
 
 
 conv1d = _defined(
-    "conv1d",
     "aten.conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] dilation=1, int groups=1) "
     "-> Tensor", _plain, 1,
 )  # fmt: skip
 conv2d = _defined(
-    "conv2d",
     "aten.conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) "
     "-> Tensor", _plain, 2,
 )  # fmt: skip
 conv3d = _defined(
-    "conv3d",
     "aten.conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] dilation=1, int groups=1) "
     "-> Tensor", _plain, 3,
 )  # fmt: skip
@@ -142,17 +135,14 @@ def _(g: Backward) -> Gradients:
 _UNEVEN = "where \"same\" pads an odd number, one more stands after"
 
 conv1d_padding = _defined(
-    "conv1d_padding",
     'aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, str padding="valid", int[1] dilation=1, '
     "int groups=1) -> Tensor", _named, 1, _UNEVEN,
 )  # fmt: skip
 conv2d_padding = _defined(
-    "conv2d_padding",
     'aten.conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str padding="valid", int[2] dilation=1, '
     "int groups=1) -> Tensor", _named, 2, _UNEVEN,
 )  # fmt: skip
 conv3d_padding = _defined(
-    "conv3d_padding",
     'aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str padding="valid", int[3] dilation=1, '
     "int groups=1) -> Tensor", _named, 3, _UNEVEN,
 )  # fmt: skip
@@ -175,24 +165,21 @@ def _(g: Backward) -> Gradients:
 
 
 conv_transpose1d = _defined(
-    "conv_transpose1d",
     "aten.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] output_padding=0, "
     "int groups=1, int[1] dilation=1) -> Tensor", _transposed, 1,
 )  # fmt: skip
-conv_transpose2d = _defined(
-    "conv_transpose2d",
+conv_transpose2d_input = _defined(
     "aten.conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
     "int[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor", _transposed, 2,
 )  # fmt: skip
-conv_transpose3d = _defined(
-    "conv_transpose3d",
+conv_transpose3d_input = _defined(
     "aten.conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, "
     "int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor", _transposed, 3,
 )  # fmt: skip
 
 
 @conv_transpose1d.vjp(reads=("input", "weight"))
-@conv_transpose2d.vjp(reads=("input", "weight"))
-@conv_transpose3d.vjp(reads=("input", "weight"))
+@conv_transpose2d_input.vjp(reads=("input", "weight"))
+@conv_transpose3d_input.vjp(reads=("input", "weight"))
 def _(g: Backward) -> Gradients:
     return gradients(g, sliding(g, spatial_of(g), ("stride", "padding", "dilation"), transposed=True), g.grad, g.rank("input"))

@@ -112,6 +112,12 @@ def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[
     return define
 
 
+def define(schema: str, tier0: Kernel, *, kind: Kind, infer: InferRule, **fields: Any) -> DefinedOp:
+    """The op of a schema with a tier 0 that a function made. In its module it has its name, conv2d_padding for aten.conv2d.padding."""
+    tier0.__name__ = read_schema(schema)[0].partition(".")[2].replace(".", "_")
+    return op(schema, kind=kind, infer=infer, **fields)(tier0)
+
+
 def place_of(function: Callable[..., Any]) -> str:
     """Where the op that a function defines stands: "scans:cumsum"."""
     return f"{function.__module__.removeprefix(_PLACE)}:{function.__name__}"

@@ -6,8 +6,7 @@ guards can check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum
@@ -15,15 +14,6 @@ from tierup.dialect.ir.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError, format_shape
 
 Pairs = tuple[tuple[Dim, Dim], ...]  # per spatial dim: before and after
-
-
-@contextmanager
-def as_kernels_raise() -> Iterator[None]:
-    """Refusals of the functions here as kernels raise them: plain ValueErrors."""
-    try:
-        yield
-    except ShapeError as e:
-        raise ValueError(str(e)) from None
 
 
 def per_axis(op: str, what: str, values: Sequence[int], count: int) -> tuple[int, ...]:
